@@ -1,21 +1,5 @@
-// The kernels of no operation of its own: the range of an image's finite pixels, as integers that sort as the pixels do
-// (one pair of integer atomics serves both types).
-#include "common.cuh"
-
-constexpr u32 NO_MINIMUM = 0xFFFFFFFFu, NO_MAXIMUM = 0u;
-
-// Returns whether the pixel is finite, and its key.
-__device__ __forceinline__ bool sort_key(unsigned short pixel, u32 *key)
-{
-    *key = pixel;
-    return true;
-}
-__device__ __forceinline__ bool sort_key(float pixel, u32 *key)
-{
-    const u32 bits = __float_as_uint(pixel);
-    *key = bits ^ (bits & FLOAT_SIGN ? 0xFFFFFFFFu : FLOAT_SIGN);
-    return isfinite(pixel);
-}
+// The kernels of no operation of its own: the range of an image's finite pixels.
+#include "pixel_key.cuh"
 
 // Block 256, any grid: x loops over the columns, y over the rows of all slices. range[0] and range[1] hold NO_MINIMUM
 // and NO_MAXIMUM before, the smallest and the largest key after; they are unchanged if no pixel is finite. Reads each
@@ -37,14 +21,7 @@ __device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row
             }
         }
     }
-    for (u32 step = WARP / 2; step > 0; step /= 2) {
-        low = min(low, __shfl_xor_sync(ALL_LANES, low, step));
-        high = max(high, __shfl_xor_sync(ALL_LANES, high, step));
-    }
-    if (threadIdx.x % WARP == 0 && low <= high) {
-        atomicMin(&range[0], low);
-        atomicMax(&range[1], high);
-    }
+    extend_range(low, high, range);
 }
 
 extern "C" __global__ void __launch_bounds__(RANGE_THREADS)

@@ -86,6 +86,23 @@ struct IterationArguments {
     u32 ring;        // the length of the ring, a power of two, less one
 };
 
+// ------------------------------------------------------------------------------------------------ the image
+
+// The voxels inside the initial mask, those of them whose pixel is finite, and the range of all finite pixels: the
+// smallest and the largest key.
+struct PixelTotals {
+    u64 inside, sample;
+    u32 range[2];
+};
+
+// The image, from its first pixel on, in rows of `pitch` elements, and the initial mask: a byte per pixel, not 0 inside,
+// without gaps between rows.
+struct MaskedRowsArguments {
+    u64 *pixels, *marks;
+    u64 rows;
+    u32 width, pitch;
+};
+
 // ------------------------------------------------------------------------------------------------ tiles
 
 constexpr int TILE = 8, TILE_SLICE = 16;   // sides of a tile of a volume and of a slice

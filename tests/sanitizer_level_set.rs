@@ -146,6 +146,37 @@ fn sanitizer_level_set_in_device_memory() {
     assert!(report.converged && report.iterations == 2 * 4, "{report:?}");
 }
 
+/// Runs the kernels that measure the image inside the mask, of all types, on numbers of rows and columns that are no
+/// multiples of a warp's. Masks in device memory that are not u8 are converted there.
+#[test]
+fn sanitizer_level_set_statistics() {
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    let automatic = |context: &Context, input: Image<'_>, mask: Image<'_>| {
+        let state = LevelSet::new(context, input, mask, &Params::default()).unwrap().state();
+        ([state.target, state.epsilon, state.time_step].map(f64::to_bits), state.inside)
+    };
+    for dim in [(1, 1, 1), (5, 27, 70), (3, 33, 31)] {
+        let (image, mask) = (image(dim), mask(dim));
+        let (u16s, mut f32s) = (image.mapv(u16::from), image.mapv(|pixel| f32::from(pixel) / 7.0));
+        if dim.0 > 1 {
+            f32s[[1, 13, 9]] = f32::NAN;
+            f32s[[2, 14, 20]] = f32::NEG_INFINITY;
+        }
+        let (u16_mask, f32_mask) = (mask.mapv(u16::from), mask.mapv(f32::from));
+        let masks = [Image::from(mask.view()), u16_mask.view().into(), f32_mask.view().into()];
+        for (input, mask) in [Image::from(image.view()), u16s.view().into(), f32s.view().into()].into_iter().zip(masks)
+        {
+            let expected = automatic(&cpu, input, mask);
+            assert_eq!(automatic(&cuda, input, mask), expected, "{dim:?}");
+            let mut pixels = cuda.device_image(input.pixel_type(), input.shape()).unwrap();
+            pixels.upload(input).unwrap();
+            let mut marks = cuda.device_image(mask.pixel_type(), mask.shape()).unwrap();
+            marks.upload(mask).unwrap();
+            assert_eq!(automatic(&cuda, pixels.view(), marks.view()), expected, "{dim:?}");
+        }
+    }
+}
+
 /// Runs the kernel that only the benchmark launches, with blocks that reach beyond the volume, and with one plane.
 #[test]
 fn sanitizer_level_set_paper() {

@@ -21,6 +21,7 @@ pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, Times, run_slices};
+pub(crate) use range::pixel_of_key;
 pub(crate) use transfer::{DeviceSlices, Transfer, Upload, output_is_direct};
 
 use super::DeviceInfo;

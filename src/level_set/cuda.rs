@@ -3,6 +3,7 @@
 
 mod dense_grid;
 mod launch;
+mod load;
 mod paper;
 mod start;
 mod tables;
@@ -10,18 +11,19 @@ mod transfer;
 mod values;
 
 use super::convergence::ConvergenceMonitor;
-use super::plan::{self, ImageStatistics, Plan};
+use super::plan::{self, Plan};
 use super::types::Counts;
 use super::{Params, Variant};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream, check_device_pixels};
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream};
 use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Dimensions, Image};
+use crate::image::Image;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use launch::{Fields, Launcher, Span};
+use load::Loaded;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -43,29 +45,11 @@ pub(super) fn min_device_bytes(context: &Context, params: &Params, input: &Image
         None => 0,
     };
     let layout = Layout::new(shape);
-    let side: [usize; 3] = if params.dimensions == Dimensions::Volume { plan::VOLUME_TILE } else { plan::SLICE_TILE };
-    let tiles: u64 = (0..3).map(|axis| shape[axis].div_ceil(side[axis]) as u64).product();
+    let tiles: u64 = plan::tiles(shape, params.dimensions).into_iter().map(|n| n as u64).product();
     let elements = layout.elements() as u64;
     Ok(elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
         + table_bytes(tiles)
         + (values::mask_part_bytes(shape) + workspace) as u64)
-}
-
-/// Computes the statistics of images of which at least one is in device memory.
-pub(super) fn image_statistics(
-    context: &Context,
-    cuda: &Arc<Cuda>,
-    input: &Image<'_>,
-    mask: &Image<'_>,
-) -> Result<ImageStatistics> {
-    cuda.bind()?;
-    let stream = cuda.stream()?;
-    let pool = context.pool();
-    transfer::on_host(cuda, pool, &stream, "the input", input, |input| {
-        transfer::on_host(cuda, pool, &stream, "the initial mask", mask, |mask| {
-            pool.install(|| plan::image_statistics(input, mask))
-        })
-    })?
 }
 
 /// The state of a level set on the device. The stream is the first field: it is waited for before the memory is freed.
@@ -116,54 +100,55 @@ impl Solver {
     pub(super) fn new(
         context: &Context,
         cuda: &Arc<Cuda>,
-        plan: &Plan,
+        params: &Params,
         input: &Image<'_>,
         mask: &Image<'_>,
     ) -> Result<Self> {
-        if plan.variant == Variant::Scalar {
+        if params.variant == Variant::Scalar {
             return Err(Error::unsupported(
                 "the variant scalar is the CPU reference; use the device cpu or another variant",
             ));
         }
         cuda.bind()?;
         cuda.memory().reset_peak();
-        if let Image::Device(pixels) = input {
-            check_device_pixels(cuda, "the input", pixels)?;
-        }
-        let memory = cuda.memory();
-        let layout = Layout::new(plan.shape);
-        let pixel_type = input.pixel_type();
-        let tables = Tables::new(cuda, plan)?;
-        let phi_bytes = layout.elements() * size_of::<f32>();
-        let staging = || memory.pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
+        let loaded = Loaded::new(context, cuda, params.dimensions, input, mask)?;
+        let plan = params.resolve(input.shape(), &loaded.statistics()?)?;
+        let tables = Tables::new(cuda, &plan)?;
+        let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixel_type, &tables)?;
+        let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
+        let staged_statistics = [staging()?, staging()?];
+        let Loaded { stream, cuda, layout, phi, image, pixel_type } = loaded;
         let solver = Self {
-            stream: cuda.stream()?,
-            cuda: cuda.clone(),
-            plan: *plan,
+            stream,
+            cuda,
+            inside: plan.inside,
+            plan,
             layout,
-            launcher: Launcher::new(cuda, plan, &layout, pixel_type, &tables)?,
-            phi: [memory.device(phi_bytes)?, memory.device(phi_bytes)?],
-            image: memory.device(layout.elements() * pixel_type.bytes())?,
+            launcher,
+            phi,
+            image,
             pixel_bytes: pixel_type.bytes(),
             tables,
-            staged_statistics: [staging()?, staging()?],
+            staged_statistics,
             current: 0,
-            inside: plan.inside,
             active_tiles: 0,
             set: 0,
             lists_valid: false,
             interval_iterations: 0,
             phi_unknown: false,
         };
-        let stream = &solver.stream;
         // Lists are filled too: kernels load entries before they know how many are valid.
         let Tables { convergence, statistics, lists: [entries, ..], .. } = &solver.tables;
-        for buffer in [&solver.phi[0], &solver.image, convergence, statistics, entries] {
-            stream.fill(buffer, 0, buffer.bytes(), 0)?;
+        for buffer in [convergence, statistics, entries] {
+            solver.stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
-        transfer::upload(cuda, context.pool(), stream, input, &solver.image, &layout)?;
-        solver.start(context.pool(), mask)?;
+        solver.start()?;
         Ok(solver)
+    }
+
+    /// Returns the plan that the parameters and the image gave.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Returns the address of the first row of φ `which`.

@@ -233,21 +233,19 @@ impl LevelSet {
             cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
-        let host_statistics = || context.pool().install(|| plan::image_statistics(&input, &mask));
         let (plan, solver) = context.run_on_device(
             needs,
             &mut (),
             |cuda, ()| {
-                let statistics =
-                    if on_host { host_statistics() } else { cuda::image_statistics(context, cuda, &input, &mask)? };
-                let plan = params.resolve(input.shape(), &statistics)?;
-                Ok((plan, Solver::Cuda(cuda::Solver::new(context, cuda, &plan, &input, &mask)?)))
+                let solver = cuda::Solver::new(context, cuda, params, &input, &mask)?;
+                Ok((*solver.plan(), Solver::Cuda(solver)))
             },
             |()| {
                 if !on_host {
                     return Err(Error::in_cuda_memory("image"));
                 }
-                let plan = params.resolve(input.shape(), &host_statistics())?;
+                let statistics = context.pool().install(|| plan::image_statistics(&input, &mask));
+                let plan = params.resolve(input.shape(), &statistics)?;
                 Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
             },
         )?;

@@ -7,6 +7,7 @@ use crate::device::kernels::level_set::{RSQRT_SCALE, TILE, TILE_SLICE};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Image};
 use ndarray::ArrayView3;
+use pulp::Arch;
 use rayon::prelude::*;
 
 /// The sides of a tile of a volume along x, y, z.
@@ -68,6 +69,24 @@ pub(super) struct Plan {
     pub largest_phi: f32,
     /// The number of voxels inside the initial mask.
     pub inside: u64,
+}
+
+impl ImageStatistics {
+    /// The range of no pixels.
+    pub(super) const NO_RANGE: [f64; 2] = [f64::INFINITY, f64::NEG_INFINITY];
+
+    /// Returns the statistics of an image with the counts of `inside` and `sample`, the range of its pixels (`NO_RANGE` if
+    /// there is none), and the sum of the sample. The deviation is not yet known.
+    pub(super) fn new([inside, sample]: [u64; 2], [low, high]: [f64; 2], sum: f64) -> Self {
+        let [low, high] = if low <= high { [low, high] } else { [0.0, 0.0] };
+        let mean = if sample == 0 { 0.0 } else { sum / sample as f64 };
+        Self { inside, sample, mean, deviation: 0.0, low, high }
+    }
+
+    /// Returns the same statistics, with the deviation that the sum of the squared differences from the mean gives.
+    pub(super) fn with_squares(self, squares: f64) -> Self {
+        Self { deviation: if self.sample == 0 { 0.0 } else { (squares / self.sample as f64).sqrt() }, ..self }
+    }
 }
 
 impl Params {
@@ -192,13 +211,12 @@ impl Params {
 impl Plan {
     /// Returns the sides of a tile along x, y, z.
     pub(super) fn tile(&self) -> [usize; 3] {
-        if self.constants.volume { VOLUME_TILE } else { SLICE_TILE }
+        tile(self.dimensions)
     }
 
     /// Returns the number of tiles along x, y, z.
     pub(super) fn tiles(&self) -> [usize; 3] {
-        let tile = self.tile();
-        std::array::from_fn(|axis| self.shape[axis].div_ceil(tile[axis]))
+        tiles(self.shape, self.dimensions)
     }
 
     /// Tells whether φ is reinitialised after the iteration with this number.
@@ -209,6 +227,17 @@ impl Plan {
     pub(super) fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
+}
+
+/// Returns the sides of a tile along x, y, z.
+fn tile(dimensions: Dimensions) -> [usize; 3] {
+    if dimensions == Dimensions::Volume { VOLUME_TILE } else { SLICE_TILE }
+}
+
+/// Returns the number of tiles along x, y, z.
+pub(super) fn tiles(shape: [usize; 3], dimensions: Dimensions) -> [usize; 3] {
+    let tile = tile(dimensions);
+    std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]))
 }
 
 /// Returns the largest |D(I)| of the image's pixels, and the bound of |D| for voxels that approach the front where H is
@@ -273,7 +302,7 @@ pub(super) fn image_statistics(input: &Image<'_>, mask: &Image<'_>) -> ImageStat
     }
 }
 
-fn measure_pixels<T: Copy + Into<f64> + Send + Sync>(input: ArrayView3<'_, T>, mask: &Image<'_>) -> ImageStatistics {
+fn measure_pixels<T: Pixel>(input: ArrayView3<'_, T>, mask: &Image<'_>) -> ImageStatistics {
     match mask {
         Image::U8(view) => measure_inside(input, *view),
         Image::U16(view) => measure_inside(input, *view),
@@ -282,48 +311,192 @@ fn measure_pixels<T: Copy + Into<f64> + Send + Sync>(input: ArrayView3<'_, T>, m
     }
 }
 
-fn measure_inside<T, M>(input: ArrayView3<'_, T>, mask: ArrayView3<'_, M>) -> ImageStatistics
-where
-    T: Copy + Into<f64> + Send + Sync,
-    M: Copy + Into<f64> + Send + Sync,
-{
+fn measure_inside<T: Pixel, M: Mark>(input: ArrayView3<'_, T>, mask: ArrayView3<'_, M>) -> ImageStatistics {
     let (depth, height, _) = input.dim();
     // The sums are computed by rows, and the rows' sums are added in order.
-    let rows = |weigh: &(dyn Fn(f64) -> f64 + Sync)| -> Vec<(u64, u64, f64, [f64; 2])> {
-        (0..depth * height)
-            .into_par_iter()
-            .with_min_len(16)
-            .map(|row| {
-                let (z, y) = (row / height, row % height);
-                let pixels = input.slice(ndarray::s![z, y, ..]);
-                let marks = mask.slice(ndarray::s![z, y, ..]);
-                let mut found = (0, 0, 0.0, [f64::INFINITY, f64::NEG_INFINITY]);
-                for (pixel, mark) in pixels.iter().zip(marks) {
-                    let (pixel, mark): (f64, f64) = ((*pixel).into(), (*mark).into());
-                    let inside = mark > 0.0;
-                    found.0 += u64::from(inside);
-                    if pixel.is_finite() {
-                        found.3 = [found.3[0].min(pixel), found.3[1].max(pixel)];
-                        if inside {
-                            found.1 += 1;
-                            found.2 += weigh(pixel);
-                        }
-                    }
-                }
-                found
-            })
-            .collect()
+    let rows: Vec<Row> = (0..depth * height)
+        .into_par_iter()
+        .with_min_len(16)
+        .map(|row| with_row(input, mask, row, T::measure))
+        .collect();
+    let statistics = ImageStatistics::new(
+        [rows.iter().map(|row| row.inside).sum(), rows.iter().map(|row| row.sample).sum()],
+        rows.iter()
+            .map(|row| row.range)
+            .reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])
+            .unwrap_or(ImageStatistics::NO_RANGE),
+        rows.iter().map(|row| row.sum).sum(),
+    );
+    let squares: Vec<f64> = rows
+        .into_par_iter()
+        .enumerate()
+        .with_min_len(16)
+        .map(|(index, row)| {
+            let squares = |pixels: &[T], marks: &[M]| squares_of(pixels, marks, statistics.mean);
+            if row.sample == 0 { 0.0 } else { with_row(input, mask, index, squares) }
+        })
+        .collect();
+    statistics.with_squares(squares.iter().sum())
+}
+
+/// Calls `work` with a row of the image, and the same row of the mask.
+fn with_row<T: Pixel, M: Mark, R>(
+    input: ArrayView3<'_, T>,
+    mask: ArrayView3<'_, M>,
+    row: usize,
+    work: impl FnOnce(&[T], &[M]) -> R,
+) -> R {
+    let (z, y) = (row / input.dim().1, row % input.dim().1);
+    let (pixels, marks) = (input.slice(ndarray::s![z, y, ..]), mask.slice(ndarray::s![z, y, ..]));
+    // Pixels with gaps between them are copied.
+    let (pixels, marks) = (pixels.as_standard_layout(), marks.as_standard_layout());
+    let (Some(pixels), Some(marks)) = (pixels.as_slice(), marks.as_slice()) else {
+        unreachable!("the standard layout has no gaps")
     };
-    let first = rows(&|pixel| pixel);
-    let inside = first.iter().map(|row| row.0).sum();
-    let sample: u64 = first.iter().map(|row| row.1).sum();
-    let low = first.iter().map(|row| row.3[0]).fold(f64::INFINITY, f64::min);
-    let high = first.iter().map(|row| row.3[1]).fold(f64::NEG_INFINITY, f64::max);
-    let [low, high] = if low <= high { [low, high] } else { [0.0, 0.0] };
-    if sample == 0 {
-        return ImageStatistics { inside, sample, mean: 0.0, deviation: 0.0, low, high };
+    work(pixels, marks)
+}
+
+/// Returns the sum of the squares of the differences from `mean`, of the finite pixels inside.
+fn squares_of<T: Pixel, M: Mark>(pixels: &[T], marks: &[M], mean: f64) -> f64 {
+    let mut sum = 0.0;
+    for (pixel, mark) in pixels.iter().zip(marks) {
+        let pixel: f64 = (*pixel).into();
+        if mark.is_inside() && pixel.is_finite() {
+            sum += (pixel - mean) * (pixel - mean);
+        }
     }
-    let mean = first.iter().map(|row| row.2).sum::<f64>() / sample as f64;
-    let squares: f64 = rows(&|pixel| (pixel - mean) * (pixel - mean)).iter().map(|row| row.2).sum();
-    ImageStatistics { inside, sample, mean, deviation: (squares / sample as f64).sqrt(), low, high }
+    sum
+}
+
+/// The results of the first pass for a row.
+struct Row {
+    inside: u64,
+    /// The number and the sum of the finite pixels inside.
+    sample: u64,
+    sum: f64,
+    /// The smallest and the largest finite pixel, inside or not.
+    range: [f64; 2],
+}
+
+/// A pixel of a mask.
+trait Mark: Copy + Into<f64> + Send + Sync {
+    #[inline(always)]
+    fn is_inside(self) -> bool {
+        self.into() > 0.0
+    }
+}
+
+impl<T: Copy + Into<f64> + Send + Sync> Mark for T {}
+
+/// A pixel of an image.
+trait Pixel: Copy + Into<f64> + Send + Sync {
+    /// Measures a row of pixels, of which some are inside.
+    fn measure<M: Mark>(pixels: &[Self], marks: &[M]) -> Row;
+}
+
+macro_rules! integer_pixel {
+    ($pixel:ty) => {
+        impl Pixel for $pixel {
+            fn measure<M: Mark>(pixels: &[Self], marks: &[M]) -> Row {
+                /// The largest number of pixels whose sum has 32 bits.
+                const PART: usize = 1 << 16;
+                // All sums are whole numbers below 2^53, so that in floats they would be the same, in any order.
+                Arch::new().dispatch(|| {
+                    let [mut inside, mut sum, mut low, mut high] = [0, 0, u64::from(<$pixel>::MAX), 0];
+                    for (pixels, marks) in pixels.chunks(PART).zip(marks.chunks(PART)) {
+                        let [mut part_inside, mut part_sum] = [0u32; 2];
+                        let [mut part_low, mut part_high] = [<$pixel>::MAX, 0];
+                        for (pixel, mark) in pixels.iter().zip(marks) {
+                            let is_inside = mark.is_inside();
+                            part_inside += u32::from(is_inside);
+                            part_sum += if is_inside { u32::from(*pixel) } else { 0 };
+                            part_low = part_low.min(*pixel);
+                            part_high = part_high.max(*pixel);
+                        }
+                        inside += u64::from(part_inside);
+                        sum += u64::from(part_sum);
+                        low = low.min(u64::from(part_low));
+                        high = high.max(u64::from(part_high));
+                    }
+                    Row { inside, sample: inside, sum: sum as f64, range: [low, high].map(|pixel| pixel as f64) }
+                })
+            }
+        }
+    };
+}
+
+integer_pixel!(u8);
+integer_pixel!(u16);
+
+impl Pixel for f32 {
+    fn measure<M: Mark>(pixels: &[Self], marks: &[M]) -> Row {
+        let (mut sample, mut sum) = (0, 0.0);
+        let (inside, range) = Arch::new().dispatch(|| {
+            let inside = marks.iter().map(|mark| u64::from(mark.is_inside())).sum();
+            // Integers that sort as the floats do, unlike these in one instruction each.
+            let [mut low, mut high] = [i32::MAX, i32::MIN];
+            for pixel in pixels {
+                let bits = pixel.to_bits() as i32;
+                let key = bits ^ (bits >> 31 & i32::MAX);
+                low = low.min(if pixel.is_finite() { key } else { i32::MAX });
+                high = high.max(if pixel.is_finite() { key } else { i32::MIN });
+            }
+            let pixel = |key: i32| f64::from(Self::from_bits((key ^ (key >> 31 & i32::MAX)) as u32));
+            (inside, if low <= high { [low, high].map(pixel) } else { ImageStatistics::NO_RANGE })
+        });
+        if inside > 0 {
+            for (pixel, mark) in pixels.iter().zip(marks) {
+                if mark.is_inside() && pixel.is_finite() {
+                    sample += 1;
+                    sum += f64::from(*pixel);
+                }
+            }
+        }
+        Row { inside, sample, sum, range }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::Array3;
+
+    /// Returns the statistics by their definition: the sums of rows, in the order of x, are added in their order.
+    fn by_definition(input: &Array3<f64>, mask: &Array3<u8>) -> ImageStatistics {
+        let sum = |weigh: &dyn Fn(f64) -> f64| -> f64 {
+            let row = |(pixels, marks): (ndarray::ArrayView1<'_, f64>, ndarray::ArrayView1<'_, u8>)| -> f64 {
+                let sample = pixels.iter().zip(marks).filter(|(pixel, mark)| pixel.is_finite() && **mark > 0);
+                sample.fold(0.0, |sum, (pixel, _)| sum + weigh(*pixel))
+            };
+            input.rows().into_iter().zip(mask.rows()).map(row).fold(0.0, |sum, row| sum + row)
+        };
+        let inside = mask.iter().filter(|mark| **mark > 0).count() as u64;
+        let finite = || input.iter().copied().filter(|pixel| pixel.is_finite());
+        let [low, high] = [finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max)];
+        let sample = sum(&|_| 1.0);
+        let mean = sum(&|pixel| pixel) / sample;
+        let deviation = (sum(&|pixel| (pixel - mean) * (pixel - mean)) / sample).sqrt();
+        ImageStatistics { inside, sample: sample as u64, mean, deviation, low, high }
+    }
+
+    #[test]
+    fn statistics_are_their_definition() {
+        let mut seed = 1u32;
+        for dim in [(1, 1, 1), (2, 3, 70), (1, 1, 140_000)] {
+            let words = Array3::from_shape_simple_fn(dim, || {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                65535 - (seed >> 18) as u16
+            });
+            let floats = words.mapv(|n| match n % 32 {
+                0 => f32::NAN,
+                1 => f32::NEG_INFINITY,
+                _ => (f32::from(n) - 60_000.0) / 777.0,
+            });
+            let bytes = words.mapv(|n| n as u8);
+            let mask = Array3::from_shape_fn(dim, |(z, y, x)| u8::from((x / 5 + y + z) % 3 < 2));
+            assert_eq!(measure_inside(bytes.view(), mask.view()), by_definition(&bytes.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(words.view(), mask.view()), by_definition(&words.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(floats.view(), mask.view()), by_definition(&floats.mapv(f64::from), &mask));
+        }
+    }
 }

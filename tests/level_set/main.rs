@@ -9,6 +9,7 @@ mod common;
 mod errors;
 mod evolution;
 mod rest;
+mod statistics;
 
 use common::everywhere;
 use isoline::level_set::{LevelSet, Params, Statistics, Variant};

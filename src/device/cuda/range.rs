@@ -37,13 +37,13 @@ impl Cuda {
         stream.copy_bytes(range.side(0), back.side(), BYTES)?;
         stream.synchronize()?;
         let keys: &[u32] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
-        Ok(if keys[0] > keys[1] { [0.0; 2] } else { [0, 1].map(|i| decode(keys[i], pixels.pixel_type)) })
+        Ok(if keys[0] > keys[1] { [0.0; 2] } else { [0, 1].map(|i| pixel_of_key(keys[i], pixels.pixel_type)) })
     }
 }
 
-/// Returns the pixel of a sorting key. The key of a 16-bit pixel is the pixel; that of a float has the bits in an order
+/// Returns the pixel of a sorting key, as `kernels/pixel_key.cuh` makes it. The key of an integer is the pixel; that of a float has the bits in an order
 /// that sorts as an integer.
-fn decode(key: u32, pixel_type: PixelType) -> f64 {
+pub(crate) fn pixel_of_key(key: u32, pixel_type: PixelType) -> f64 {
     const SIGN: u32 = FLOAT_SIGN as u32;
     if pixel_type != PixelType::F32 {
         return f64::from(key);
@@ -60,7 +60,7 @@ mod tests {
         for value in [0.0f32, 1.5, -1.5, f32::MAX, f32::MIN, -0.0] {
             let bits = value.to_bits();
             let key = bits ^ if bits >> 31 == 1 { u32::MAX } else { 0x8000_0000 };
-            assert_eq!(decode(key, PixelType::F32), f64::from(value));
+            assert_eq!(pixel_of_key(key, PixelType::F32), f64::from(value));
         }
     }
 }

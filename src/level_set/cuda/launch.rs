@@ -3,17 +3,17 @@
 #![allow(unsafe_code)]
 
 use super::super::Variant;
-use super::super::plan::{INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STEPS};
+use super::super::plan::{self, INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STEPS};
 use super::super::types::Constants;
 use super::dense_grid::DenseGrid;
 use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
-    DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
-    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, TILE_BITS, TileListArguments, WARP,
+    DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS,
+    MaskedRowsArguments, PAPER_X, PAPER_Y, REINIT_WARPS, RSQRT_SCALE, TILE_BITS, TileListArguments, WARP,
 };
 use crate::error::{Error, Result};
-use crate::image::PixelType;
+use crate::image::{DevicePixels, Dimensions, PixelType};
 use cudarc::driver::{DeviceRepr, LaunchConfig};
 
 /// The module (kernel file) of this operation.
@@ -64,6 +64,77 @@ pub(super) struct Span {
     pub set: u32,
 }
 
+/// Refuses an image that the kernels could not index.
+pub(super) fn check_indices(layout: &Layout, dimensions: Dimensions) -> Result<()> {
+    /// The bounds of the kernels' indices: elements of a plane have 30 bits, halves of tiles and rows 32, and the
+    /// position of a tile along an axis 21.
+    const MAX_PLANE: u64 = 1 << 30;
+    const MAX_ROWS: u64 = 1 << 32;
+    let [width, height, depth] = layout.shape;
+    let tiles = plan::tiles(layout.shape, dimensions);
+    let count: u64 = tiles.into_iter().map(|n| n as u64).product();
+    if layout.pitch as u64 * height as u64 > MAX_PLANE
+        || tiles.into_iter().any(|n| n >= 1 << TILE_BITS)
+        || count >= 1 << 31
+        || layout.rows() as u64 > MAX_ROWS
+    {
+        return Err(Error::unsupported(format!(
+            "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, but this \
+             has {width} x {height} x {depth}; use the device cpu"
+        )));
+    }
+    Ok(())
+}
+
+/// Queues the sums of the rows of the image inside the mask, to `sums`: of the pixels, and with them `totals`, or, with
+/// their mean, of the squares of their differences from it. The buffers' contents are those that
+/// `kernels/level_set_statistics.cuh` describes.
+pub(super) fn measure(
+    cuda: &Cuda,
+    stream: &Stream,
+    rows: &MaskedRowsArguments,
+    pixel_type: PixelType,
+    [totals, sums]: [u64; 2],
+    mean: Option<f64>,
+) -> Result<()> {
+    let name = pixel_type.name();
+    let blocks = rows.rows.div_ceil((LOOP_WARPS * WARP) as u64) as usize;
+    let config = geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1]);
+    match mean {
+        None => {
+            let kernel = cuda.kernel(MODULE, &format!("isoline_ls_measure_{name}"))?;
+            // SAFETY: these are the kernel's arguments; the caller's buffers have as many pixels, marks and sums as the
+            // rows say.
+            unsafe { stream.launch(&kernel, config, &[rows, &totals, &sums]) }
+        }
+        Some(mean) => {
+            let kernel = cuda.kernel(MODULE, &format!("isoline_ls_measure_squares_{name}"))?;
+            // SAFETY: as above.
+            unsafe { stream.launch(&kernel, config, &[rows, &mean, &sums]) }
+        }
+    }
+}
+
+/// Queues the conversion of a mask (u16 or f32) in device memory, which has been checked, to a byte per pixel from
+/// `address` on.
+pub(super) fn marks(cuda: &Cuda, stream: &Stream, mask: &DevicePixels<'_>, address: u64) -> Result<()> {
+    let kernel = cuda.kernel(MODULE, &format!("isoline_ls_marks_{}", mask.pixel_type.name()))?;
+    let [row_stride, slice_stride] = mask.strides.map(|bytes| bytes as u64);
+    let [width, height, depth] = mask.shape.map(|side| side as u32);
+    let config = loop_grid(cuda.multiprocessors(), u64::from(height) * u64::from(depth));
+    let arguments: &[&dyn DeviceRepr] = &[&mask.address, &row_stride, &slice_stride, &width, &height, &depth, &address];
+    // SAFETY: these are the kernel's arguments; the mask lies in one allocation, and the caller's buffer has a byte for
+    // each of its pixels.
+    unsafe { stream.launch(&kernel, config, arguments) }
+}
+
+/// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
+fn loop_grid(multiprocessors: u32, warps: u64) -> LaunchConfig {
+    let most = u64::from(multiprocessors) * MARK_BLOCKS as u64;
+    let blocks = warps.div_ceil(LOOP_WARPS as u64).clamp(1, most) as usize;
+    geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1])
+}
+
 impl Launcher {
     pub(super) fn new(
         cuda: &Cuda,
@@ -72,23 +143,9 @@ impl Launcher {
         pixel_type: PixelType,
         tables: &Tables,
     ) -> Result<Self> {
-        /// The bounds of the kernels' indices: elements of a plane have 30 bits, halves of tiles and rows 32, and the
-        /// position of a tile along an axis 21.
-        const MAX_PLANE: u64 = 1 << 30;
-        const MAX_ROWS: u64 = 1 << 32;
         let [width, height, depth] = plan.shape;
         let tiles = plan.tiles();
         let count: u64 = tiles.into_iter().map(|n| n as u64).product();
-        if layout.pitch as u64 * height as u64 > MAX_PLANE
-            || tiles.into_iter().any(|n| n >= 1 << TILE_BITS)
-            || count >= 1 << 31
-            || layout.rows() as u64 > MAX_ROWS
-        {
-            return Err(Error::unsupported(format!(
-                "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, \
-                 but this has {width} x {height} x {depth}; use the device cpu"
-            )));
-        }
         let constants = &plan.constants;
         let [inv_dx, inv_dy, inv_dz] = constants.inverse_spacing;
         let [tiles_x, tiles_y, tiles_z] = tiles.map(|n| n as u32);
@@ -160,13 +217,6 @@ impl Launcher {
 
     fn context(&self, iteration: u64) -> IterationArguments {
         IterationArguments { iteration, ..self.context }
-    }
-
-    /// Returns a grid of at most the resident blocks, for kernels that loop over rows, a warp each.
-    fn loop_grid(&self, warps: u64) -> LaunchConfig {
-        let blocks =
-            warps.div_ceil(LOOP_WARPS as u64).clamp(1, u64::from(self.multiprocessors) * MARK_BLOCKS as u64) as usize;
-        geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1])
     }
 
     /// Returns a grid whose blocks are resident together, for kernels that update tiles.
@@ -256,8 +306,9 @@ impl Launcher {
     ) -> Result<()> {
         let context = self.context(iteration);
         let arguments: &[&dyn DeviceRepr] = &[&phi, &copy, &self.setup, &context, &self.lists, &set];
+        let config = loop_grid(self.multiprocessors, self.lists.tiles.into());
         // SAFETY: these are the kernel's arguments; both φ have the layout's elements and are different.
-        unsafe { stream.launch_early(&self.activate_near_front, self.loop_grid(self.lists.tiles.into()), arguments) }
+        unsafe { stream.launch_early(&self.activate_near_front, config, arguments) }
     }
 
     /// Tells whether iterations use lists of tiles.
@@ -340,7 +391,7 @@ impl Launcher {
         setup: LevelSetSetup,
         arguments: &[&dyn DeviceRepr],
     ) -> Result<()> {
-        let config = self.loop_grid(u64::from(setup.height) * u64::from(setup.depth));
+        let config = loop_grid(self.multiprocessors, u64::from(setup.height) * u64::from(setup.depth));
         // SAFETY: the caller's arguments are the kernel's, in its order, with buffers of the layout's size.
         unsafe { stream.launch(&cuda.kernel(MODULE, name)?, config, arguments) }
     }
