@@ -225,12 +225,10 @@ abstract class StackJob<S extends Settings> {
             boolean managed = settings.has(Settings.ROI_MANAGER) && settings.is(Settings.ROI_MANAGER);
             manager = managed ? RoiOutput.manager() : null;
             begin();
-            compute(context(), progress);
-        } catch (IsolineException e) {
-            if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device());
-            }
-            throw e;
+            Contexts.use(settings.device(), context -> {
+                compute(context, progress);
+                return null;
+            });
         } finally {
             release();
         }
@@ -268,9 +266,6 @@ abstract class StackJob<S extends Settings> {
                 }
                 done += part.length;
             }
-        } finally {
-            // Between commands the device memory is free for other programs.
-            context.trim();
         }
     }
 
