@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Line numbers for debuggers are half of the library, and ImageJ unpacks all of it at every start.
+# Line numbers for debuggers are half of the library, and the first command of every user unpacks all of it.
 native=$PWD/fiji-plugin/target/native
 mkdir -p "$native"
 objcopy --strip-debug "$1/libisoline.so" "$native/libisoline.so"

@@ -9,15 +9,17 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.reflect.Field;
+import java.net.URL;
 import java.util.Collections;
 import java.util.Properties;
 
 /**
  * Finds, checks and binds the native library, once.
  *
- * <p>The library lies in the plugin's jar under JNA's folder names ({@code linux-x86-64/libisoline.so}, ...).
- * Developers may point elsewhere with the system property {@link #PATH_PROPERTY}. A failed load leaves nothing behind:
- * the next call tries anew.
+ * <p>The library lies in the plugin's jar under JNA's folder names ({@code linux-x86-64/libisoline.so}, ...). It is
+ * unpacked once, into the user's cache; where that is not possible, JNA unpacks it at every start. Developers may point
+ * elsewhere with the system property {@link #PATH_PROPERTY}. A failed load leaves nothing behind: the next call tries
+ * anew.
  */
 public final class NativeLoader {
     /** The system property that names a library file, or its folder, to use instead of the jar's. */
@@ -46,7 +48,7 @@ public final class NativeLoader {
             if (Native.POINTER_SIZE != POINTER_BYTES) {
                 throw unavailable("Isoline needs a 64-bit Java; this one is 32-bit.");
             }
-            bind(find());
+            bindAny();
             loaded = true;
         } catch (LinkageError e) {
             // These are all failures of JNA to link: JNA is missing, or cannot unpack its own
@@ -74,7 +76,7 @@ public final class NativeLoader {
         return IsolineLibrary.isoline_version_string();
     }
 
-    /** Returns the origin of the loaded library: a file, or "the plugin's jar". */
+    /** Returns the origin of the loaded library: a file, or "the plugin's jar" and where it is unpacked. */
     public static synchronized String libraryOrigin() {
         return origin;
     }
@@ -108,32 +110,71 @@ public final class NativeLoader {
         }
     }
 
-    private static File find() throws IsolineException {
+    /** Binds the library that the user points to, or else that of the jar. */
+    private static void bindAny() throws IsolineException {
         String path = System.getProperty(PATH_PROPERTY);
         if (path != null && !path.isEmpty()) {
-            File file = new File(path);
-            if (file.isDirectory()) {
-                file = new File(file, System.mapLibraryName("isoline"));
-            }
-            if (!file.isFile()) {
-                throw unavailable(
-                        "There is no Isoline library at %s, where the system property %s points. Correct the "
-                                + "property, or remove it to use the library inside the plugin.",
-                        file, PATH_PROPERTY);
-            }
+            File file = pointedTo(path);
             origin = file.getPath();
-            return file;
+            bind(file);
+            return;
         }
         String resource = Platform.RESOURCE_PREFIX + "/" + System.mapLibraryName("isoline");
         ClassLoader loader = NativeLoader.class.getClassLoader();
-        if (loader.getResource(resource) == null) {
+        URL url = loader.getResource(resource);
+        if (url == null) {
             throw unavailable(
                     "This copy of the Isoline plugin has no native library for this computer (%s). Install the "
                             + "plugin built for it; the platforms are listed in the plugin's documentation.",
                     Platform.RESOURCE_PREFIX);
         }
+        String problem = bindCached(url);
+        if (problem != null) {
+            origin = "the plugin's jar" + problem;
+            bind(unpacked(resource, loader));
+        }
+    }
+
+    private static File pointedTo(String path) throws IsolineException {
+        File file = new File(path);
+        if (file.isDirectory()) {
+            file = new File(file, System.mapLibraryName("isoline"));
+        }
+        if (!file.isFile()) {
+            throw unavailable(
+                    "There is no Isoline library at %s, where the system property %s points. Correct the "
+                            + "property, or remove it to use the library inside the plugin.",
+                    file, PATH_PROPERTY);
+        }
+        return file;
+    }
+
+    /**
+     * Binds the library in the user's cache.
+     *
+     * @return null if that was possible, else the reason for the report of the devices; "" where there is no jar
+     */
+    private static String bindCached(URL url) {
         try {
-            origin = "the plugin's jar";
+            LibraryCache cache = LibraryCache.ofUser(
+                    System.getProperty("os.name"), System.getenv(), System.getProperty("user.home"));
+            File file = cache.file(url, pluginVersion());
+            if (file == null) {
+                return "";
+            }
+            bind(file);
+            origin = "the plugin's jar, unpacked to " + file;
+            return null;
+        } catch (IOException | IsolineException | RuntimeException e) {
+            // A folder that cannot be written, or from which no programs may run, is no reason to fail.
+            // The message of a Java exception is often no more than the name of a file.
+            String reason = e instanceof IsolineException ? e.getMessage() : e.toString();
+            return ", unpacked for this start only (" + reason + ")";
+        }
+    }
+
+    private static File unpacked(String resource, ClassLoader loader) throws IsolineException {
+        try {
             return Native.extractFromResourcePath("/" + resource, loader);
         } catch (IOException e) {
             throw unavailable(

@@ -6,7 +6,7 @@ import com.sun.jna.Memory;
  * Pixels in native memory: slices of one size and type, one after the other without gaps.
  *
  * <p>Java arrays are copied in and out slice by slice. Handing them to JNA as arguments would copy each of them twice
- * per call, and no Java array can hold more than 2³¹ pixels.
+ * per call, and no Java array can hold more than 2³¹ pixels. Several threads may copy different slices at once.
  */
 public final class PixelBuffer implements AutoCloseable {
     /** Pixel types of the C API, in the order of its numbers. */
@@ -99,6 +99,16 @@ public final class PixelBuffer implements AutoCloseable {
         }
     }
 
+    /** Copies some pixels of a slice of type U8 in, from the one at an index on. */
+    public void write(int slice, int from, byte[] pixels, int count) {
+        memory.write(offset(slice, Type.U8, from, count), pixels, 0, count);
+    }
+
+    /** Copies some pixels of a slice of type U8 out, from the one at an index on. */
+    public void read(int slice, int from, byte[] pixels, int count) {
+        memory.read(offset(slice, Type.U8, from, count), pixels, 0, count);
+    }
+
     /** Copies one slice of type F32 out. */
     public void read(int slice, float[] pixels) {
         memory.read(offset(slice, Type.F32), pixels, 0, width * height);
@@ -157,6 +167,13 @@ public final class PixelBuffer implements AutoCloseable {
             throw new IllegalStateException("a slice of type " + type + " cannot be read as " + read);
         }
         return offset(slice);
+    }
+
+    private long offset(int slice, Type copied, int from, int count) {
+        if (from < 0 || count < 0 || count > width * height - from) {
+            throw new IndexOutOfBoundsException("pixels " + from + " + " + count + " of " + width * height);
+        }
+        return offset(slice, copied) + (long) from * type.bytes;
     }
 
     private long offset(int slice) {

@@ -14,14 +14,13 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     private VoxelSize size;
     private InsideTest inside;
     private Params params;
-    private byte[] mask;
     private float[][] result;
 
     /** Holds the number of inside pixels of each plane. */
     private int[] insideCounts;
 
-    private double low = Double.POSITIVE_INFINITY;
-    private double high = Double.NEGATIVE_INFINITY;
+    /** The smallest and the largest finite distance. */
+    private final GreyRange distances = new GreyRange();
 
     DistanceJob(ImagePlus image, DistanceSettings settings) throws BadInput {
         this(image, settings, DEFAULT_CALL_BYTES);
@@ -37,10 +36,9 @@ final class DistanceJob extends StackJob<DistanceSettings> {
         size = new VoxelSize(image, isVolume());
         inside = insideTest();
         params = settings.toParams();
-        mask = new byte[image.getWidth() * image.getHeight()];
         insideCounts = new int[planes.size()];
         // The whole result is allocated now: running out of memory is better found before the work.
-        result = new float[planes.size()][mask.length];
+        result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
     }
 
     private InsideTest insideTest() throws BadInput, IsolineException {
@@ -71,11 +69,10 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     }
 
     @Override
-    Object input(int index) throws BadInput, IsolineException {
+    void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
         checkEscape();
         Object pixels = inside.isSelection() ? null : pixels(index);
-        insideCounts[planes.place(index)] = inside.mark(pixels, mask);
-        return mask;
+        insideCounts[planes.place(index)] = inside.write(pixels, planePixels(), input, slot);
     }
 
     @Override
@@ -92,13 +89,10 @@ final class DistanceJob extends StackJob<DistanceSettings> {
 
     @Override
     void take(PixelBuffer output, int slot, int place) {
-        float[] pixels = result[place];
-        output.read(slot, pixels);
-        for (float value : pixels) {
-            if (!Float.isInfinite(value)) {
-                low = Math.min(low, value);
-                high = Math.max(high, value);
-            }
+        output.read(slot, result[place]);
+        GreyRange here = GreyRange.of(result[place]);
+        synchronized (distances) {
+            distances.add(here);
         }
     }
 
@@ -109,7 +103,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
                 result,
                 settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
                 size.unit,
-                DistanceColours.of(settings.text(DistanceSettings.REGION), low, high));
+                DistanceColours.of(settings.text(DistanceSettings.REGION), distances.min, distances.max));
         return finish(made, "\nIsoline distance unit: " + size.unit);
     }
 

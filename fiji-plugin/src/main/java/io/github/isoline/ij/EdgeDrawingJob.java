@@ -40,7 +40,7 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             // The whole result is allocated now: running out of memory is better found before the
             // work.
-            edges = new byte[planes.size()][image.getWidth() * image.getHeight()];
+            edges = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
         }
     }
 

@@ -15,7 +15,6 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     private float[][] result;
     private boolean converged = true;
     private InsideTest shape;
-    private byte[] mask;
 
     /** Holds the number of pixels of the shape in each plane. */
     private int[] shapeCounts;
@@ -37,11 +36,10 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
                 settings.usesThreshold()
                         ? ShapeThreshold.raw(image, settings.text(EdgeStrengthSettings.THRESHOLD), values)
                         : 0);
-        mask = new byte[image.getWidth() * image.getHeight()];
         shapeCounts = new int[planes.size()];
         setStartRange(params);
         // The whole result is allocated now: running out of memory is better found before the work.
-        result = new float[planes.size()][image.getWidth() * image.getHeight()];
+        result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
     }
 
     @Override
@@ -50,11 +48,14 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     }
 
     @Override
-    Object input(int index) throws BadInput, IsolineException {
+    void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
         checkEscape();
         Object pixels = pixels(index);
-        shapeCounts[planes.place(index)] = shape.mark(pixels, mask);
-        return settings.usesThreshold() ? pixels : mask;
+        PixelBuffer mask = settings.usesThreshold() ? null : input;
+        shapeCounts[planes.place(index)] = shape.write(pixels, planePixels(), mask, slot);
+        if (mask == null) {
+            input.write(slot, pixels);
+        }
     }
 
     @Override

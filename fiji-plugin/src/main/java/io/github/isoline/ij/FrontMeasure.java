@@ -40,9 +40,6 @@ final class FrontMeasure {
     /** Holds for each direction the length or the area that one crossing counts for. */
     private final double[] weights;
 
-    private double measure;
-    private byte[] before;
-
     /**
      * Creates a measure for masks of one size.
      *
@@ -105,20 +102,35 @@ final class FrontMeasure {
     }
 
     /**
-     * Adds a slice; in a volume, the one after that of the previous call.
+     * Counts for each direction the crossings of the border in a slice, and in a volume also those between the slice
+     * before and this one. Several threads may count at once.
      *
-     * @param mask 0 outside; must not change until the next call
+     * @param before null for the first slice
+     * @param mask 0 outside
      */
-    void add(byte[] mask) {
+    long[] count(byte[] before, byte[] mask) {
         int[][] steps = steps();
+        long[] counts = new long[steps.length];
         for (int k = 0; k < steps.length; k++) {
-            if (steps[k][2] == 0) {
-                measure += weights[k] * crossings(mask, mask, steps[k][0], steps[k][1]);
-            } else if (before != null) {
-                measure += weights[k] * crossings(before, mask, steps[k][0], steps[k][1]);
+            byte[] from = steps[k][2] == 0 ? mask : before;
+            counts[k] = from == null ? 0 : crossings(from, mask, steps[k][0], steps[k][1]);
+        }
+        return counts;
+    }
+
+    /**
+     * Returns the length or the area, in the unit of the size.
+     *
+     * @param counts those of the slices, in their order
+     */
+    double of(long[]... counts) {
+        double measure = 0;
+        for (long[] slice : counts) {
+            for (int k = 0; k < slice.length; k++) {
+                measure += weights[k] * slice[k];
             }
         }
-        before = mask;
+        return measure;
     }
 
     /** Returns the number of steps from one slice to another that cross the border. */
@@ -136,10 +148,5 @@ final class FrontMeasure {
             }
         }
         return count;
-    }
-
-    /** Returns the length or the area of the added slices, in the unit of the size. */
-    double get() {
-        return measure;
     }
 }

@@ -9,22 +9,40 @@ final class GreyRange {
     static GreyRange of(Object pixels) {
         GreyRange range = new GreyRange();
         if (pixels instanceof short[]) {
-            for (short pixel : (short[]) pixels) {
-                range.take(pixel & 0xffff);
-            }
+            range.take((short[]) pixels);
         } else {
-            for (float pixel : (float[]) pixels) {
-                range.take(pixel);
-            }
+            range.take((float[]) pixels);
         }
         return range;
     }
 
-    private void take(double value) {
-        if (!Double.isNaN(value) && !Double.isInfinite(value)) {
-            min = Math.min(min, value);
-            max = Math.max(max, value);
+    private void take(short[] pixels) {
+        int low = Integer.MAX_VALUE;
+        int high = Integer.MIN_VALUE;
+        for (short pixel : pixels) {
+            low = Math.min(low, pixel & 0xffff);
+            high = Math.max(high, pixel & 0xffff);
         }
+        if (low <= high) {
+            min = low;
+            max = high;
+        }
+    }
+
+    /** Takes floats; no comparison is true for NaN. */
+    private void take(float[] pixels) {
+        float low = Float.POSITIVE_INFINITY;
+        float high = Float.NEGATIVE_INFINITY;
+        for (float pixel : pixels) {
+            if (pixel < low && pixel > Float.NEGATIVE_INFINITY) {
+                low = pixel;
+            }
+            if (pixel > high && pixel < Float.POSITIVE_INFINITY) {
+                high = pixel;
+            }
+        }
+        min = low;
+        max = high;
     }
 
     /** Adds another range, and returns true: the next may be added. */

@@ -3,9 +3,15 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
+import io.github.isoline.PixelBuffer;
 
 /** The test for inside pixels of an image, according to the parameters of a command. */
 final class InsideTest {
+    /** The number of pixels that are marked before they are copied: few enough for the cache of a core. */
+    private static final int BLOCK = 1 << 15;
+
+    private static final int SIGN = Integer.SIZE - 1;
+
     /** Inside is low < value <= high, or its complement without NaN; unused for a selection. */
     private final double low;
 
@@ -76,34 +82,78 @@ final class InsideTest {
      * @return how many are inside
      */
     int mark(Object pixels, byte[] mask) {
-        if (selection != null) {
-            for (int i = 0; i < mask.length; i++) {
-                mask[i] = (byte) (selection[i] != 0 ? 1 : 0);
-            }
-        } else if (pixels instanceof byte[]) {
-            byte[] values = (byte[]) pixels;
-            for (int i = 0; i < mask.length; i++) {
-                mask[i] = mark(values[i] & 0xff);
-            }
-        } else if (pixels instanceof short[]) {
-            short[] values = (short[]) pixels;
-            for (int i = 0; i < mask.length; i++) {
-                mask[i] = mark(values[i] & 0xffff);
-            }
-        } else {
-            float[] values = (float[]) pixels;
-            for (int i = 0; i < mask.length; i++) {
-                mask[i] = Float.isNaN(values[i]) ? 0 : mark(values[i]);
-            }
-        }
+        return mark(pixels, 0, mask, mask.length);
+    }
+
+    /**
+     * Writes the mask of a slice, 1 inside and 0 outside. Many threads may call this at once.
+     *
+     * @param to of type U8; null to count only
+     * @param count the number of pixels
+     * @return how many are inside
+     */
+    int write(Object pixels, int count, PixelBuffer to, int slot) {
+        byte[] block = new byte[Math.min(BLOCK, count)];
         int inside = 0;
-        for (byte pixel : mask) {
-            inside += pixel;
+        for (int from = 0; from < count; from += BLOCK) {
+            int some = Math.min(BLOCK, count - from);
+            inside += mark(pixels, from, block, some);
+            if (to != null) {
+                to.write(slot, from, block, some);
+            }
         }
         return inside;
     }
 
-    private byte mark(double value) {
-        return (byte) ((value > low && value <= high) != inverse ? 1 : 0);
+    /** Marks some pixels of a slice, from one on, and returns how many are inside. */
+    private int mark(Object pixels, int from, byte[] mask, int count) {
+        if (selection != null) {
+            int inside = 0;
+            for (int i = 0; i < count; i++) {
+                mask[i] = (byte) (selection[from + i] != 0 ? 1 : 0);
+                inside += mask[i];
+            }
+            return inside;
+        }
+        return pixels instanceof float[]
+                ? mark((float[]) pixels, from, mask, count)
+                : markIntegers(pixels, from, mask, count);
+    }
+
+    private int mark(float[] values, int from, byte[] mask, int count) {
+        int inside = 0;
+        for (int i = 0; i < count; i++) {
+            float value = values[from + i];
+            boolean within = value > low && value <= high;
+            mask[i] = (byte) (within != inverse && !Float.isNaN(value) ? 1 : 0);
+            inside += mask[i];
+        }
+        return inside;
+    }
+
+    /** Marks integers with whole bounds and without branches: the sign of a difference is the comparison. */
+    private int markIntegers(Object pixels, int from, byte[] mask, int count) {
+        int first = (int) Math.max(-1, Math.min(1 << Short.SIZE, Math.floor(low) + 1));
+        int last = (int) Math.max(-1, Math.min(1 << Short.SIZE, Math.floor(high)));
+        int outside = inverse ? 1 : 0;
+        int inside = 0;
+        if (pixels instanceof byte[]) {
+            byte[] values = (byte[]) pixels;
+            for (int i = 0; i < count; i++) {
+                int value = values[from + i] & 0xff;
+                int one = (value - first | last - value) >>> SIGN ^ 1 ^ outside;
+                mask[i] = (byte) one;
+                inside += one;
+            }
+        } else {
+            short[] values = (short[]) pixels;
+            for (int i = 0; i < count; i++) {
+                int value = values[from + i] & 0xffff;
+                int one = (value - first | last - value) >>> SIGN ^ 1 ^ outside;
+                mask[i] = (byte) one;
+                inside += one;
+            }
+        }
+        return inside;
     }
 }

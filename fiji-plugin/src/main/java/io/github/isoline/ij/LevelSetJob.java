@@ -12,7 +12,9 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.stream.LongStream;
 
 /** Computes the level set's mask and φ from an ImagePlus and a start region. */
 final class LevelSetJob extends StackJob<LevelSetSettings> {
@@ -30,10 +32,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     private byte[][] masks;
 
     private float[][] phi;
-    private byte[] plane;
-    private float low = Float.POSITIVE_INFINITY;
-    private float high = Float.NEGATIVE_INFINITY;
+    private final GreyRange phiRange = new GreyRange();
     private ImagePlus phiImage;
+
+    /** Holds the outline of each plane, null where nothing is inside. */
+    private final Roi[] outlines;
 
     private boolean converged = true;
     private long iterations;
@@ -56,6 +59,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         voxel = new VoxelSize(image, settings.isVolume());
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new StartSurface(planes, settings);
+        outlines = new Roi[planes.size()];
     }
 
     @Override
@@ -66,13 +70,12 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             throw IsolineException.cancelled();
         }
         range.write(params);
-        plane = new byte[image.getWidth() * image.getHeight()];
         // The whole result is allocated now: running out of memory is better found before the work.
         if (settings.is(LevelSetSettings.MASK_STACK)) {
-            masks = new byte[planes.size()][plane.length];
+            masks = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
         }
         if (settings.is(LevelSetSettings.PHI)) {
-            phi = new float[planes.size()][plane.length];
+            phi = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
         }
     }
 
@@ -89,11 +92,12 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws BadInput, IsolineException {
-        long[] begun = new long[isVolume() ? 1 : part.length];
-        for (int slot = 0; slot < part.length; slot++) {
-            output.write(slot, start.plane(part[slot], plane));
-            begun[isVolume() ? 0 : slot] += count(plane);
-        }
+        long[] begun = new long[part.length];
+        Parallel.each(part.length, slot -> {
+            byte[] plane = start.plane(part[slot], new byte[planePixels()]);
+            output.write(slot, plane);
+            begun[slot] = count(plane);
+        });
         if (stopped) {
             // Slices that were not reached stay at their start.
             unstarted += part.length;
@@ -103,7 +107,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
             evolve(surface, output, part, progress);
             surface.readMask(output);
-            boolean[] fronts = fronts(begun, output, part);
+            boolean[] fronts = fronts(ofParts(begun), output, part);
             if (settings.is(LevelSetSettings.PHI)) {
                 takePhi(surface, part);
             }
@@ -124,19 +128,28 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         return count;
     }
 
+    private byte[] read(PixelBuffer mask, int slot) {
+        byte[] plane = new byte[planePixels()];
+        mask.read(slot, plane);
+        return plane;
+    }
+
+    /** Returns the counts of slices; for a volume their sum. */
+    private long[] ofParts(long... counts) {
+        return isVolume() ? new long[] {LongStream.of(counts).sum()} : counts;
+    }
+
     /**
      * Returns which slices, or whether the volume, ended with a front; counts the others.
      *
      * @param begun the number of pixels inside each at the start
      */
-    private boolean[] fronts(long[] begun, PixelBuffer mask, int[] part) {
-        long[] inside = new long[begun.length];
-        for (int slot = 0; slot < part.length; slot++) {
-            mask.read(slot, plane);
-            inside[isVolume() ? 0 : slot] += count(plane);
-        }
+    private boolean[] fronts(long[] begun, PixelBuffer mask, int[] part) throws BadInput, IsolineException {
+        long[] counts = new long[part.length];
+        Parallel.each(part.length, slot -> counts[slot] = count(read(mask, slot)));
+        long[] inside = ofParts(counts);
         boolean[] fronts = new boolean[begun.length];
-        long all = (long) plane.length * part.length / begun.length;
+        long all = (long) planePixels() * part.length / begun.length;
         for (int i = 0; i < begun.length; i++) {
             parts++;
             empty += begun[i] > 0 ? 0 : part.length / begun.length;
@@ -176,32 +189,29 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         for (int slot = 0; slot < part.length; slot++) {
             if (part[slot] == index) {
                 surface.readMask(buffer);
-                byte[] mask = new byte[plane.length];
-                buffer.read(slot, mask);
-                front = Outline.of(mask, image.getWidth(), image.getHeight());
+                front = Outline.of(read(buffer, slot), image.getWidth(), image.getHeight());
             }
         }
         return front == null ? null : GuestOverlay.element(front, "Isoline front", planes, index);
     }
 
     /** Makes the rows of the table from the mask that was read last. */
-    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts) {
-        double voxels = 0;
-        FrontMeasure front = null;
-        for (int slot = 0; slot < part.length; slot++) {
-            // Each slice needs its own array: the measure reads the previous one again.
-            byte[] slice = new byte[plane.length];
-            mask.read(slot, slice);
-            if (front == null || !isVolume()) {
-                front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
-                voxels = 0;
-            }
-            front.add(slice);
-            voxels += count(slice);
-            if (!isVolume() || slot == part.length - 1) {
-                double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
-                addRow(part[isVolume() ? 0 : slot], voxels * size, front.get(), surface, fronts[isVolume() ? 0 : slot]);
-            }
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts)
+            throws BadInput, IsolineException {
+        FrontMeasure front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
+        long[] inside = new long[part.length];
+        long[][] crossings = new long[part.length][];
+        Parallel.each(part.length, slot -> {
+            byte[] here = read(mask, slot);
+            inside[slot] = count(here);
+            crossings[slot] = front.count(isVolume() && slot > 0 ? read(mask, slot - 1) : null, here);
+        });
+        double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
+        long[] voxels = ofParts(inside);
+        int slices = part.length / voxels.length;
+        for (int i = 0; i < voxels.length; i++) {
+            double length = front.of(Arrays.copyOfRange(crossings, i * slices, (i + 1) * slices));
+            addRow(part[i], voxels[i] * size, length, surface, fronts[i]);
         }
     }
 
@@ -218,49 +228,55 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         });
     }
 
-    private void takePhi(LevelSet surface, int[] part) throws IsolineException {
+    private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {
         try (PixelBuffer buffer =
                 new PixelBuffer(PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
             surface.readPhi(buffer);
-            for (int slot = 0; slot < part.length; slot++) {
+            Parallel.each(part.length, slot -> {
                 float[] slice = phi[planes.place(part[slot])];
                 buffer.read(slot, slice);
-                takeExtent(slice);
-            }
-        }
-    }
-
-    private void takeExtent(float[] slice) {
-        for (float value : slice) {
-            low = Math.min(low, value);
-            high = Math.max(high, value);
+                GreyRange here = GreyRange.of(slice);
+                synchronized (phiRange) {
+                    phiRange.add(here);
+                }
+            });
         }
     }
 
     @Override
     void take(PixelBuffer output, int slot, int place) {
-        byte[] mask = masks == null ? plane : masks[place];
-        output.read(slot, mask);
+        if (masks != null) {
+            output.read(slot, masks[place]);
+        }
         if (settings.wantsRois()) {
-            int index = planes.indices()[place];
-            Roi roi = Outline.of(mask, image.getWidth(), image.getHeight());
-            if (roi != null) {
-                roi.setName("level-set" + SegmentRois.where(image, index));
-                roi.setStrokeColor(RunOverlay.COLOUR);
-                roi.setProperty(SegmentRois.PROPERTY, settings.kind);
-                ResultImage.setPosition(roi, image, planes.position(index));
-                rois.add(roi);
+            byte[] mask = masks == null ? read(output, slot) : masks[place];
+            outlines[place] = Outline.of(mask, image.getWidth(), image.getHeight());
+        }
+    }
+
+    /** Adds the outlines to the selections, in the order of the calls. */
+    private void addOutlines() {
+        for (int[] part : parts()) {
+            for (int index : part) {
+                Roi roi = outlines[planes.place(index)];
+                if (roi != null) {
+                    roi.setName("level-set" + SegmentRois.where(image, index));
+                    roi.setStrokeColor(RunOverlay.COLOUR);
+                    roi.setProperty(SegmentRois.PROPERTY, settings.kind);
+                    ResultImage.setPosition(roi, image, planes.position(index));
+                    rois.add(roi);
+                }
             }
         }
     }
 
     @Override
     ImagePlus end(Progress progress) {
-        start.close();
+        addOutlines();
         String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (phi != null) {
-            LUT colours = DistanceColours.of(DistanceSettings.SIGNED, low, high);
+            LUT colours = DistanceColours.of(DistanceSettings.SIGNED, phiRange.min, phiRange.max);
             phiImage = ResultImage.inColours(planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
             finish(phiImage, info);
         }

@@ -59,10 +59,6 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         } catch (BadInput e) {
             hide();
             throw e;
-        } finally {
-            if (start != null) {
-                start.close();
-            }
         }
     }
 

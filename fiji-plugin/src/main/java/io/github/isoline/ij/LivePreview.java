@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImageListener;
 import ij.ImagePlus;
 import ij.gui.Roi;
@@ -66,9 +65,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** Holds what is known of each slice, null for nothing; only the worker adds, but others may remove. */
     private final Object[] known;
 
-    // Only the worker uses these fields.
+    /** Only the worker uses this field. */
     private final List<PixelBuffer> buffers = new ArrayList<>();
-    private Context context;
 
     // These fields are guarded by the monitor of this object.
     private PreviewRequest<S> pending;
@@ -97,18 +95,9 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         T on(Context context, Progress progress) throws IsolineException;
     }
 
-    /** Computes on a device until a newer request comes; discards the device's context if it fails. */
-    final <T> T run(String device, Run<T> computation) throws IsolineException {
-        try {
-            context = Contexts.of(device);
-            return computation.on(context, (fraction, stage) -> !isOutdated());
-        } catch (IsolineException e) {
-            if (e.isDeviceFailure()) {
-                Contexts.discard(device);
-                context = null;
-            }
-            throw e;
-        }
+    /** Computes on a device until a newer request comes. */
+    final <T> T run(String device, Run<T> computation) throws BadInput, IsolineException {
+        return Contexts.use(device, context -> computation.on(context, (fraction, stage) -> !isOutdated()));
     }
 
     /** Returns memory for one slice, which is freed with the preview. */
@@ -116,19 +105,6 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         PixelBuffer buffer = new PixelBuffer(type, image.getWidth(), image.getHeight(), 1);
         buffers.add(buffer);
         return buffer;
-    }
-
-    /** Releases the worker's resources, as its last action. */
-    private void release() {
-        buffers.forEach(PixelBuffer::close);
-        try {
-            if (context != null) {
-                // The device memory is freed now for other programs.
-                context.trim();
-            }
-        } catch (IsolineException e) {
-            IJ.log(Host.name("Preview", image) + ": " + e.getMessage());
-        }
     }
 
     /**
@@ -300,7 +276,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            release();
+            buffers.forEach(PixelBuffer::close);
         }
     }
 

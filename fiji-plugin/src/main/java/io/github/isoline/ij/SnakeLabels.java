@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.process.LUT;
+import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import java.awt.Color;
 import java.util.List;
@@ -29,12 +30,13 @@ final class SnakeLabels {
      *
      * @param largest the largest number, and how many targets a plane has at most
      */
-    SnakeLabels(HyperStackSelection planes, int largest) {
+    SnakeLabels(HyperStackSelection planes, int largest) throws BadInput, IsolineException {
         this.planes = planes;
         this.largest = largest;
         int pixels = planes.image.getWidth() * planes.image.getHeight();
-        small = largest <= MOST_OF_16_BITS ? new short[planes.size()][pixels] : null;
-        large = small == null ? new float[planes.size()][pixels] : null;
+        boolean fits = largest <= MOST_OF_16_BITS;
+        small = fits ? Parallel.fill(new short[planes.size()][], () -> new short[pixels]) : null;
+        large = fits ? null : Parallel.fill(new float[planes.size()][], () -> new float[pixels]);
     }
 
     static PixelBuffer.Type type(int largest) {

@@ -28,6 +28,9 @@ abstract class StackJob<S extends Settings> {
      */
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
+    /** Guards the access to stacks: a virtual one reads its file, and does not expect several threads. */
+    private static final Object STACKS = new Object();
+
     /** ImageJ stores signed 16-bit values with this offset. */
     private static final int SIGNED_16_OFFSET = 32768;
 
@@ -83,9 +86,13 @@ abstract class StackJob<S extends Settings> {
         return 0;
     }
 
-    /** Returns the library's input for a plane: its own pixels. */
-    Object input(int index) throws BadInput, IsolineException {
-        return pixels(index);
+    /**
+     * Copies the library's input for a plane: its own pixels. Several threads do this for different planes.
+     *
+     * @param slot its index in the buffer, from 0 on
+     */
+    void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
+        input.write(slot, pixels(index));
     }
 
     /**
@@ -98,7 +105,7 @@ abstract class StackJob<S extends Settings> {
             throws BadInput, IsolineException;
 
     /**
-     * Takes one slice of the output.
+     * Takes one slice of the output. Several threads do this for different slices.
      *
      * @param slot its index in the buffer, from 0 on
      * @param place its index among the planes, from 0 on
@@ -218,12 +225,10 @@ abstract class StackJob<S extends Settings> {
             boolean managed = settings.has(Settings.ROI_MANAGER) && settings.is(Settings.ROI_MANAGER);
             manager = managed ? RoiOutput.manager() : null;
             begin();
-            compute(context(), progress);
-        } catch (IsolineException e) {
-            if (e.isDeviceFailure()) {
-                Contexts.discard(settings.device());
-            }
-            throw e;
+            Contexts.use(settings.device(), context -> {
+                compute(context, progress);
+                return null;
+            });
         } finally {
             release();
         }
@@ -237,7 +242,7 @@ abstract class StackJob<S extends Settings> {
     private void compute(Context context, Progress progress) throws BadInput, IsolineException {
         int width = image.getWidth();
         int height = image.getHeight();
-        List<int[]> parts = isVolume() ? planes.volumes() : slices();
+        List<int[]> parts = parts();
         int largest = 0;
         int all = 0;
         for (int[] part : parts) {
@@ -249,23 +254,18 @@ abstract class StackJob<S extends Settings> {
                         outputType() == null ? null : new PixelBuffer(outputType(), width, height, largest)) {
             int done = 0;
             for (int[] part : parts) {
-                for (int i = 0; i < part.length; i++) {
-                    input.write(i, input(part[i]));
-                }
+                Parallel.each(part.length, i -> write(input, i, part[i]));
                 Progress share = share(progress, done, part.length, all);
                 Report report = call(context, input, output, part, share);
                 if (report != null) {
                     lastReport = report;
                     seconds += report.seconds();
                 }
-                for (int i = 0; output != null && i < part.length; i++) {
-                    take(output, i, planes.place(part[i]));
+                if (output != null) {
+                    Parallel.each(part.length, i -> take(output, i, planes.place(part[i])));
                 }
                 done += part.length;
             }
-        } finally {
-            // Between commands the device memory is free for other programs.
-            context.trim();
         }
     }
 
@@ -283,12 +283,16 @@ abstract class StackJob<S extends Settings> {
         return seconds;
     }
 
+    /** Returns the stack indices of the planes of each call. */
+    final List<int[]> parts() {
+        return isVolume() ? planes.volumes() : slices();
+    }
+
     /** Divides independent slices into parts that keep within the memory for one call. */
     private List<int[]> slices() {
         int[] indices = planes.indices();
         int outputBytes = outputType() == null ? 0 : outputType().bytes();
-        long pixels = (long) image.getWidth() * image.getHeight();
-        long sliceBytes = pixels * (inputType().bytes() + outputBytes + workingBytes());
+        long sliceBytes = (long) planePixels() * (inputType().bytes() + outputBytes + workingBytes());
         int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
         List<int[]> parts = new ArrayList<>();
         for (int first = 0; first < indices.length; first += most) {
@@ -325,23 +329,39 @@ abstract class StackJob<S extends Settings> {
     /** Returns the values of all planes, as long as there are at most two. */
     final TwoValues twoValues() throws BadInput, IsolineException {
         TwoValues values = new TwoValues();
-        for (int index : planes.indices()) {
+        int[] indices = planes.indices();
+        Parallel.each(indices.length, i -> {
             checkEscape();
-            if (!values.add(TwoValues.of(pixels(index)))) {
-                break;
+            synchronized (values) {
+                if (values.isMore()) {
+                    return;
+                }
             }
-        }
+            TwoValues here = TwoValues.of(pixels(indices[i]));
+            synchronized (values) {
+                values.add(here);
+            }
+        });
         return values;
     }
 
     /** Returns the smallest and largest value of all planes; for 8-bit pixels it is not needed. */
     final GreyRange greyRange() throws BadInput, IsolineException {
         GreyRange range = new GreyRange();
-        for (int index : planes.indices()) {
+        int[] indices = planes.indices();
+        Parallel.each(indices.length, i -> {
             checkEscape();
-            range.add(GreyRange.of(pixels(index)));
-        }
+            GreyRange here = GreyRange.of(pixels(indices[i]));
+            synchronized (range) {
+                range.add(here);
+            }
+        });
         return range;
+    }
+
+    /** Returns the number of pixels of a plane. */
+    final int planePixels() {
+        return image.getWidth() * image.getHeight();
     }
 
     final PixelBuffer.Type type() {
@@ -365,7 +385,10 @@ abstract class StackJob<S extends Settings> {
 
     /** Returns the pixels of a slice, as an array of the type that the image declares. */
     static Object pixels(ImagePlus image, int index) throws BadInput {
-        Object pixels = image.getStack().getPixels(index);
+        Object pixels;
+        synchronized (STACKS) {
+            pixels = image.getStack().getPixels(index);
+        }
         boolean fits;
         switch (type(image)) {
             case U8:

@@ -11,10 +11,10 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The region that a level set starts from, plane by plane. Selections are copied when it is made, so that the user may
- * draw on while it is used.
+ * The region that a level set starts from, plane by plane, for several threads. Selections are copied when it is made,
+ * so that the user may draw on while it is used.
  */
-final class StartSurface implements AutoCloseable {
+final class StartSurface {
     private static final int INSIDE = 255;
 
     private final HyperStackSelection planes;
@@ -37,9 +37,6 @@ final class StartSurface implements AutoCloseable {
 
     /** The box, if it is the start: first and last x, y (from 0) and slice (from 1). */
     private int[][] box;
-
-    /** One plane into which the library draws shapes. */
-    private PixelBuffer plane;
 
     /**
      * Reads the start.
@@ -152,14 +149,11 @@ final class StartSurface implements AutoCloseable {
     byte[] plane(int index, byte[] pixels) throws BadInput, IsolineException {
         int[] position = planes.position(index);
         if (selection != null) {
-            if (roiPixels == null) {
-                roiPixels = pixels(selection, planes.image);
-            }
             boolean here = !settings.isVolume()
                     || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL)
                     || position[1] == roiSlice;
             if (here) {
-                System.arraycopy(roiPixels, 0, pixels, 0, pixels.length);
+                System.arraycopy(roiPixels(), 0, pixels, 0, pixels.length);
             } else {
                 Arrays.fill(pixels, (byte) 0);
             }
@@ -169,6 +163,13 @@ final class StartSurface implements AutoCloseable {
             shapes(position, pixels);
         }
         return pixels;
+    }
+
+    private synchronized byte[] roiPixels() {
+        if (roiPixels == null) {
+            roiPixels = pixels(selection, planes.image);
+        }
+        return roiPixels;
     }
 
     private void shapes(int[] position, byte[] pixels) throws IsolineException {
@@ -181,19 +182,18 @@ final class StartSurface implements AutoCloseable {
         if (!boxed && spheres.length == 0) {
             return;
         }
-        if (plane == null) {
-            ImagePlus image = planes.image;
-            plane = new PixelBuffer(PixelBuffer.Type.U8, image.getWidth(), image.getHeight(), 1);
+        ImagePlus image = planes.image;
+        try (PixelBuffer plane = new PixelBuffer(PixelBuffer.Type.U8, image.getWidth(), image.getHeight(), 1)) {
             plane.setSpacing(voxel.x, voxel.y, voxel.z);
+            plane.write(0, pixels);
+            if (boxed) {
+                double[] corners = {box[0][0], box[1][0], 0, box[0][1], box[1][1], 0};
+                Masks.fillBoxes(plane, 1, corners, INSIDE);
+            } else {
+                Masks.fillSpheres(plane, 1, spheres, INSIDE);
+            }
+            plane.read(0, pixels);
         }
-        plane.write(0, pixels);
-        if (boxed) {
-            double[] corners = {box[0][0], box[1][0], 0, box[0][1], box[1][1], 0};
-            Masks.fillBoxes(plane, 1, corners, INSIDE);
-        } else {
-            Masks.fillSpheres(plane, 1, spheres, INSIDE);
-        }
-        plane.read(0, pixels);
     }
 
     /** Returns a description of the start for the dialog. */
@@ -211,13 +211,5 @@ final class StartSurface implements AutoCloseable {
         }
         return String.format(
                 "box x %d-%d, y %d-%d, z %d-%d", box[0][0], box[0][1], box[1][0], box[1][1], box[2][0], box[2][1]);
-    }
-
-    @Override
-    public void close() {
-        if (plane != null) {
-            plane.close();
-            plane = null;
-        }
     }
 }

@@ -7,6 +7,9 @@ final class TwoValues {
     private static final int MOST = 2;
     private static final int BYTE_VALUES = 256;
 
+    /** The number of bytes that are looked at before they are counted. */
+    private static final int BLOCK = 1 << 14;
+
     private final double[] values = new double[MOST];
 
     /** The number of values; {@link #MOST} + 1 stands for any higher number. */
@@ -16,27 +19,38 @@ final class TwoValues {
     static TwoValues of(Object pixels) {
         TwoValues found = new TwoValues();
         if (pixels instanceof byte[]) {
-            boolean[] seen = new boolean[BYTE_VALUES];
-            for (byte pixel : (byte[]) pixels) {
-                seen[pixel & 0xff] = true;
-            }
-            for (int value = 0; value < seen.length; value++) {
-                if (seen[value]) {
-                    found.take(value);
-                }
+            byte[] all = (byte[]) pixels;
+            for (int from = 0; from < all.length && !found.isMore(); from += BLOCK) {
+                found.take(all, from, Math.min(from + BLOCK, all.length));
             }
         } else if (pixels instanceof short[]) {
             short[] all = (short[]) pixels;
             for (int i = 0; i < all.length && !found.isMore(); i++) {
-                found.take(all[i] & 0xffff);
+                if (i == 0 || all[i] != all[i - 1]) {
+                    found.take(all[i] & 0xffff);
+                }
             }
         } else {
             float[] all = (float[]) pixels;
             for (int i = 0; i < all.length && !found.isMore(); i++) {
-                found.take(all[i]);
+                if (i == 0 || all[i] != all[i - 1]) {
+                    found.take(all[i]);
+                }
             }
         }
         return found;
+    }
+
+    private void take(byte[] pixels, int from, int to) {
+        boolean[] seen = new boolean[BYTE_VALUES];
+        for (int i = from; i < to; i++) {
+            seen[pixels[i] & 0xff] = true;
+        }
+        for (int value = 0; value < seen.length; value++) {
+            if (seen[value]) {
+                take(value);
+            }
+        }
     }
 
     /** Adds the values of another slice; returns false if there are more than two, and no other slice matters. */

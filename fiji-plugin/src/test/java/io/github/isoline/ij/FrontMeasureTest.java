@@ -68,15 +68,18 @@ class FrontMeasureTest {
 
     private static double measure(boolean volume, double[] size, int slices, Inside inside) {
         FrontMeasure measure = new FrontMeasure(SIDE, volume, size);
+        long[][] counts = new long[slices][];
+        byte[] before = null;
         for (int z = 0; z < slices; z++) {
             byte[] slice = new byte[SIDE * SIDE];
             for (int i = 0; i < slice.length; i++) {
                 double[] place = {i % SIDE * size[0], i / SIDE * size[1], z * size[2]};
                 slice[i] = (byte) (inside.at(place) ? 255 : 0);
             }
-            measure.add(slice);
+            counts[z] = measure.count(before, slice);
+            before = slice;
         }
-        return measure.get();
+        return measure.of(counts);
     }
 
     private static double distance(double[] a, double[] b) {

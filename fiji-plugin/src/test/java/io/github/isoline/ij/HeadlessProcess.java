@@ -74,6 +74,8 @@ final class HeadlessProcess {
         Path out = folder.resolve("out.txt");
         Path errors = folder.resolve("errors.txt");
         ProcessBuilder builder = new ProcessBuilder(command);
+        // The cache is then that of the home that the caller chose.
+        builder.environment().remove("XDG_CACHE_HOME");
         Process process = builder.redirectOutput(out.toFile())
                 .redirectError(errors.toFile())
                 .start();

@@ -1,0 +1,147 @@
+package io.github.isoline.ij;
+
+import ij.Prefs;
+import io.github.isoline.IsolineException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+
+/**
+ * Work on the planes of a stack, on as many threads as ImageJ is set to use (Edit > Options > Memory & Threads). The
+ * calling thread takes part and returns when all have ended.
+ */
+final class Parallel {
+    private static final long IDLE_SECONDS = 30;
+
+    /** Threads that end when they have been idle for a while, and keep no program from ending. */
+    private static final ExecutorService HELPERS = new ThreadPoolExecutor(
+            0, Integer.MAX_VALUE, IDLE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), body -> {
+                Thread thread = new Thread(body, "Isoline planes");
+                thread.setDaemon(true);
+                return thread;
+            });
+
+    private final int count;
+    private final Work work;
+    private int next;
+    private int helpers;
+
+    /** The failure of the first plane, in their order, that failed. */
+    private Throwable failure;
+
+    private int failed = Integer.MAX_VALUE;
+
+    private Parallel(int count, Work work) {
+        this.count = count;
+        this.work = work;
+    }
+
+    /** The work on one plane. */
+    @FunctionalInterface
+    interface Work {
+        void on(int plane) throws BadInput, IsolineException;
+    }
+
+    /**
+     * Does the work for all planes from 0 to count - 1, in any order. After a failure no further plane is begun, and of
+     * several failures that of the first plane is thrown: the same as a loop throws.
+     */
+    static void each(int count, Work work) throws BadInput, IsolineException {
+        each(count, Prefs.getThreads(), work);
+    }
+
+    static void each(int count, int threads, Work work) throws BadInput, IsolineException {
+        Parallel all = new Parallel(count, work);
+        for (int i = 1; i < Math.min(threads, count); i++) {
+            all.startHelper();
+        }
+        all.takePlanes();
+        all.await();
+        all.rethrow();
+    }
+
+    /** Fills an array with new planes: the system clears new memory faster on several threads. */
+    static <T> T[] fill(T[] planes, Supplier<T> plane) throws BadInput, IsolineException {
+        each(planes.length, i -> planes[i] = plane.get());
+        return planes;
+    }
+
+    private void startHelper() {
+        try {
+            synchronized (this) {
+                helpers++;
+            }
+            HELPERS.execute(this::help);
+        } catch (OutOfMemoryError e) {
+            // The system has no thread left; the work goes on with those that there are.
+            leave();
+        }
+    }
+
+    private void help() {
+        try {
+            takePlanes();
+        } finally {
+            leave();
+        }
+    }
+
+    private synchronized void leave() {
+        helpers--;
+        notifyAll();
+    }
+
+    private void takePlanes() {
+        for (int plane = take(); plane < count; plane = take()) {
+            try {
+                work.on(plane);
+            } catch (BadInput | IsolineException | RuntimeException | Error e) {
+                fail(plane, e);
+            }
+        }
+    }
+
+    private synchronized int take() {
+        return failure == null ? next++ : count;
+    }
+
+    /** Keeps the failure of the first plane: all planes before it were begun, so theirs come here too. */
+    private synchronized void fail(int plane, Throwable e) {
+        if (plane < failed) {
+            failed = plane;
+            failure = e;
+        }
+    }
+
+    /** Waits for the helpers, even if this thread is interrupted: they write to memory that is freed afterwards. */
+    private synchronized void await() {
+        boolean interrupted = false;
+        while (helpers > 0) {
+            try {
+                wait();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void rethrow() throws BadInput, IsolineException {
+        if (failure instanceof BadInput) {
+            throw (BadInput) failure;
+        }
+        if (failure instanceof IsolineException) {
+            throw (IsolineException) failure;
+        }
+        if (failure instanceof RuntimeException) {
+            throw (RuntimeException) failure;
+        }
+        if (failure != null) {
+            throw (Error) failure;
+        }
+    }
+}
