@@ -2,10 +2,10 @@
 //! the goals. `cargo bench --bench snake -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N)
 //! and `ISOLINE_BENCH_JSON` set the same. `benches/snake_peers.py` measures other programs.
 //!
-//! Every number is the smallest of a few. "made": the image is copied and its rows are cumulated; on a GPU from host
-//! memory and, "resident", from the GPU's memory. "search": from the start until every target has ended. "ratio": the
-//! time from host to host, divided by the sum of the plain copy of the image from page-locked memory, "made" from the
-//! GPU's memory, and "search". The largest image has 300 MB, and the library keeps 750 MB for it.
+//! Every number is the smallest of a few. "made": the image is copied and its row prefix sums are computed; on a GPU
+//! from host memory and, "resident", from the GPU's memory. "search": from the start until every target has ended.
+//! "ratio": the time from host to host, divided by the sum of the plain copy of the image from page-locked memory,
+//! "made" from the GPU's memory, and "search". The largest image has 300 MB, and the library keeps 750 MB for it.
 #![allow(missing_docs)]
 
 mod common;

@@ -2151,7 +2151,7 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  * method.
  *
  * All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
- * image is copied to the device with cumulated rows (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
+ * image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
  * caller's image is not needed after the call, which reports no progress. NaN pixels of an f32 image count as the
  * smallest pixel. Distances are in pixels; the image's spacing is not used.
  *
@@ -2380,7 +2380,7 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
 
 /**
  * Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
- * the cumulated rows of the image, so that its time grows with the heights of the polygons and not with their areas.
+ * the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas.
  *
  * @param snake not NULL. Its targets have no influence.
  * @param polygons not NULL; up to 65536 nodes each.

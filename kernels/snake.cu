@@ -1,31 +1,32 @@
 // Region snakes (src/snake/cuda.rs launches these kernels).
 //
-//   levels_*     converts pixels to integer levels where they are none: f32 in 65536 levels, binary images, strided
-//                device memory
-//   cumulate_*   sums all pixels before each block of 32 bytes of a row, snake_sums.cuh
-//   whole_*      sums over each target's window
-//   search_*     searches targets with a block each, snake_search.cuh; search_group_*, with several blocks each
+//   levels_*        converts pixels to integer levels where they are none: f32 in 65536 levels, binary images, strided
+//                   device memory
+//   prefix_sums_*   sums over all pixels of a row before each of its sectors, snake_sums.cuh
+//   whole_*         sums over each target's window, snake_search.cuh
+//   search_*        searches targets with a thread block each; search_group_*, with several blocks each
 #include "common.cuh"
 #include "snake_search.cuh"
 
+// Defines the kernels for levels of one type.
 #define ISOLINE_SNAKE(TYPE, PIXEL)                                                                                   \
     extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
-    isoline_snake_cumulate_##TYPE(const __grid_constant__ isoline_snake_image image, ulonglong2 *before)             \
+    isoline_snake_prefix_sums_##TYPE(const __grid_constant__ LevelImage image, ulonglong2 *prefix_sums)              \
     {                                                                                                                \
-        cumulate<PIXEL>(image, before);                                                                              \
+        compute_prefix_sums<PIXEL>(image, prefix_sums);                                                              \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
-    isoline_snake_whole_##TYPE(const __grid_constant__ isoline_snake_job job)                                        \
+    isoline_snake_whole_##TYPE(const __grid_constant__ SearchJob job)                                                \
     {                                                                                                                \
         whole_sums<PIXEL>(job);                                                                                      \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
-    isoline_snake_search_##TYPE(const __grid_constant__ isoline_snake_job job)                                       \
+    isoline_snake_search_##TYPE(const __grid_constant__ SearchJob job)                                               \
     {                                                                                                                \
         search<PIXEL, false>(job);                                                                                   \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1)                                                   \
-    isoline_snake_search_group_##TYPE(const __grid_constant__ isoline_snake_job job)                                 \
+    isoline_snake_search_group_##TYPE(const __grid_constant__ SearchJob job)                                         \
     {                                                                                                                \
         search<PIXEL, true>(job);                                                                                    \
     }
@@ -41,7 +42,9 @@ __device__ __forceinline__ u32 quantised(float pixel, double minimum, double sca
     return static_cast<u32>(__dadd_rn(clamped, 0.5));
 }
 
-// A pixel per thread, blocks of 32 x 8. `binary`: 1 above 0, else 0.
+// Converts an image to levels, a pixel per thread and row of the grid: `binary` images to 1 where they are above 0,
+// else to 0, and floats by (pixel - minimum) * scale. `stride` and `pitch` are the bytes from row to row of `pixels`
+// and of `to`, device memory both. All threads of the grid call it; its blocks have 32 x 8.
 template <typename IN, typename OUT>
 __device__ __forceinline__ void levels(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,
                                        double minimum, double scale, unsigned char *to, u64 pitch)
@@ -63,6 +66,7 @@ __device__ __forceinline__ void levels(const unsigned char *pixels, u64 stride, 
     }
 }
 
+// Defines the kernel that converts one type of pixels to one type of levels.
 #define ISOLINE_SNAKE_LEVELS(NAME, IN, OUT)                                                                          \
     extern "C" __global__ void NAME(const unsigned char *pixels, u64 stride, u32 width, u32 height, u32 binary,      \
                                     double minimum, double scale, unsigned char *to, u64 pitch)                      \

@@ -1,8 +1,10 @@
 // The criterion of a split into inside and background, with the bits of src/snake/criterion.rs: the operations are the
 // same but for divisions by the number of pixels, which `quotient` makes from one reciprocal and rounds correctly.
+// Every function works for one thread by itself, in registers.
 #pragma once
 #include "snake_sums.cuh"
 
+// Returns ln x of a normal x > 0, with the operations of `ln` in src/snake/criterion.rs.
 __device__ inline double natural_logarithm(double x)
 {
     const u64 bits = static_cast<u64>(__double_as_longlong(x));
@@ -22,23 +24,25 @@ __device__ inline double natural_logarithm(double x)
                      __dmul_rn(static_cast<double>(exponent), 0.69314718055994530942));
 }
 
-// Returns a number that is less where the cost is, and for -0 less than for 0, as `total_cmp` orders them.
+// Returns an integer that orders costs as Rust's `total_cmp` does: -0 before 0.
 __device__ __forceinline__ i64 sortable(double cost)
 {
     const i64 bits = __double_as_longlong(cost);
     return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFFll);
 }
 
+// Returns the larger one, and `least` for NaN.
 __device__ __forceinline__ double clamp_below(double value, double least) { return value > least ? value : least; }
 
+// Returns p ln p, which is 0 at 0.
 __device__ __forceinline__ double entropy_part(double p)
 {
     return p > 0.0 ? __dmul_rn(p, natural_logarithm(p)) : 0.0;
 }
 
 // Returns a / b, rounded as a division is, where `inverse` is 1 / b, rounded likewise, and nothing comes near the ends
-// of the range. The first correction leaves less than a unit in the last place; the second finds its exact remainder
-// (Markstein's theorem).
+// of the range. The first correction leaves an error of less than a unit in the last place; the second finds its exact
+// remainder (Markstein's theorem).
 __device__ __forceinline__ double quotient(double a, double b, double inverse)
 {
     double q = __dmul_rn(a, inverse);
@@ -46,12 +50,15 @@ __device__ __forceinline__ double quotient(double a, double b, double inverse)
     return __fma_rn(__fma_rn(-b, q, a), inverse, q);
 }
 
+// Returns the cost of n binary pixels of which the share `mean` is 1.
 __device__ __noinline__ double bernoulli_cost(double n, double mean)
 {
     return __dmul_rn(-n, __dadd_rn(entropy_part(mean), entropy_part(__dadd_rn(1.0, -mean))));
 }
 
-__device__ __forceinline__ double region_cost(u32 noise, double looks, isoline_snake_sum region)
+// Returns the cost of one region, target or background, under the noise model NOISE_...: `Noise::cost` in
+// src/snake/criterion.rs. A region without pixels costs nothing.
+__device__ __forceinline__ double region_cost(u32 noise, double looks, RegionSum region)
 {
     if (region.pixels <= 0) return 0.0;
     const double n = static_cast<double>(region.pixels), z = static_cast<double>(region.z);

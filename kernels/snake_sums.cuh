@@ -1,27 +1,33 @@
-// Exact sums over polygons from cumulated rows: those that src/snake/sums.rs defines, by other steps.
+// Exact sums over polygons from the prefix sums of rows: those that src/snake/sums.rs defines, by other operations.
 //
-// Layout: levels of 8 or 16 bits, rows `pitch` bytes apart (a multiple of 32); for each sector of 32 bytes of a row, and
-// for one that begins at or after the row's end, the sums of all pixels before it (16 bytes). These are integers: every
-// order of additions gives the same sums.
+// The levels have 8 or 16 bits (T), and rows are `pitch` bytes apart, a multiple of a sector's 32. For each sector of a
+// row, and for one that begins at or after the row's end, 16 bytes of prefix sums are stored: Σz and Σz² over all
+// pixels of the row before the sector. All are integers, so that every order of additions gives the same sums.
+//
+// Every function here works for one thread by itself, unless it says that the lanes of a warp call it together.
 #pragma once
 #include "common.cuh"
 #include "snake.h"
 
-__device__ __forceinline__ isoline_snake_sum operator+(isoline_snake_sum a, isoline_snake_sum b)
+// Returns the sum over the pixels of both.
+__device__ __forceinline__ RegionSum operator+(RegionSum a, RegionSum b)
 {
     return {a.pixels + b.pixels, a.z + b.z, a.zz + b.zz};
 }
 
-__device__ __forceinline__ isoline_snake_sum operator-(isoline_snake_sum a, isoline_snake_sum b)
+// Returns the sum over the pixels of `a` without those of `b`.
+__device__ __forceinline__ RegionSum operator-(RegionSum a, RegionSum b)
 {
     return {a.pixels - b.pixels, a.z - b.z, a.zz - b.zz};
 }
 
-// Sums over levels in words of 32 bits: at most 8 words.
+// WordSums are a thread's sums over the levels of one sector, 8 words of 32 bits, in registers.
 struct WordSums {
-    u32 z = 0, squares = 0;
-    u32 high = 0;   // levels of 16 bits: Σ z · (z's upper byte); `squares` has the products with the lower byte
+    u32 z = 0;         // Σz
+    u32 squares = 0;   // levels of 8 bits: Σz²; of 16 bits: Σ z · (z's lower byte)
+    u32 high = 0;      // levels of 16 bits: Σ z · (z's upper byte)
 
+    // Adds the levels in a word: four of 8 bits, or two of 16.
     template <typename T>
     __device__ __forceinline__ void add(u32 word)
     {
@@ -37,7 +43,7 @@ struct WordSums {
     }
 };
 
-// Adds the levels in a sector of 32 bytes.
+// Adds Σz and Σz² over the levels of a sector, given as its two halves of 16 bytes.
 template <typename T>
 __device__ __forceinline__ void add_sector(const uint4 (&halves)[2], u64 &z, u64 &zz)
 {
@@ -51,34 +57,35 @@ __device__ __forceinline__ void add_sector(const uint4 (&halves)[2], u64 &z, u64
     zz += sums.squares + wide_product(sums.high, 256u);
 }
 
-// The stored sums and levels that give the sum over the pixels left of a corner.
+// A Corner is what gives the sum over the pixels of a row left of a pixel corner, fetched to a thread's registers.
 struct Corner {
-    ulonglong2 before;
-    uint4 halves[2];   // of the sector that holds the corner
-    u32 x;
+    ulonglong2 prefix_sum;   // of the sector that holds the corner
+    uint4 halves[2];         // that sector's levels
+    u32 x;                   // pixels left of the corner
 };
 
-// Starts to fetch them for corner x of row y, or for the first corner, left of which there is nothing. Several are
-// started before the first is used, because each waits for memory; so there are no branches.
+// Starts to fetch what belongs to corner x of row y; unless it is `wanted`, to corner 0 of row 0, left of which there
+// is nothing. A thread starts several before it uses the first, because each waits for memory; so there are no
+// branches.
 template <typename T>
-__device__ __forceinline__ Corner fetch_corner(const isoline_snake_image &image, u32 x, u32 y, bool wanted)
+__device__ __forceinline__ Corner fetch_corner(const LevelImage &image, u32 x, u32 y, bool wanted)
 {
-    constexpr u32 IN_SECTOR = SECTOR_BYTES / sizeof(T);
+    constexpr u32 PIXELS_PER_SECTOR = SECTOR_BYTES / sizeof(T);
     Corner corner;
     corner.x = wanted ? x : 0;
     const u64 row = wanted ? y : 0;
-    const u32 sector = corner.x / IN_SECTOR;
+    const u32 sector = corner.x / PIXELS_PER_SECTOR;
     // A sector that begins at the row's end does not exist, nor are its levels needed.
-    const u32 offset = corner.x % IN_SECTOR != 0 ? sector * SECTOR_BYTES : 0;
+    const u32 offset = corner.x % PIXELS_PER_SECTOR != 0 ? sector * SECTOR_BYTES : 0;
     const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + (row * image.pitch + offset));
-    corner.before = __ldg(image.before + (row * image.sectors + sector));
+    corner.prefix_sum = __ldg(image.prefix_sums + (row * image.sectors + sector));
     corner.halves[0] = __ldg(levels);
     corner.halves[1] = __ldg(levels + 1);
     return corner;
 }
 
-// Returns the word without the bits at or beyond `bits`, counted from the sector's begin; the word begins at bit `from`.
-// This is one instruction; shifts and masks are two or more.
+// Returns a word of a sector without the sector's bits from number `bits` on; the word begins at the sector's bit
+// `from`. The instruction is one; shifts and masks are two or more.
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
     const u32 keep = static_cast<u32>(max(bits - from, 0));
@@ -87,12 +94,12 @@ __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
     return kept;
 }
 
-// Σ over the pixels left of the corner.
+// Returns the sum over the pixels of the row left of the corner.
 template <typename T>
-__device__ __forceinline__ isoline_snake_sum sum_left_of(Corner corner)
+__device__ __forceinline__ RegionSum sum_left_of(Corner corner)
 {
-    constexpr u32 IN_SECTOR = SECTOR_BYTES / sizeof(T);
-    const int bits = static_cast<int>(corner.x % IN_SECTOR * 8 * sizeof(T));
+    constexpr u32 PIXELS_PER_SECTOR = SECTOR_BYTES / sizeof(T);
+    const int bits = static_cast<int>(corner.x % PIXELS_PER_SECTOR * 8 * sizeof(T));
     #pragma unroll
     for (int half = 0; half < 2; half++) {
         uint4 &words = corner.halves[half];
@@ -101,19 +108,20 @@ __device__ __forceinline__ isoline_snake_sum sum_left_of(Corner corner)
         words.z = first_bits(words.z, bits, 128 * half + 64);
         words.w = first_bits(words.w, bits, 128 * half + 96);
     }
-    u64 z = corner.before.x, zz = corner.before.y;
+    u64 z = corner.prefix_sum.x, zz = corner.prefix_sum.y;
     add_sector<T>(corner.halves, z, zz);
     return {static_cast<i64>(corner.x), static_cast<i64>(z), static_cast<i64>(zz)};
 }
 
-// Σ over the pixels left of corner x in row y.
+// Returns the sum over the pixels left of corner x in row y.
 template <typename T>
-__device__ __forceinline__ isoline_snake_sum left_of(const isoline_snake_image &image, u32 x, u32 y)
+__device__ __forceinline__ RegionSum left_of(const LevelImage &image, u32 x, u32 y)
 {
     return sum_left_of<T>(fetch_corner<T>(image, x, y, true));
 }
 
-// Computes the number of pixels left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in row k.
+// Columns computes how many pixels are left of an edge in each of its rows: x0 + ceil(((2k + 1)·dx - dy) / (2·dy)) in
+// row k of the edge, counted from its upper end.
 //
 // In floating point everything but the quotient is exact: sides have up to 2^25 pixels, so numerators are below 2^52.
 // The quotient's error is far below 1: its nearest integer is the ceiling or the one before, which the exact remainder
@@ -122,11 +130,14 @@ struct Columns {
     int x;
     double dx, dy, denominator, inverse;
 
+    // Prepares the edge between two nodes, of which `upper` is not below `lower`.
     __device__ Columns(int2 upper, int2 lower) : x(upper.x), dx(lower.x - upper.x), dy(max(lower.y - upper.y, 1))
     {
         denominator = __dadd_rn(dy, dy);
         inverse = __drcp_rn(denominator);
     }
+
+    // Returns the number of pixels left of the edge in its row k.
     __device__ __forceinline__ int of_row(int k) const
     {
         constexpr double NEAREST = 6755399441055744.0;   // 1.5 · 2^52: the sum's lower word is the nearest integer
@@ -137,44 +148,44 @@ struct Columns {
     }
 };
 
-// Σ over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below `end`. TOGETHER
-// of them are fetched before the first is used.
-template <typename T, int STRIDE, int TOGETHER>
-__device__ __forceinline__ isoline_snake_sum rows_sum(const isoline_snake_image &image, int2 upper, int2 lower, int y, int end)
+// Returns the sum over the pixels left of the edge from `upper` to `lower` in its rows among y, y + STRIDE, ... below
+// `end`. Of these, ROWS_IN_FLIGHT are fetched before the first is used.
+template <typename T, int STRIDE, int ROWS_IN_FLIGHT>
+__device__ __forceinline__ RegionSum rows_sum(const LevelImage &image, int2 upper, int2 lower, int y, int end)
 {
     const Columns columns(upper, lower);
-    isoline_snake_sum sum = {0, 0, 0};
-    for (; y < end; y += TOGETHER * STRIDE) {
-        Corner corners[TOGETHER];
+    RegionSum sum = {0, 0, 0};
+    for (; y < end; y += ROWS_IN_FLIGHT * STRIDE) {
+        Corner corners[ROWS_IN_FLIGHT];
         #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) {
+        for (int i = 0; i < ROWS_IN_FLIGHT; i++) {
             const int row = y + i * STRIDE;
             const bool wanted = row < end && upper.y <= row && row < lower.y;
             corners[i] =
                 fetch_corner<T>(image, static_cast<u32>(columns.of_row(row - upper.y)), static_cast<u32>(row), wanted);
         }
         #pragma unroll
-        for (int i = 0; i < TOGETHER; i++) sum = sum + sum_left_of<T>(corners[i]);
+        for (int i = 0; i < ROWS_IN_FLIGHT; i++) sum = sum + sum_left_of<T>(corners[i]);
     }
     return sum;
 }
 
-// The sum over lanes that differ in the bits of their numbers from STEP on.
-template <int STEP>
-__device__ __forceinline__ isoline_snake_sum lanes_sum(isoline_snake_sum sum)
+// Returns the sum over the lanes whose numbers are the same modulo STRIDE, a power of two. All lanes of a warp call it.
+template <int STRIDE>
+__device__ __forceinline__ RegionSum lanes_sum(RegionSum sum)
 {
     #pragma unroll
-    for (int step = WARP / 2; step >= STEP; step /= 2) {
-        sum.pixels += __shfl_xor_sync(ALL_LANES, sum.pixels, step);
-        sum.z += __shfl_xor_sync(ALL_LANES, sum.z, step);
-        sum.zz += __shfl_xor_sync(ALL_LANES, sum.zz, step);
+    for (int offset = WARP / 2; offset >= STRIDE; offset /= 2) {
+        sum.pixels += __shfl_xor_sync(ALL_LANES, sum.pixels, offset);
+        sum.z += __shfl_xor_sync(ALL_LANES, sum.z, offset);
+        sum.zz += __shfl_xor_sync(ALL_LANES, sum.zz, offset);
     }
     return sum;
 }
 
-// Cumulates rows: a row per warp, a sector of 32 bytes per lane.
+// Computes the prefix sums of all rows: a row per warp, a sector per lane. All threads of the grid call it.
 template <typename T>
-__device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulonglong2 *before)
+__device__ __forceinline__ void compute_prefix_sums(const LevelImage &image, ulonglong2 *prefix_sums)
 {
     const u32 lane = threadIdx.x % WARP;
     const u64 warp = (static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x) / WARP;
@@ -186,20 +197,22 @@ __device__ __forceinline__ void cumulate(const isoline_snake_image &image, ulong
             u64 z = 0, zz = 0;
             // The last entry's own sector may be cut by the row's end; nothing comes after it.
             if (sector + 1 < image.sectors) {
-                const uint4 *levels =
-                    reinterpret_cast<const uint4 *>(image.levels + (y * image.pitch + static_cast<u64>(sector) * SECTOR_BYTES));
+                const u64 offset = y * image.pitch + static_cast<u64>(sector) * SECTOR_BYTES;
+                const uint4 *levels = reinterpret_cast<const uint4 *>(image.levels + offset);
                 const uint4 halves[2] = {__ldg(levels), __ldg(levels + 1)};
                 add_sector<T>(halves, z, zz);
             }
             u64 z_sum = z, zz_sum = zz;
             #pragma unroll
-            for (int step = 1; step < static_cast<int>(WARP); step *= 2) {
-                const u64 z_left = __shfl_up_sync(ALL_LANES, z_sum, step);
-                const u64 zz_left = __shfl_up_sync(ALL_LANES, zz_sum, step);
-                if (lane >= static_cast<u32>(step)) z_sum += z_left, zz_sum += zz_left;
+            for (int offset = 1; offset < static_cast<int>(WARP); offset *= 2) {
+                const u64 z_left = __shfl_up_sync(ALL_LANES, z_sum, offset);
+                const u64 zz_left = __shfl_up_sync(ALL_LANES, zz_sum, offset);
+                if (lane >= static_cast<u32>(offset)) z_sum += z_left, zz_sum += zz_left;
             }
-            if (sector < image.sectors)
-                before[y * image.sectors + sector] = make_ulonglong2(z_before + z_sum - z, zz_before + zz_sum - zz);
+            if (sector < image.sectors) {
+                const u64 entry = y * image.sectors + sector;
+                prefix_sums[entry] = make_ulonglong2(z_before + z_sum - z, zz_before + zz_sum - zz);
+            }
             z_before += __shfl_sync(ALL_LANES, z_sum, WARP - 1);
             zz_before += __shfl_sync(ALL_LANES, zz_sum, WARP - 1);
         }

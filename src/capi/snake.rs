@@ -210,7 +210,7 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 /// method.
 ///
 /// All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
-/// image is copied to the device with cumulated rows (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
+/// image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
 /// caller's image is not needed after the call, which reports no progress. NaN pixels of an f32 image count as the
 /// smallest pixel. Distances are in pixels; the image's spacing is not used.
 ///

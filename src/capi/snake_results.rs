@@ -32,7 +32,7 @@ impl From<Status> for isoline_target_status {
             Status::Running => Self::ISOLINE_TARGET_RUNNING,
             Status::Converged => Self::ISOLINE_TARGET_CONVERGED,
             Status::Vanished => Self::ISOLINE_TARGET_VANISHED,
-            Status::LeftImage => Self::ISOLINE_TARGET_LEFT_IMAGE,
+            Status::StartOutside => Self::ISOLINE_TARGET_LEFT_IMAGE,
             Status::IterationLimit => Self::ISOLINE_TARGET_ITERATION_LIMIT,
         }
     }
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 }
 
 /// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
-/// the cumulated rows of the image, so that its time grows with the heights of the polygons and not with their areas.
+/// the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas.
 ///
 /// @param snake not NULL. Its targets have no influence.
 /// @param polygons not NULL; up to 65536 nodes each.

@@ -1,10 +1,11 @@
-//! Polygons clipped to the image, pixel by pixel. Sums over polygons that reach beyond the image are computed from them.
+//! Polygons clipped to the image, pixel by pixel. Sums over polygons that reach beyond the image are computed from
+//! them.
 
 use super::polygon::{Bounds, Node};
 
-/// Returns a polygon within `bounds` whose sum is that over the pixels of `nodes` there; empty when there is none. An edge
-/// that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch itself: it is for sums
-/// only.
+/// Returns a polygon within `bounds` whose sum is that over the pixels of `nodes` there; empty when there is none. An
+/// edge that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch itself: it is
+/// for sums only.
 pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Vec<Node> {
     let mut kept = Vec::new();
     for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
@@ -23,7 +24,8 @@ pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Vec<Node> {
     if kept.len() < 3 { Vec::new() } else { kept }
 }
 
-/// Returns the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of it.
+/// Returns the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of
+/// it.
 fn stairs(a: Node, b: Node, bounds: &Bounds) -> Vec<Node> {
     let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
     let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));
@@ -43,7 +45,7 @@ fn stairs(a: Node, b: Node, bounds: &Bounds) -> Vec<Node> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sums::{Sum, Sums};
+    use super::super::sums::{RegionSum, RowPrefixSums};
     use super::*;
 
     #[test]
@@ -62,8 +64,8 @@ mod tests {
             (*value, *one) = if inside(x, y) { (pixel(x, y), 1) } else { (0, 0) };
         }
         let image: Vec<u8> = (0..W * H).map(|index| pixel(index % W, index / W)).collect();
-        let image = Sums::new(image, W as usize, H as usize).unwrap();
-        let [canvas, ones] = [canvas, ones].map(|pixels| Sums::new(pixels, width, height).unwrap());
+        let image = RowPrefixSums::new(image, W as usize, H as usize).unwrap();
+        let [canvas, ones] = [canvas, ones].map(|pixels| RowPrefixSums::new(pixels, width, height).unwrap());
         let bounds = Bounds { x0: 0, y0: 0, x1: W, y1: H };
         let mut seed = 1u32;
         let mut random = |bound: i32| {
@@ -83,7 +85,7 @@ mod tests {
             let wanted = canvas.polygon(&shifted);
             assert_eq!((found.z, found.zz), (wanted.z, wanted.zz), "{nodes:?} {clipped:?}");
             assert_eq!(found.pixels, ones.polygon(&shifted).z, "{nodes:?} {clipped:?}");
-            parts += i64::from(found != Sum::default());
+            parts += i64::from(found != RegionSum::default());
         }
         assert!(parts > 2000, "{parts}");
     }

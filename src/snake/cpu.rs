@@ -1,10 +1,10 @@
 //! The CPU backend: one thread per target, so that a single target uses one core.
 
-use super::image::Levels;
+use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
 use super::search::Target;
 use super::sums::Rows;
-use super::{Background, Node, Params, Polygons, Status, Sum};
+use super::{Background, Node, Params, Polygons, RegionSum, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{ImageMut, reserved};
@@ -13,20 +13,20 @@ use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
-/// Measures the targets at their starts.
-pub(super) fn measure(context: &Context, levels: &Levels, params: &Params, starts: Vec<Target>) -> Vec<Target> {
+/// Returns the targets with the sums of their initial polygons.
+pub(super) fn measure(context: &Context, image: &HostImage, params: &Params, targets: Vec<Target>) -> Vec<Target> {
     context.pool().install(|| {
-        starts
+        targets
             .into_par_iter()
-            .map(|start| match start.status {
-                Status::Running => levels.target(&params.plan(&start.bounds), start.nodes, start.bounds),
-                _ => start,
+            .map(|target| match target.status {
+                Status::Running => image.measured(&params.plan(&target.bounds), target.nodes, target.bounds),
+                _ => target,
             })
             .collect()
     })
 }
 
-/// Makes targets of the polygons, without measuring them.
+/// Returns the targets of the polygons, unmeasured.
 pub(super) fn initial_targets(
     context: &Context,
     params: &Params,
@@ -42,10 +42,10 @@ pub(super) fn initial_targets(
             )));
         }
     }
-    // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So as
-    // much memory as they take at the start is reserved once, and freed.
-    let bytes =
-        initial.len() * (size_of::<Target>() + 64) + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<Sum>());
+    // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So
+    // as much memory as they take at the start is reserved once, and freed.
+    let bytes = initial.len() * (size_of::<Target>() + 64)
+        + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<RegionSum>());
     drop(std::hint::black_box(reserved::<u8>(bytes)?));
     let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
     context.pool().install(|| {
@@ -57,7 +57,7 @@ pub(super) fn initial_targets(
                         let bounds = bounds_of(&nodes, params, image);
                         Target::unmeasured(nodes, bounds, params.largest_step as i32)
                     }
-                    None => Target::outside(polygon.to_vec(), *image),
+                    None => Target::start_outside(polygon.to_vec(), *image),
                 })
             })
             .collect()
@@ -82,10 +82,10 @@ fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
     }
 }
 
-/// Makes up to `iterations` steps of every running target.
-pub(super) fn step(
+/// Makes up to `iterations` iterations of every running target.
+pub(super) fn iterate(
     context: &Context,
-    levels: &Levels,
+    image: &HostImage,
     params: &Params,
     targets: &mut [Target],
     iterations: u64,
@@ -102,7 +102,7 @@ pub(super) fn step(
                 if target.status != Status::Running {
                     break;
                 }
-                levels.step(&plan, target, &ticker)?;
+                image.iterate(&plan, target, &ticker)?;
             }
             ticker.add(1);
             Ok(())
@@ -111,7 +111,8 @@ pub(super) fn step(
     Ok(Report::on_cpu(context, started, 0))
 }
 
-/// Draws every target with its value over a background of 0. Where targets overlap, the first one is drawn.
+/// Draws the pixels inside every target with its value, over a background of 0. Where targets overlap, the first one is
+/// drawn.
 pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usize) -> u32) -> Result<()> {
     match output {
         ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
@@ -124,12 +125,13 @@ pub(super) fn draw(targets: &[Target], output: ImageMut<'_>, value: impl Fn(usiz
     Ok(())
 }
 
+/// Does the same in an image of one type.
 fn draw_into<P: Copy + Default>(targets: &[Target], mut view: ArrayViewMut3<'_, P>, value: impl Fn(usize) -> P) {
     view.fill(P::default());
     let mut slice = view.index_axis_mut(Axis(0), 0);
     // The first targets are drawn last, over the others.
     for (index, target) in targets.iter().enumerate().rev() {
-        if target.status == Status::LeftImage {
+        if target.status == Status::StartOutside {
             continue;
         }
         let mut ends: Vec<(i64, i64)> = Vec::new();

@@ -1,18 +1,18 @@
-//! The criterion of a split of the image: the negative log-likelihood of both regions, each with its own parameters of the
-//! noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better. It is symmetric in the two regions, so
-//! that the start decides which side becomes the target.
+//! The criterion of a split of the image: the negative log-likelihood of both regions, each with its own parameters of
+//! the noise, up to constants (Chesnaud, Réfrégier and Boulet 1999). Smaller is better. It is symmetric in the two
+//! regions, so that the start decides which side becomes the target.
 //!
 //! The logarithm and the order of all operations are written out, so that every device gets the same bits.
 
-use super::sums::Sum;
+use super::sums::RegionSum;
 use crate::device::kernels::snake::{MIN_MEAN, MIN_VARIANCE};
 
 /// The distribution of a region's pixels around its mean. It decides what counts as a difference between two regions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Noise {
-    /// Mean and variance of each region are its own: ½ N log σ². Camera noise at good light, and the choice when in doubt;
-    /// regions may differ in texture alone.
+    /// Mean and variance of each region are its own: ½ N log σ². Camera noise at good light, and the choice when in
+    /// doubt; regions may differ in texture alone.
     Gaussian,
     /// Counted photons: −N μ log μ. Low light, where the variance follows the mean.
     Poisson,
@@ -22,7 +22,8 @@ pub enum Noise {
         /// [`node_cost`](super::Params::node_cost).
         looks: f64,
     },
-    /// The amplitude of speckle, or the size of complex noise: N log⟨z²⟩. Ultrasound amplitudes, magnitude MRI without signal.
+    /// The amplitude of speckle, or the size of complex noise: N log⟨z²⟩. Ultrasound amplitudes, magnitude MRI without
+    /// signal.
     Rayleigh,
     /// Pixels that are 0 or not: −N (p log p + (1 − p) log(1 − p)) with p the share of those above 0. Binary images.
     Bernoulli,
@@ -56,7 +57,7 @@ impl Noise {
     }
 
     /// Returns the cost of one region. An empty one costs nothing.
-    pub(super) fn cost(&self, region: &Sum) -> f64 {
+    pub(super) fn cost(&self, region: &RegionSum) -> f64 {
         if region.pixels <= 0 {
             return 0.0;
         }
@@ -96,8 +97,8 @@ mod tests {
         assert!(ln(1.0 + 1e-9) > 0.0 && ln(1.0 - 1e-9) < 0.0);
     }
 
-    /// Returns the negative log-likelihood of the pixels, one by one, with the region's own parameters; up to terms that do
-    /// not depend on the split.
+    /// Returns the negative log-likelihood of the pixels, one by one, with the region's own parameters; up to terms
+    /// that do not depend on the split.
     fn direct(noise: Noise, pixels: &[f64]) -> f64 {
         let n = pixels.len() as f64;
         let mean = pixels.iter().sum::<f64>() / n;
@@ -130,7 +131,7 @@ mod tests {
             (Noise::Rayleigh, &grey[..]),
             (Noise::Bernoulli, &binary[..]),
         ] {
-            let sum = Sum {
+            let sum = RegionSum {
                 pixels: pixels.len() as i64,
                 z: pixels.iter().sum::<f64>() as i64,
                 zz: pixels.iter().map(|z| z * z).sum::<f64>() as i64,
@@ -144,8 +145,8 @@ mod tests {
     fn empty_flat_and_black_regions_have_a_finite_cost() {
         let noises = [Noise::Gaussian, Noise::Poisson, Noise::Gamma { looks: 1.0 }, Noise::Rayleigh, Noise::Bernoulli];
         for noise in noises {
-            assert_eq!(noise.cost(&Sum::default()), 0.0);
-            for sum in [Sum { pixels: 100, z: 0, zz: 0 }, Sum { pixels: 100, z: 100, zz: 100 }] {
+            assert_eq!(noise.cost(&RegionSum::default()), 0.0);
+            for sum in [RegionSum { pixels: 100, z: 0, zz: 0 }, RegionSum { pixels: 100, z: 100, zz: 100 }] {
                 assert!(noise.cost(&sum).is_finite(), "{noise:?} {sum:?}");
             }
         }

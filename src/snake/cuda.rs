@@ -1,29 +1,29 @@
-//! The CUDA backend: levels, cumulated rows and the whole search stay on the device; polygons come back. Kernels are launched
-//! in [`launch`].
+//! The CUDA backend: levels, prefix sums and the whole search stay on the device; polygons come back. Kernels are
+//! launched in [`launch`].
 
 mod launch;
 
 use super::search::Target;
-use super::sums::{Before, Sum};
+use super::sums::{PrefixSum, RegionSum};
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Side, Stream, Upload, check_device_pixels};
-use crate::device::kernels::snake::{SECTOR_BYTES, isoline_snake_sum};
+use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
 use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use launch::{CONTROL_OFFSET, DeviceLevels, DeviceTarget, Job, Kernels, Pixels};
+use launch::{CONTROL_OFFSET, DeviceTarget, Kernels, LevelImage, Pixels, SearchJob};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The time that a launch should take, in seconds: the host polls for cancellation between two.
 const LAUNCH_SECONDS: f64 = 0.03;
 
-/// The number of steps of the first launch where no target has more than `FIRST_NODES` nodes. The time of a step grows with
-/// the square of the nodes.
-const FIRST_STEPS: u64 = 16;
+/// The number of iterations of the first launch where no target has more than `FIRST_NODES` nodes. The time of an
+/// iteration grows with the square of the nodes.
+const FIRST_ITERATIONS: u64 = 16;
 const FIRST_NODES: usize = 2048;
 
 /// Returns the number of bytes of a level: 1 for 8-bit and binary images, else 2.
@@ -31,11 +31,15 @@ fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
     if params.noise == Noise::Bernoulli || input.pixel_type() == PixelType::U8 { 1 } else { 2 }
 }
 
-/// Returns the device memory of the levels and of the sums of an image.
+/// Returns the number of prefix sums of a row, of which the last is of the sector at or after its end.
+fn sectors(width: usize, level_bytes: usize) -> usize {
+    width / (SECTOR_BYTES / level_bytes) + 1
+}
+
+/// Returns the device memory of the levels and of the prefix sums of an image, in bytes.
 fn image_bytes([width, height]: [usize; 2], level_bytes: usize) -> [usize; 2] {
     let pitch = (width * level_bytes).next_multiple_of(SECTOR_BYTES);
-    let sectors = width / (SECTOR_BYTES / level_bytes) + 1;
-    [pitch * height, sectors * height * size_of::<Before>()]
+    [pitch * height, sectors(width, level_bytes) * height * size_of::<PrefixSum>()]
 }
 
 /// Refuses the sequential schedule, in which one node's move comes before the next one's sums.
@@ -48,14 +52,14 @@ pub(super) fn check_schedule(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// Returns the least device memory that a call needs: the image with its sums, `targets` targets, and the workspace of one;
-/// as many workspaces are allocated as there are targets that the device searches at once.
+/// Returns the least device memory that a call needs: the image with its prefix sums, `targets` targets, and the
+/// workspace of one; as many workspaces are allocated as there are targets that the device searches at once.
 pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, targets: usize) -> u64 {
     let [width, height, _] = input.shape();
     let level = level_bytes(input, params);
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
-    let nodes = targets.max(1) * params.max_nodes as usize * (size_of::<Node>() + size_of::<isoline_snake_sum>());
+    let nodes = targets.max(1) * params.max_nodes as usize * (size_of::<Node>() + size_of::<DeviceSum>());
     let workspace = launch::workspace_bytes_of_one(params.max_nodes as usize);
     (image_bytes([width, height], level).iter().sum::<usize>() + raw + nodes + workspace) as u64
 }
@@ -65,13 +69,13 @@ pub(super) struct Solver {
     cuda: Arc<Cuda>,
     stream: Stream,
     kernels: Kernels,
-    image: DeviceLevels,
+    image: LevelImage,
     /// The buffers that `image` points to.
     _levels: Buffer,
-    _before: Buffer,
+    _prefix_sums: Buffer,
     search: Option<Search>,
     seconds_upload: f64,
-    seconds_sums: f64,
+    seconds_prefix_sums: f64,
 }
 
 impl std::fmt::Debug for Solver {
@@ -86,13 +90,13 @@ struct Search {
     nodes: Buffer,
     _edges: Buffer,
     _workspace: Buffer,
-    /// The number of the queue, then the control struct of each group.
+    /// The queue's index of the next target, then the control struct of each group.
     control: Buffer,
-    job: Job,
+    job: SearchJob,
 }
 
 impl Solver {
-    /// Copies the image to the device and cumulates its rows. `quantise` is for f32 images.
+    /// Copies the image to the device and computes its prefix sums. `quantise` is for f32 images.
     pub(super) fn new(
         context: &Context,
         cuda: &Arc<Cuda>,
@@ -105,20 +109,20 @@ impl Solver {
         let pool = context.pool();
         let [width, height, _] = input.shape();
         let level_bytes = level_bytes(input, params);
-        let [levels_bytes, before_bytes] = image_bytes([width, height], level_bytes);
-        // 1. Allocate levels and sums.
+        let [levels_bytes, prefix_sums_bytes] = image_bytes([width, height], level_bytes);
+        // 1. Allocate levels and prefix sums.
         let levels = cuda.memory().device(levels_bytes)?;
-        let before = cuda.memory().device(before_bytes)?;
+        let prefix_sums = cuda.memory().device(prefix_sums_bytes)?;
         let stream = cuda.stream()?;
         let kernels = Kernels::new(cuda, level_bytes)?;
         let pitch = (width * level_bytes).next_multiple_of(SECTOR_BYTES);
-        let image = DeviceLevels {
+        let image = LevelImage {
             levels: levels.address(),
-            before: before.address(),
+            prefix_sums: prefix_sums.address(),
             pitch: pitch as u64,
             width: width as u32,
             height: height as u32,
-            sectors: (width / (SECTOR_BYTES / level_bytes) + 1) as u32,
+            sectors: sectors(width, level_bytes) as u32,
         };
         if pitch > width * level_bytes {
             // The kernels read whole sectors and ignore the pixels beyond the row's end.
@@ -145,20 +149,20 @@ impl Solver {
             stream.synchronize()?;
         }
         let seconds_upload = started.elapsed().as_secs_f64();
-        // 3. Cumulate the rows.
-        kernels.cumulate(&stream, &image)?;
+        // 3. Compute the prefix sums.
+        kernels.prefix_sums(&stream, &image)?;
         stream.synchronize()?;
-        let seconds_sums = started.elapsed().as_secs_f64() - seconds_upload;
+        let seconds_prefix_sums = started.elapsed().as_secs_f64() - seconds_upload;
         Ok(Self {
             cuda: cuda.clone(),
             stream,
             kernels,
             image,
             _levels: levels,
-            _before: before,
+            _prefix_sums: prefix_sums,
             search: None,
             seconds_upload,
-            seconds_sums,
+            seconds_prefix_sums,
         })
     }
 
@@ -167,7 +171,7 @@ impl Solver {
         [self.image.width as usize, self.image.height as usize]
     }
 
-    /// Returns the targets measured. On an error the earlier targets stay as they were.
+    /// Returns the targets with the sums of their initial polygons. On an error the earlier targets stay as they were.
     pub(super) fn measure(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
         check_schedule(params)?;
         self.cuda.bind()?;
@@ -184,13 +188,14 @@ impl Solver {
         // 1. Choose the geometry, and allocate the buffers for it.
         let memory = self.cuda.memory();
         let count = targets.len().max(1);
+        // The arrays have memory for as many nodes as a target may be given.
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
         let geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
         let workspace_bytes = geometry.workspace_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
-        let edges = memory.device(count * capacity * size_of::<isoline_snake_sum>())?;
+        let edges = memory.device(count * capacity * size_of::<DeviceSum>())?;
         let workspace = memory.device(geometry.groups * workspace_bytes)?;
         let control = memory.device(launch::control_bytes(geometry.groups))?;
         // The rows of nodes are copied back whole, with the memory beyond a target's nodes.
@@ -200,18 +205,24 @@ impl Solver {
             targets.iter().map(|target| DeviceTarget::new(target, params.plan(&target.bounds).node_cost)).collect();
         self.stream.copy_bytes(Side::of(&structs), device_targets.side(0), size_of_val(&*structs))?;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
-        let mut pairs: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
-        for (row, target) in pairs.chunks_mut(most.max(1)).zip(targets) {
+        let mut coordinates: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
+        for (row, target) in coordinates.chunks_mut(most.max(1)).zip(targets) {
             for (pair, node) in row.iter_mut().zip(&target.nodes) {
                 *pair = [node.x, node.y];
             }
         }
         let row = most * size_of::<Node>();
-        self.stream.copy(Side::of(&pairs), nodes.side(0), row, targets.len(), [row, capacity * size_of::<Node>()])?;
+        self.stream.copy(
+            Side::of(&coordinates),
+            nodes.side(0),
+            row,
+            targets.len(),
+            [row, capacity * size_of::<Node>()],
+        )?;
         self.stream.synchronize()?;
         // 3. Fill the arguments of the kernels.
         let (noise, looks) = launch::noise_code(params.noise);
-        let job = Job {
+        let job = SearchJob {
             image: self.image,
             targets: device_targets.address(),
             nodes: nodes.address(),
@@ -221,14 +232,14 @@ impl Solver {
             controls: control.address() + CONTROL_OFFSET as u64,
             queue: control.address(),
             looks,
-            max_steps: params.max_iterations,
-            steps: 0,
+            max_iterations: params.max_iterations,
+            launch_iterations: 0,
             spacing_squared: params.spacing_squared(),
             target_count: targets.len() as u32,
             capacity: capacity as u32,
             max_nodes: params.max_nodes,
             noise,
-            blocks_per_group: geometry.blocks_per_group as u32,
+            blocks_per_target: geometry.blocks_per_target as u32,
             groups: geometry.groups as u32,
             state_in_shared_memory: u32::from(geometry.state_in_shared_memory),
             state_bytes: geometry.state_bytes as u32,
@@ -236,9 +247,9 @@ impl Solver {
         Ok(Search { targets: device_targets, nodes, _edges: edges, _workspace: workspace, control, job })
     }
 
-    /// Queues up to `steps` steps of each running target.
-    fn launch(&self, search: &mut Search, steps: u64) -> Result<()> {
-        search.job.steps = steps;
+    /// Queues up to `iterations` iterations of each running target; targets without sums are measured first.
+    fn launch(&self, search: &mut Search, iterations: u64) -> Result<()> {
+        search.job.launch_iterations = iterations;
         self.stream.fill(&search.control, 0, launch::control_bytes(search.job.groups as usize), 0)?;
         self.kernels.search(&self.stream, &search.job)
     }
@@ -257,22 +268,22 @@ impl Solver {
     fn fetch(&self, search: &Search, targets: &mut [Target]) -> Result<()> {
         let states = self.states(search)?;
         let most = states.iter().map(DeviceTarget::count).max().unwrap_or(0);
-        let mut pairs: Vec<[i32; 2]> = zeroed(states.len() * most)?;
+        let mut coordinates: Vec<[i32; 2]> = zeroed(states.len() * most)?;
         let row = most * size_of::<[i32; 2]>();
         let pitch = search.job.capacity as usize * size_of::<Node>();
-        self.stream.copy(search.nodes.side(0), Side::of_mut(&mut pairs), row, states.len(), [pitch, row])?;
+        self.stream.copy(search.nodes.side(0), Side::of_mut(&mut coordinates), row, states.len(), [pitch, row])?;
         self.stream.synchronize()?;
-        for ((state, target), nodes) in states.iter().zip(targets).zip(pairs.chunks(most.max(1))) {
+        for ((state, target), nodes) in states.iter().zip(targets).zip(coordinates.chunks(most.max(1))) {
             state.update(target);
-            if target.status != super::Status::LeftImage {
+            if target.status != super::Status::StartOutside {
                 target.nodes = nodes[..state.count()].iter().map(|[x, y]| Node::new(*x, *y)).collect();
             }
         }
         Ok(())
     }
 
-    /// Makes up to `iterations` steps of every running target, in launches of about [`LAUNCH_SECONDS`].
-    pub(super) fn step(
+    /// Makes up to `iterations` iterations of every running target, in launches of about [`LAUNCH_SECONDS`].
+    pub(super) fn iterate(
         &mut self,
         context: &Context,
         targets: &mut [Target],
@@ -283,27 +294,27 @@ impl Solver {
         self.cuda.memory().reset_peak();
         let mut report = Report::new(context.device());
         report.seconds_upload = std::mem::take(&mut self.seconds_upload);
-        report.seconds_compute = std::mem::take(&mut self.seconds_sums);
+        report.seconds_compute = std::mem::take(&mut self.seconds_prefix_sums);
         let Some(mut search) = self.search.take() else { return Ok(report) };
         let ticker = Ticker::new("moving the polygons");
         let started = Instant::now();
         let mut left = iterations;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
-        let mut batch = (FIRST_STEPS / (most.div_ceil(FIRST_NODES).max(1) as u64).pow(2)).max(1);
+        let mut batch = (FIRST_ITERATIONS / (most.div_ceil(FIRST_NODES).max(1) as u64).pow(2)).max(1);
         let outcome = loop {
             if let Err(error) = ticker.report(progress) {
                 break Err(error);
             }
-            let steps = batch.min(left);
-            if steps == 0 {
+            let count = batch.min(left);
+            if count == 0 {
                 break Ok(());
             }
             let launched = Instant::now();
-            let states = match self.launch(&mut search, steps).and_then(|()| self.states(&search)) {
+            let states = match self.launch(&mut search, count).and_then(|()| self.states(&search)) {
                 Ok(states) => states,
                 Err(error) => break Err(error),
             };
-            left -= steps;
+            left -= count;
             let running = states.iter().filter(|state| state.running()).count();
             ticker.set(1.0 - running as f64 / states.len().max(1) as f64);
             if running == 0 {
@@ -319,7 +330,7 @@ impl Solver {
         };
         report.seconds_compute += started.elapsed().as_secs_f64();
         let fetched = Instant::now();
-        // The polygons are fetched after a cancel too: every target keeps its last whole step.
+        // The polygons are fetched after a cancel too: every target keeps its last whole iteration.
         let kept = self.fetch(&search, targets);
         report.seconds_download = fetched.elapsed().as_secs_f64();
         report.peak_device_bytes = self.cuda.memory().peak();
@@ -327,8 +338,9 @@ impl Solver {
         outcome.and(kept).map(|()| report)
     }
 
-    /// Returns the sums over polygons that [`clip`](super::clip::clip) returned; they may touch themselves.
-    pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<Sum>> {
+    /// Returns the sums over the pixels inside polygons that [`clip`](super::clip::clip) returned; they may touch
+    /// themselves.
+    pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<RegionSum>> {
         self.cuda.bind()?;
         let most = polygons.iter().map(Vec::len).max().unwrap_or(3);
         let params = Params { max_nodes: most as u32, ..Params::default() };
@@ -340,7 +352,7 @@ impl Solver {
     }
 }
 
-/// Returns the number of rows that the edges of a polygon pass.
+/// Returns the number of rows that all edges of a polygon pass together.
 fn rows_of(nodes: &[Node]) -> i64 {
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| (i64::from(b.y) - i64::from(a.y)).abs()).sum()
 }

@@ -2,7 +2,7 @@
 
 use super::criterion::Noise;
 use super::search::{Plan, Target};
-use super::sums::{Sum, Sums};
+use super::sums::{RegionSum, RowPrefixSums};
 use super::{Params, Statistics};
 use crate::device::Context;
 use crate::error::{Error, Result};
@@ -49,7 +49,7 @@ impl LevelScale {
         let [background_mean, background_deviation] = self.moments(&background);
         Statistics {
             status: target.status,
-            iterations: target.steps,
+            iterations: target.iterations,
             nodes: target.nodes.len() as u64,
             pixels: target.inside.pixels as u64,
             background_pixels: background.pixels as u64,
@@ -62,7 +62,7 @@ impl LevelScale {
     }
 
     /// Returns mean and standard deviation. They come from exact sums, so that the variance does not cancel.
-    pub(super) fn moments(&self, region: &Sum) -> [f64; 2] {
+    pub(super) fn moments(&self, region: &RegionSum) -> [f64; 2] {
         if region.pixels <= 0 {
             return [f64::NAN; 2];
         }
@@ -73,15 +73,15 @@ impl LevelScale {
     }
 }
 
-/// An image of integer levels with its cumulated rows, by the type of a level, in host memory.
+/// The image in host memory, in levels of 8 or 16 bits with the prefix sums of its rows.
 #[derive(Debug)]
-pub(super) enum Levels {
-    U8(Sums<u8>),
-    U16(Sums<u16>),
+pub(super) enum HostImage {
+    U8(RowPrefixSums<u8>),
+    U16(RowPrefixSums<u16>),
 }
 
-impl Levels {
-    /// Converts the pixels to levels and cumulates their rows.
+impl HostImage {
+    /// Converts the pixels to levels and computes the prefix sums of their rows.
     pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params, level_scale: &LevelScale) -> Result<Self> {
         let binary = params.noise == Noise::Bernoulli;
         let slice = ndarray::s![0, .., ..];
@@ -110,38 +110,41 @@ impl Levels {
         }
     }
 
-    pub(super) fn target(&self, plan: &Plan, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
+    /// Returns a target at its start, with its sums.
+    pub(super) fn measured(&self, plan: &Plan, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
         match self {
-            Self::U8(sums) => Target::new(sums, plan, nodes, bounds),
-            Self::U16(sums) => Target::new(sums, plan, nodes, bounds),
+            Self::U8(sums) => Target::measured(sums, plan, nodes, bounds),
+            Self::U16(sums) => Target::measured(sums, plan, nodes, bounds),
         }
     }
 
-    /// Returns the sum over a polygon that [`clip`](super::clip::clip) returned; it may touch itself.
-    pub(super) fn sum(&self, nodes: &[super::Node]) -> Sum {
+    /// Returns the sum over the pixels inside a polygon that [`clip`](super::clip::clip) returned; it may touch itself.
+    pub(super) fn sum(&self, nodes: &[super::Node]) -> RegionSum {
         match self {
             Self::U8(sums) => sums.polygon(nodes),
             Self::U16(sums) => sums.polygon(nodes),
         }
     }
 
-    pub(super) fn step(&self, plan: &Plan, target: &mut Target, ticker: &Ticker) -> Result<()> {
+    /// Makes one iteration of a target.
+    pub(super) fn iterate(&self, plan: &Plan, target: &mut Target, ticker: &Ticker) -> Result<()> {
         match self {
-            Self::U8(sums) => target.step(sums, plan, ticker),
-            Self::U16(sums) => target.step(sums, plan, ticker),
+            Self::U8(sums) => target.iterate(sums, plan, ticker),
+            Self::U16(sums) => target.iterate(sums, plan, ticker),
         }
     }
 }
 
-fn pack<P, T>(view: ArrayView2<'_, P>, level: impl Fn(P) -> T) -> Result<Sums<T>>
+/// Returns the image of the levels that `level` gives the pixels.
+fn pack<P, T>(view: ArrayView2<'_, P>, level: impl Fn(P) -> T) -> Result<RowPrefixSums<T>>
 where
     P: Copy,
     T: super::sums::Level,
 {
     let (height, width) = view.dim();
-    let mut pixels = reserved(width * height)?;
+    let mut levels = reserved(width * height)?;
     for row in view.rows() {
-        pixels.extend(row.iter().map(|pixel| level(*pixel)));
+        levels.extend(row.iter().map(|pixel| level(*pixel)));
     }
-    Sums::new(pixels, width, height)
+    RowPrefixSums::new(levels, width, height)
 }

@@ -1,17 +1,17 @@
 //! Region snakes: maximum-likelihood region-based active contours. Polygons split a noisy image into targets, one or
 //! thousands, and background.
 //!
-//! Target and background each have their own distribution of grey values; the polygon moves, and gains nodes, while that
-//! makes the image more likely (Chesnaud, Réfrégier and Boulet 1999; Perrot et al. 2011). For Gaussian noise the
+//! Target and background each have their own distribution of grey values; the polygon moves, and gains nodes, while
+//! that makes the image more likely (Chesnaud, Réfrégier and Boulet 1999; Perrot et al. 2011). For Gaussian noise the
 //! criterion is ½ (N_B ln σ²_B + N_T ln σ²_T); [`Noise`] has the others. No edge is needed: regions of equal mean but
 //! different variance are separated.
 //!
-//! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the polygon
-//!   that contains its centre. Polygons never touch themselves.
-//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in 65536
-//!   levels of their range.
-//! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter, and
-//!   every run gives the same bits.
+//! * **Coordinates:** nodes lie on pixel corners, (0, 0) is the upper left one of the image; a pixel belongs to the
+//!   polygon that contains its centre. Polygons never touch themselves.
+//! * **Exact:** sums over polygons are integers, equal to sums over the pixels one by one; f32 images are computed in
+//!   65536 levels of their range.
+//! * **Same results everywhere:** each target is searched by itself, so that order and number of threads do not matter,
+//!   and every run gives the same bits.
 //! * **Local optimum:** a target that has converged cannot be improved by moving one node by one pixel.
 //!
 //! ```
@@ -45,7 +45,7 @@ mod sums;
 
 pub use criterion::Noise;
 pub use polygon::{MAX_COORDINATE, Node, Polygons};
-pub use sums::Sum;
+pub use sums::RegionSum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
@@ -75,8 +75,9 @@ pub enum Schedule {
 pub enum Background {
     /// All of the image outside this target. For one target.
     Image,
-    /// A window around the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels at
-    /// least) and clipped to the image. Nodes stay in it. For many targets: neighbours outside the window do not matter.
+    /// A window around the start: its bounding box, widened on each side by `margin` times its longer side (16 pixels
+    /// at least) and clipped to the image. Nodes stay in it. For many targets: neighbours outside the window do not
+    /// matter.
     Window {
         /// Greater than 0. Default 0.5.
         margin: f64,
@@ -89,13 +90,13 @@ pub enum Background {
 pub enum Status {
     /// It has not ended.
     Running,
-    /// No move of one node by one pixel improves the criterion; and no node is to be removed (with a `node_cost` above 0) or
-    /// added (with a `node_cost` of 0).
+    /// No move of one node by one pixel improves the criterion; and no node is to be removed (with a `node_cost` above
+    /// 0) or added (with a `node_cost` of 0).
     Converged,
     /// No pixel is left in it.
     Vanished,
     /// Its start lies outside the image. Its nodes are as they were.
-    LeftImage,
+    StartOutside,
     /// [`Params::max_iterations`] was reached.
     IterationLimit,
 }
@@ -109,22 +110,23 @@ pub struct Params {
     pub schedule: Schedule,
     /// Default: the image.
     pub background: Background,
-    /// d at the start, in pixels: a power of two, 1 to 4096. Default 32. Larger steps come over a larger distance past
-    /// noise, smaller ones keep to what is near.
+    /// The distance d of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32. A
+    /// larger one comes over a larger distance past noise, a smaller one keeps to what is near.
     pub largest_step: u32,
-    /// Edges longer than this get another node, in pixels, at least 2. Default 16. Smaller follows finer detail, and noise.
+    /// Edges longer than this get another node, in pixels, at least 2. Default 16. Smaller follows finer detail, and
+    /// noise.
     pub node_spacing: f64,
     /// The most nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
-    /// The most steps of a target, at least 1. Default 10000.
+    /// The most iterations of a target, at least 1. Default 10000.
     pub max_iterations: u64,
-    /// The cost of a node, in logarithms of the number of pixels it is placed among (description length), 0 to 1e6: 1 is what it
-    /// takes to write the node down. At the end nodes are taken out where that pays, so that noise buys none. Default 0.5; with
-    /// 0, which is faster, none is taken out.
+    /// The cost of a node, in logarithms of the number of pixels it is placed among (description length), 0 to 1e6: 1
+    /// is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys
+    /// none. Default 0.5; with 0, which is faster, none is taken out.
     pub node_cost: f64,
-    /// f32 images only: the pixel values of step 0 and of step 65535. `None` (default): the smallest and the largest finite
-    /// pixel; for Poisson, Gamma and Rayleigh noise 0 and the largest one. For these models step 0 should be 0: their costs
-    /// are of the steps.
+    /// f32 images only: the pixel values of level 0 and of level 65535. `None` (default): the smallest and the largest
+    /// finite pixel; for Poisson, Gamma and Rayleigh noise 0 and the largest one. For these models level 0 should be 0:
+    /// their costs are of the levels.
     pub range: Option<[f64; 2]>,
 }
 
@@ -177,7 +179,7 @@ impl Params {
             largest_step: self.largest_step as i32,
             spacing_squared: self.spacing_squared(),
             max_nodes: self.max_nodes as usize,
-            max_steps: self.max_iterations,
+            max_iterations: self.max_iterations,
             node_cost: self.node_cost * criterion::ln(pixels.max(1.0)),
         }
     }
@@ -189,7 +191,7 @@ impl Params {
 pub struct Statistics {
     /// The state of its search.
     pub status: Status,
-    /// The number of steps done.
+    /// The number of iterations done.
     pub iterations: u64,
     /// The number of nodes of its polygon.
     pub nodes: u64,
@@ -218,8 +220,8 @@ pub const MAX_NODES: u32 = 65536;
 /// The most pixels of an image: Σz² of 16-bit pixels must fit 63 bits.
 pub const MAX_PIXELS: usize = 1 << 31;
 
-/// The snakes of one image. The object keeps a copy of the image with its cumulated rows, so that many searches can be made
-/// on it.
+/// The snakes of one image. The object keeps a copy of the image with the prefix sums of its rows, so that many
+/// searches can be made on it.
 #[derive(Debug)]
 pub struct Snake {
     context: Context,
@@ -230,12 +232,13 @@ pub struct Snake {
 }
 
 impl Snake {
-    /// Starts on `input` (u8, u16 or f32; one slice) with a target for each of the `initial` polygons, or for the default
-    /// one (`None`): a rectangle that leaves a quarter of each side free around it.
+    /// Starts on `input` (u8, u16 or f32; one slice) with a target for each of the `initial` polygons, or for the
+    /// default one (`None`): a rectangle that leaves a quarter of each side free around it.
     ///
     /// # Errors
-    /// A parameter out of range; more than one slice; an image over [`MAX_SIDE`] or [`MAX_PIXELS`]; a polygon of less than
-    /// 3 nodes or of more than `max_nodes`, or that crosses itself, with the edges; out of memory; a device failure.
+    /// A parameter out of range; more than one slice; an image over [`MAX_SIDE`] or [`MAX_PIXELS`]; a polygon of less
+    /// than 3 nodes or of more than `max_nodes`, or that crosses itself, with the edges; out of memory; a device
+    /// failure.
     pub fn new(context: &Context, input: Image<'_>, initial: Option<&Polygons>, params: &Params) -> Result<Self> {
         params.check(input.pixel_type())?;
         let [width, height, depth] = input.shape();
@@ -252,16 +255,16 @@ impl Snake {
         }
         check_shapes(input.shape(), input.shape())?;
         let _lock = context.lock()?;
-        let starts = initial_targets(context, params, initial, [width, height])?;
+        let unmeasured = initial_targets(context, params, initial, [width, height])?;
         let level_scale = LevelScale::new(context, &input, params)?;
-        let (backend, targets) = Backend::new(context, &input, params, &level_scale, starts)?;
+        let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured)?;
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
         Ok(Self { context: context.clone(), level_scale, backend, params: params.clone(), targets })
     }
 
-    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except from
-    /// or to [`Noise::Bernoulli`], and the range may not: the levels of the image depend on these. With an automatic range of
-    /// an f32 image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
+    /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except
+    /// from or to [`Noise::Bernoulli`], and the range may not: the levels of the image depend on these. With an
+    /// automatic range of an f32 image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
     ///
     /// # Errors
     /// Those of [`new`](Self::new). The targets then stay as they were.
@@ -282,26 +285,26 @@ impl Snake {
         }
         let context = self.context.clone();
         let _lock = context.lock()?;
-        let starts = initial_targets(&context, params, initial, self.backend.size())?;
-        self.targets = self.backend.measure(&context, params, starts)?;
+        let unmeasured = initial_targets(&context, params, initial, self.backend.size())?;
+        self.targets = self.backend.measure(&context, params, unmeasured)?;
         self.params = params.clone();
         Ok(())
     }
 
-    /// Makes up to `iterations` steps of each target that is running. The report's `converged` is `true` once all have
-    /// ended, with any [`Status`]; the first report has the upload and the sums of [`new`](Self::new), too.
+    /// Makes up to `iterations` iterations of each target that is running. The report's `converged` is `true` once all
+    /// have ended, with any [`Status`]; the first report has the upload and the sums of [`new`](Self::new), too.
     ///
     /// # Errors
-    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole step.
+    /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole iteration.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
         let context = self.context.clone();
         let _lock = context.lock()?;
         let targets = &mut self.targets;
-        let mut report = self.backend.step(&context, &self.params, targets, iterations, &mut progress)?;
+        let mut report = self.backend.iterate(&context, &self.params, targets, iterations, &mut progress)?;
         report.slices_done = 1;
-        report.iterations = self.targets.iter().map(|target| target.steps).max().unwrap_or(0);
+        report.iterations = self.targets.iter().map(|target| target.iterations).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.complete(started, format_args!("region snakes, {} targets", self.targets.len()));
         Ok(report)
@@ -344,16 +347,16 @@ impl Snake {
         self.targets.iter().skip(first).map(|target| self.level_scale.statistics(target))
     }
 
-    /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the pixel
-    /// values of 8- and 16-bit images). No polygon may cross itself.
+    /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the
+    /// pixel values of 8- and 16-bit images). No polygon may cross itself.
     ///
     /// # Errors
     /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the edges; a device failure.
-    pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<Sum>> {
+    pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<RegionSum>> {
         let [width, height] = self.backend.size();
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = reserved(polygons.len())?;
-        sums.resize(polygons.len(), Sum::default());
+        sums.resize(polygons.len(), RegionSum::default());
         let mut inside = Vec::new();
         for (index, polygon) in polygons.iter().enumerate() {
             if polygon.len() > MAX_NODES as usize {
@@ -378,9 +381,9 @@ impl Snake {
         Ok(sums)
     }
 
-    /// Returns mean and standard deviation of the pixels in one of the [`region_sums`](Self::region_sums), in the image's own
-    /// units; NaN without pixels.
-    pub fn moments(&self, sum: &Sum) -> [f64; 2] {
+    /// Returns mean and standard deviation of the pixels in one of the [`region_sums`](Self::region_sums), in the
+    /// image's own units; NaN without pixels.
+    pub fn moments(&self, sum: &RegionSum) -> [f64; 2] {
         self.level_scale.moments(sum)
     }
 
@@ -393,8 +396,8 @@ impl Snake {
         cpu::draw(&self.targets, output, |_| 255)
     }
 
-    /// Writes a label image: the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more than
-    /// 65535 targets). Where targets overlap the smallest number is written.
+    /// Writes a label image: the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more
+    /// than 65535 targets). Where targets overlap the smallest number is written.
     ///
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
@@ -435,7 +438,7 @@ impl Snake {
     }
 }
 
-/// Returns the targets of the initial polygons, or of the default one, without measuring them.
+/// Returns the targets of the initial polygons, or of the default one, unmeasured.
 fn initial_targets(
     context: &Context,
     params: &Params,
@@ -453,7 +456,7 @@ fn initial_targets(
     }
 }
 
-/// Starts snakes, steps them until every target has ended, and returns polygons and statistics.
+/// Starts snakes, iterates until every target has ended, and returns polygons and statistics.
 ///
 /// # Errors
 /// Those of [`Snake::new`] and [`Snake::step`].

@@ -94,7 +94,7 @@ pub(crate) const MAX_ITERATIONS: Parameter = Parameter::integer(
     c"max_iterations",
     c"Max iterations",
     10_000,
-    c"The most steps of a target. More let it go further, if it has not ended before.",
+    c"The most iterations of a target. More let it go further, if it has not ended before.",
 )
 .at_least(1.0)
 .at_most(u64::MAX as f64)
@@ -140,7 +140,7 @@ pub(crate) const RANGE_MIN: Parameter = Parameter::float(
     c"range_min",
     c"Range min",
     0.0,
-    c"Used by 32-bit images, which are computed in 65536 steps: the value of the first step. Smaller pixels count as it.",
+    c"Used by 32-bit images, which are computed in 65536 levels: the value of the first level. Smaller pixels count as it.",
 )
 .unit(c"pixel values")
 .automatic(c"The smallest finite pixel; 0 for Poisson, gamma and Rayleigh noise.")
@@ -150,7 +150,7 @@ pub(crate) const RANGE_MAX: Parameter = Parameter::float(
     c"range_max",
     c"Range max",
     0.0,
-    c"Used by 32-bit images, which are computed in 65536 steps: the value of the last step. Larger pixels count as it.",
+    c"Used by 32-bit images, which are computed in 65536 levels: the value of the last level. Larger pixels count as it.",
 )
 .unit(c"pixel values")
 .automatic(c"The largest finite pixel.")

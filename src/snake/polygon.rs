@@ -1,8 +1,8 @@
 //! Polygons with nodes on pixel corners, and the tests whether they cross themselves, or would after a change.
 //!
-//! A node (x, y) is the corner shared by the pixels (x − 1, y − 1) and (x, y), so that the polygon (0, 0), (w, 0), (w, h),
-//! (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an edge
-//! belongs to the polygon on its right.
+//! A node (x, y) is the corner shared by the pixels (x − 1, y − 1) and (x, y), so that the polygon (0, 0), (w, 0), (w,
+//! h), (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an
+//! edge belongs to the polygon on its right.
 
 use crate::error::{Error, Result};
 use crate::image::reserved;
@@ -134,6 +134,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    /// Returns whether a node lies within or on the rectangle.
     pub(super) fn contain(&self, node: Node) -> bool {
         (self.x0..=self.x1).contains(&node.x) && (self.y0..=self.y1).contains(&node.y)
     }
@@ -151,8 +152,8 @@ impl Bounds {
     }
 }
 
-/// Returns twice the area of the triangle a, b, c: positive when c lies to the right of the line from a to b, as seen on
-/// the screen. Exact up to [`MAX_COORDINATE`].
+/// Returns twice the area of the triangle a, b, c: positive when c lies to the right of the line from a to b, as seen
+/// on the screen. Exact up to [`MAX_COORDINATE`].
 fn side(a: Node, b: Node, c: Node) -> i64 {
     let (abx, aby) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
     let (acx, acy) = (i64::from(c.x) - i64::from(a.x), i64::from(c.y) - i64::from(a.y));
@@ -204,7 +205,7 @@ pub(super) fn edge_crosses(node: impl Fn(usize) -> Node, count: usize, edge: usi
     if folds(at(edge + count - 1), a, b) || folds(a, b, at(edge + 2)) {
         return true;
     }
-    (2..count - 1).any(|step| intersect(a, b, at(edge + step), at(edge + step + 1)))
+    (2..count - 1).any(|ahead| intersect(a, b, at(edge + ahead), at(edge + ahead + 1)))
 }
 
 /// Returns the first two edges of the polygon that cross or touch, other than neighbours at their shared node.
@@ -252,9 +253,9 @@ pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
     Ok(canonical(nodes))
 }
 
-/// Returns the canonical form of a ring of nodes, the same for both orientations and every first node: clockwise, from the
-/// topmost node on, of several the leftmost. A search processes its nodes in order, so that the first node can decide at
-/// which local optimum it ends.
+/// Returns the canonical form of a ring of nodes, the same for both orientations and every first node: clockwise, from
+/// the topmost node on, of several the leftmost. A search processes its nodes in order, so that the first node can
+/// decide at which local optimum it ends.
 fn canonical(mut nodes: Vec<Node>) -> Vec<Node> {
     if twice_area(&nodes) < 0 {
         nodes.reverse();
@@ -266,8 +267,8 @@ fn canonical(mut nodes: Vec<Node>) -> Vec<Node> {
     nodes
 }
 
-/// Returns a caller's polygon in the form that the search needs: [`validated`] and clamped to `bounds`. `None` when nothing of
-/// it lies inside.
+/// Returns a caller's polygon in the form that the search needs: [`validated`] and clamped to `bounds`. `None` when
+/// nothing of it lies inside.
 pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Result<Option<Vec<Node>>> {
     let nodes = validated(polygon, index)?;
     if nodes.iter().all(|node| bounds.contain(*node)) {

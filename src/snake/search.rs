@@ -1,23 +1,23 @@
 //! The search of one target: nodes move to the best of eight candidate positions around them while that improves the
 //! criterion.
 //!
-//! A polygon moves in *steps* at a distance d. When a step moves no node, every edge longer than
-//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. Without a node cost
-//! the target has converged when no node moves at d = 1 and none can be added: no move of one node by one pixel improves
-//! the criterion.
+//! An *iteration* tries to move every node once, by a distance d. When none moves, every edge longer than
+//! [`node_spacing`](super::Params::node_spacing) gets a node in its middle and d is halved, down to 1. Without a node
+//! cost the target has converged when no node moves at d = 1 and none can be added: no move of one node by one pixel
+//! improves the criterion.
 //!
 //! *Sequential* (Algorithm 2 of Perrot et al. 2011): node after node, each at once to its best candidate. *Parallel*
-//! (Algorithm 3 there): the best candidates of all even nodes are found for one and the same polygon, then those of all odd
-//! ones (with an odd number of nodes the last one, whose next neighbour is even too, comes by itself). Moves that each
-//! improve the criterion alone are made together only if together they improve it and cross nothing; else the better half
-//! of them is tried, down to the best one alone, which is known to improve it.
+//! (Algorithm 3 there): the best candidates of all even nodes are found for one and the same polygon, then those of all
+//! odd ones (with an odd number of nodes the last one, whose next neighbour is even too, comes by itself). Moves that
+//! each improve the criterion alone are made together only if together they improve it and cross nothing; else the
+//! better half of them is tried, down to the best one alone, which is known to improve it.
 //!
-//! With a node cost, at the end nodes are removed where that improves the criterion with the cost of nodes, in the same two
-//! schedules, and the others move at d = 1, until neither improves it. Then none is added any more.
+//! With a node cost, at the end nodes are removed where that improves the criterion with the cost of nodes, in the same
+//! two schedules, and the others move at d = 1, until neither improves it. Then none is added any more.
 
 use super::criterion::Noise;
 use super::polygon::{Bounds, Node, edge_crosses, folds, intersect, twice_area};
-use super::sums::{Level, Sum, Sums};
+use super::sums::{Level, RegionSum, RowPrefixSums};
 use super::{Schedule, Status};
 use crate::error::Result;
 use crate::progress::Ticker;
@@ -30,12 +30,13 @@ pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1),
 pub(super) struct Plan {
     pub(super) noise: Noise,
     pub(super) schedule: Schedule,
-    /// The distance d of the first step.
+    /// The distance d of the first iteration.
     pub(super) largest_step: i32,
     /// The square of the length above which an edge gets a node.
     pub(super) spacing_squared: i64,
+    /// The most nodes that a target is given.
     pub(super) max_nodes: usize,
-    pub(super) max_steps: u64,
+    pub(super) max_iterations: u64,
     /// The cost of a node, in units of the criterion.
     pub(super) node_cost: f64,
 }
@@ -53,23 +54,24 @@ pub(super) enum Phase {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
-    /// The part of the edge from node i to the next in the sum.
-    edges: Vec<Sum>,
-    /// The change of the sum if a node moved to each of its candidates: known from the first attempt until the node or a
-    /// neighbour moves. Most nodes do not move in most steps.
-    candidate_sums: Vec<Option<[Sum; CANDIDATES.len()]>>,
+    /// The sum of the edge from node i to the next, as [`RowPrefixSums::edge`] defines it; all add up to `inside`.
+    edges: Vec<RegionSum>,
+    /// The change of the sum if a node moved to each of its candidates: known from the first attempt until the node or
+    /// a neighbour moves. Most nodes do not move in most iterations.
+    candidate_sums: Vec<Option<[RegionSum; CANDIDATES.len()]>>,
     /// The bounds of the nodes: the window, or the image.
     pub(super) bounds: Bounds,
-    /// The sum over the bounds: target and background.
-    pub(super) whole: Sum,
-    /// The sum over the target.
-    pub(super) inside: Sum,
+    /// The sum over all pixels within the bounds: target and background.
+    pub(super) whole: RegionSum,
+    /// The sum over the pixels inside the polygon.
+    pub(super) inside: RegionSum,
     /// The criterion, without the cost of the nodes.
     pub(super) cost: f64,
-    /// The distance d by which nodes move.
+    /// The distance d of the candidate positions, along each axis, in pixels.
     pub(super) distance: i32,
     phase: Phase,
-    pub(super) steps: u64,
+    /// The number of iterations done.
+    pub(super) iterations: u64,
     pub(super) status: Status,
 }
 
@@ -79,15 +81,15 @@ struct Change {
     node: usize,
     /// The new position; `None` for a removal.
     to: Option<Node>,
-    /// The change of the sum over the target.
-    difference: Sum,
+    /// The sum that the change adds to the one inside.
+    difference: RegionSum,
     /// The criterion after the change alone.
     cost: f64,
 }
 
 impl Target {
-    /// Returns a target at its start, measured. `nodes` come from [`normalise`](super::polygon::normalise).
-    pub(super) fn new<T: Level>(sums: &Sums<T>, plan: &Plan, nodes: Vec<Node>, bounds: Bounds) -> Self {
+    /// Returns a target at its start, with its sums. `nodes` come from [`normalise`](super::polygon::normalise).
+    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, nodes: Vec<Node>, bounds: Bounds) -> Self {
         let mut target = Self::unmeasured(nodes, bounds, plan.largest_step);
         target.whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
         let edges = target.ends().map(|(a, b)| sums.edge(a, b)).collect();
@@ -105,21 +107,22 @@ impl Target {
             edges: Vec::new(),
             candidate_sums: Vec::new(),
             bounds,
-            whole: Sum::default(),
-            inside: Sum::default(),
+            whole: RegionSum::default(),
+            inside: RegionSum::default(),
             cost: 0.0,
             distance,
             phase: Phase::Evolve,
-            steps: 0,
+            iterations: 0,
             status: Status::Running,
         }
     }
 
-    /// Returns a target that lies outside the image: there is nothing to search.
-    pub(super) fn outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
-        Self { status: Status::LeftImage, ..Self::unmeasured(nodes, bounds, 1) }
+    /// Returns a target whose initial polygon lies outside the image: there is nothing to search.
+    pub(super) fn start_outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
+        Self { status: Status::StartOutside, ..Self::unmeasured(nodes, bounds, 1) }
     }
 
+    /// Returns a node, counted on from the first one after the last.
     fn node(&self, index: usize) -> Node {
         self.nodes[index % self.nodes.len()]
     }
@@ -130,12 +133,12 @@ impl Target {
     }
 
     /// Returns the sums of all edges, computed anew.
-    fn measure<T: Level>(&self, sums: &Sums<T>, ticker: &Ticker) -> Result<Vec<Sum>> {
+    fn edge_sums<T: Level>(&self, sums: &RowPrefixSums<T>, ticker: &Ticker) -> Result<Vec<RegionSum>> {
         self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], ticker)?[0])).collect()
     }
 
     /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
-    fn set_edges(&mut self, plan: &Plan, edges: Vec<Sum>) {
+    fn set_edges(&mut self, plan: &Plan, edges: Vec<RegionSum>) {
         self.edges = edges;
         self.forget_candidates();
         self.inside = self.edges.iter().copied().sum();
@@ -149,19 +152,20 @@ impl Target {
     }
 
     /// Returns the criterion for a target with the sum `inside`.
-    fn cost_of(&self, plan: &Plan, inside: Sum) -> f64 {
+    fn cost_of(&self, plan: &Plan, inside: RegionSum) -> f64 {
         plan.noise.cost(&inside) + plan.noise.cost(&(self.whole - inside))
     }
 
-    /// Makes one step, and the change of phase, distance or nodes that follows when it moves nothing. It polls for
-    /// cancellation throughout, as a step of very many nodes takes seconds. A cancelled target is as it was before the step.
-    pub(super) fn step<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
+    /// Makes one iteration, with the change of phase, distance or number of nodes that follows when it moves no node.
+    /// It polls for cancellation throughout, as an iteration over very many nodes takes seconds. A cancelled target is
+    /// as it was before the iteration.
+    pub(super) fn iterate<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
         if self.status != Status::Running {
             return Ok(());
         }
         // The sums of candidates need not be kept: they would be computed to the same values.
         let before = Self { nodes: self.nodes.clone(), edges: self.edges.clone(), candidate_sums: Vec::new(), ..*self };
-        let outcome = self.whole_step(sums, plan, ticker);
+        let outcome = self.whole_iteration(sums, plan, ticker);
         if outcome.is_err() {
             *self = before;
             self.forget_candidates();
@@ -169,11 +173,11 @@ impl Target {
         outcome
     }
 
-    /// Makes one step; after a cancel it may be incomplete.
-    fn whole_step<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
+    /// Makes one iteration; after a cancel it may be incomplete.
+    fn whole_iteration<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
         // 1. Move nodes.
         let mut changed = self.move_nodes(sums, plan, ticker)?;
-        self.steps += 1;
+        self.iterations += 1;
         if self.inside.pixels == 0 {
             self.status = Status::Vanished;
             return Ok(());
@@ -201,7 +205,7 @@ impl Target {
         // 3. The search ends when nothing changed, or at the limit.
         if !changed {
             self.status = Status::Converged;
-        } else if self.steps >= plan.max_steps {
+        } else if self.iterations >= plan.max_iterations {
             self.status = Status::IterationLimit;
         }
         if self.status != Status::Running {
@@ -211,10 +215,10 @@ impl Target {
     }
 
     /// Moves nodes; returns whether any moved.
-    fn move_nodes<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+    fn move_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         let mut moved = false;
-        for group in self.groups(plan.schedule) {
-            let found = group.filter_map(|node| self.best_move(sums, plan, node, ticker).transpose());
+        for subset in self.subsets(plan.schedule) {
+            let found = subset.filter_map(|node| self.best_move(sums, plan, node, ticker).transpose());
             let changes = found.collect::<Result<_>>()?;
             moved |= self.apply(sums, plan, changes, ticker)?;
         }
@@ -222,7 +226,7 @@ impl Target {
     }
 
     /// Removes nodes; returns whether any was removed.
-    fn remove_nodes<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+    fn remove_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         let removal = |node| self.removal(sums, plan, node, ticker).transpose();
         let changes = match plan.schedule {
             // Only the first one is taken, because its removal changes the polygon.
@@ -237,17 +241,17 @@ impl Target {
         self.apply(sums, plan, changes, ticker)
     }
 
-    /// Returns the groups of nodes whose moves are found for the same polygon.
-    fn groups(&self, schedule: Schedule) -> Vec<std::iter::StepBy<std::ops::Range<usize>>> {
+    /// Returns the subsets of nodes whose moves are found for the same polygon.
+    fn subsets(&self, schedule: Schedule) -> Vec<std::iter::StepBy<std::ops::Range<usize>>> {
         let count = self.nodes.len();
         match schedule {
             Schedule::Sequential => (0..count).map(|node| (node..node + 1).step_by(1)).collect(),
             Schedule::Parallel => {
-                let mut groups = vec![(0..count & !1).step_by(2), (1..count).step_by(2)];
+                let mut subsets = vec![(0..count & !1).step_by(2), (1..count).step_by(2)];
                 if count % 2 == 1 {
-                    groups.push((count - 1..count).step_by(1));
+                    subsets.push((count - 1..count).step_by(1));
                 }
-                groups
+                subsets
             }
         }
     }
@@ -261,16 +265,16 @@ impl Target {
         })
     }
 
-    /// Returns the change of the sum for each candidate position of a node.
+    /// Returns what a move to each candidate position of a node adds to the sum inside.
     fn measure_candidates<T: Level>(
         &self,
-        sums: &Sums<T>,
+        sums: &RowPrefixSums<T>,
         node: usize,
         ticker: &Ticker,
-    ) -> Result<[Sum; CANDIDATES.len()]> {
+    ) -> Result<[RegionSum; CANDIDATES.len()]> {
         let count = self.nodes.len();
         let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
-        let without = Sum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
+        let without = RegionSum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
         // For a candidate outside the bounds the node itself is measured; the result is not used.
         let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
         let arrivals = sums.try_edges(candidates.map(|to| (previous, to)), ticker)?;
@@ -281,7 +285,7 @@ impl Target {
     /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one.
     fn best_move<T: Level>(
         &mut self,
-        sums: &Sums<T>,
+        sums: &RowPrefixSums<T>,
         plan: &Plan,
         node: usize,
         ticker: &Ticker,
@@ -311,7 +315,13 @@ impl Target {
     }
 
     /// Returns the removal of one node, if it improves the criterion with the cost of nodes and crosses nothing.
-    fn removal<T: Level>(&self, sums: &Sums<T>, plan: &Plan, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
+    fn removal<T: Level>(
+        &self,
+        sums: &RowPrefixSums<T>,
+        plan: &Plan,
+        node: usize,
+        ticker: &Ticker,
+    ) -> Result<Option<Change>> {
         ticker.check()?;
         let count = self.nodes.len();
         if count <= 3 {
@@ -326,11 +336,11 @@ impl Target {
         Ok(good.then_some(change))
     }
 
-    /// Makes the changes together if together they improve the criterion, else the better half of them, and so on; returns
-    /// whether it made any. No two are of neighbouring nodes, so that their changes of the sum add up.
+    /// Makes the changes together if together they improve the criterion, else the better half of them, and so on;
+    /// returns whether it made any. No two are of neighbouring nodes, so that their changes of the sum add up.
     fn apply<T: Level>(
         &mut self,
-        sums: &Sums<T>,
+        sums: &RowPrefixSums<T>,
         plan: &Plan,
         mut changes: Vec<Change>,
         ticker: &Ticker,
@@ -355,7 +365,7 @@ impl Target {
     }
 
     /// Writes the changes to nodes and edges, and forgets the sums of candidates that they affect.
-    fn commit<T: Level>(&mut self, sums: &Sums<T>, changes: &[Change], ticker: &Ticker) -> Result<()> {
+    fn commit<T: Level>(&mut self, sums: &RowPrefixSums<T>, changes: &[Change], ticker: &Ticker) -> Result<()> {
         let mut gone = Vec::new();
         for change in changes {
             match change.to {
@@ -378,7 +388,7 @@ impl Target {
             gone.into_iter().for_each(|node| stays[node] = false);
             let mut stays = stays.into_iter();
             self.nodes.retain(|_| stays.next() == Some(true));
-            self.edges = self.measure(sums, ticker)?;
+            self.edges = self.edge_sums(sums, ticker)?;
             self.forget_candidates();
         }
         Ok(())
@@ -420,10 +430,10 @@ impl Target {
         Ok(false)
     }
 
-    /// Adds a node in the middle of every long edge, up to the maximum; returns whether it added any. The middle is rounded
-    /// to a corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge that would, so
-    /// bent, touch another one, straight or bent, gets none.
-    fn add_nodes<T: Level>(&mut self, sums: &Sums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+    /// Adds a node in the middle of every long edge, up to the maximum; returns whether it added any. The middle is
+    /// rounded to a corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge
+    /// that would, so bent, touch another one, straight or bent, gets none.
+    fn add_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         let count = self.nodes.len();
         let middles: Vec<Option<Node>> = (0..count)
             .map(|index| {
@@ -449,7 +459,7 @@ impl Target {
         let added = nodes.len() > count;
         if added {
             self.nodes = nodes;
-            let edges = self.measure(sums, ticker)?;
+            let edges = self.edge_sums(sums, ticker)?;
             self.set_edges(plan, edges);
         }
         Ok(added)

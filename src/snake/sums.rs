@@ -1,13 +1,13 @@
-//! Exact sums of pixels, of values and of squared values over polygons, from cumulated rows (Perrot et al. 2011, with
-//! exact borders).
+//! Exact sums of pixels, of levels and of squared levels over polygons, from the prefix sums of rows (the cumulated
+//! images of Perrot et al. 2011, with exact borders).
 //!
-//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it are added on the
-//! way down and subtracted on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the pixels
-//! left of it there are those x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉, whose centres lie left of it.
+//! The sum over a polygon is a sum over its edges: in each row that an edge passes, all pixels left of it are added on
+//! the way down and subtracted on the way up. An edge from (x₀, y₀) down to (x₁, y₁) passes the rows y₀ ≤ y < y₁; the
+//! pixels left of it there are those x < ⌈x₀ + (y + ½ − y₀)(x₁ − x₀)/(y₁ − y₀) − ½⌉, whose centres lie left of it.
 //!
-//! The storage is the pixels, and for every sector of 32 bytes of a row the sums of all pixels before it: 1.5 bytes per
-//! pixel in all for 8 bits and 3 for 16, where cumulated rows take 13 and 14 (the paper: 20). Within its sector a sum is
-//! computed from the pixels.
+//! The storage is the levels, and for every *sector*, 32 bytes of a row, the sums over all pixels of the row before it:
+//! 1.5 bytes per pixel in all for 8 bits and 3 for 16, where prefix sums for every pixel take 13 and 14 (the paper:
+//! 20). Within its sector a sum is computed from the levels.
 //!
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
@@ -18,11 +18,11 @@ use crate::image::zeroed;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
-/// The number of pixels, the sum of their values, and the sum of the squares of these. Signed, because the part of an edge
-/// may be negative.
+/// A sum over pixels: their number, the sum of their levels z, and the sum of the squares of these. It is signed,
+/// because the sum of an edge is negative where the edge runs upwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-pub struct Sum {
+pub struct RegionSum {
     /// The number of pixels.
     pub pixels: i64,
     /// Σ z.
@@ -31,7 +31,7 @@ pub struct Sum {
     pub zz: i64,
 }
 
-impl std::ops::Add for Sum {
+impl std::ops::Add for RegionSum {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -39,7 +39,7 @@ impl std::ops::Add for Sum {
     }
 }
 
-impl std::ops::Sub for Sum {
+impl std::ops::Sub for RegionSum {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -47,7 +47,7 @@ impl std::ops::Sub for Sum {
     }
 }
 
-impl std::iter::Sum for Sum {
+impl std::iter::Sum for RegionSum {
     fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
         iter.fold(Self::default(), |a, b| a + b)
     }
@@ -56,7 +56,7 @@ impl std::iter::Sum for Sum {
 /// The type of a level.
 pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod {
     /// The number of pixels in a sector.
-    const SECTOR: usize = SECTOR_BYTES / size_of::<Self>();
+    const PER_SECTOR: usize = SECTOR_BYTES / size_of::<Self>();
 }
 
 impl Level for u8 {}
@@ -66,89 +66,91 @@ impl Level for u16 {}
 /// first-level cache.
 const BAND_ROWS: i64 = 32;
 
-/// Σ z and Σ z² of all pixels of the row before a sector.
-pub(super) type Before = [u64; 2];
+/// Σ z and Σ z² over all pixels of one row that lie before a sector.
+pub(super) type PrefixSum = [u64; 2];
 
-/// An image with its cumulated rows.
+/// An image of levels in host memory, with the prefix sums of its rows.
 #[derive(Debug)]
-pub(super) struct Sums<T> {
+pub(super) struct RowPrefixSums<T> {
     pub(super) width: usize,
     pub(super) height: usize,
     /// The levels, row after row, packed.
-    pub(super) pixels: Vec<T>,
-    /// The sums before each sector of each row, and before one more that begins at or after the row's end.
-    pub(super) before: Vec<Before>,
+    pub(super) levels: Vec<T>,
+    /// The prefix sum of each sector of each row, row after row, and of one more that begins at or after the row's end.
+    pub(super) prefix_sums: Vec<PrefixSum>,
 }
 
-impl<T: Level> Sums<T> {
-    /// Returns the number of sectors of a row, including the one after its end.
+impl<T: Level> RowPrefixSums<T> {
+    /// Returns the number of prefix sums of a row, of which the last is of the sector at or after its end.
     pub(super) fn sectors(width: usize) -> usize {
-        width / T::SECTOR + 1
+        width / T::PER_SECTOR + 1
     }
 
-    /// Cumulates the rows of `pixels`, on the threads of the pool that this runs in.
-    pub(super) fn new(pixels: Vec<T>, width: usize, height: usize) -> Result<Self> {
+    /// Computes the prefix sums of the rows of `levels`, on the threads of the pool that this runs in.
+    pub(super) fn new(levels: Vec<T>, width: usize, height: usize) -> Result<Self> {
         let sectors = Self::sectors(width);
-        let mut before = zeroed::<Before>(sectors * height)?;
-        before.par_chunks_mut(sectors).zip(pixels.par_chunks(width)).for_each(|(row, pixels)| {
-            let mut sum = Before::default();
-            for (sector, begin) in row.iter_mut().zip((0..).step_by(T::SECTOR)) {
+        let mut prefix_sums = zeroed::<PrefixSum>(sectors * height)?;
+        prefix_sums.par_chunks_mut(sectors).zip(levels.par_chunks(width)).for_each(|(row, levels)| {
+            let mut sum = PrefixSum::default();
+            for (sector, begin) in row.iter_mut().zip((0..).step_by(T::PER_SECTOR)) {
                 *sector = sum;
-                let end = (begin + T::SECTOR).min(width);
+                let end = (begin + T::PER_SECTOR).min(width);
                 let (mut z, mut zz) = (0u64, 0u64);
-                for pixel in &pixels[begin.min(end)..end] {
-                    let value: u32 = (*pixel).into();
+                for level in &levels[begin.min(end)..end] {
+                    let value: u32 = (*level).into();
                     z += u64::from(value);
                     zz += u64::from(value) * u64::from(value);
                 }
                 sum = [sum[0] + z, sum[1] + zz];
             }
         });
-        Ok(Self { width, height, pixels, before })
+        Ok(Self { width, height, levels, prefix_sums })
     }
 
-    /// Returns the sum over the pixels left of corner `x` in row `y`.
-    pub(super) fn left_of(&self, x: i64, y: i64) -> Sum {
+    /// Returns the sum over the pixels of row `y` left of corner `x`: those from 0 to `x` − 1.
+    pub(super) fn left_of(&self, x: i64, y: i64) -> RegionSum {
         let (x, y) = (x as usize, y as usize);
-        let (sector, inside) = (x / T::SECTOR, x % T::SECTOR);
-        let before = y * Self::sectors(self.width) + sector;
+        let (sector, inside) = (x / T::PER_SECTOR, x % T::PER_SECTOR);
+        let entry = y * Self::sectors(self.width) + sector;
         let row = y * self.width;
-        let sum_of = |pixels: &[T]| {
-            pixels.iter().fold([0u64; 2], |[z, zz], pixel| {
-                let value = u64::from((*pixel).into());
+        let sum_of = |levels: &[T]| {
+            levels.iter().fold([0u64; 2], |[z, zz], level| {
+                let value = u64::from((*level).into());
                 [z + value, zz + value * value]
             })
         };
         // The sum is completed from the nearer end of the sector, if that lies within the row.
-        let end = (sector + 1) * T::SECTOR;
-        let [z, zz] = if 2 * inside <= T::SECTOR || end > self.width {
-            let ([z, zz], part) = (self.before[before], sum_of(&self.pixels[row + x - inside..row + x]));
+        let end = (sector + 1) * T::PER_SECTOR;
+        let [z, zz] = if 2 * inside <= T::PER_SECTOR || end > self.width {
+            let ([z, zz], part) = (self.prefix_sums[entry], sum_of(&self.levels[row + x - inside..row + x]));
             [z + part[0], zz + part[1]]
         } else {
-            let ([z, zz], part) = (self.before[before + 1], sum_of(&self.pixels[row + x..row + end]));
+            let ([z, zz], part) = (self.prefix_sums[entry + 1], sum_of(&self.levels[row + x..row + end]));
             [z - part[0], zz - part[1]]
         };
-        Sum { pixels: x as i64, z: z as i64, zz: zz as i64 }
+        RegionSum { pixels: x as i64, z: z as i64, zz: zz as i64 }
     }
 
-    /// Returns the part of the edge from `a` to `b` in the sum over a polygon that runs clockwise on the screen.
-    pub(super) fn edge(&self, a: Node, b: Node) -> Sum {
+    /// Returns the sum of the edge from `a` to `b`: over all pixels left of it in the rows that it passes, negated
+    /// where it runs upwards. These sums of all edges add up to the sum over a polygon that runs clockwise on the
+    /// screen.
+    pub(super) fn edge(&self, a: Node, b: Node) -> RegionSum {
         self.edges([(a, b)])[0]
     }
 
-    /// Returns the parts of edges that lie side by side. They are summed by bands of rows, so that the pixels that one edge
-    /// brings into the caches serve the others.
-    fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [Sum; N] {
+    /// Returns the sums of edges that lie side by side. They are computed by bands of rows, so that the pixels that one
+    /// edge brings into the caches serve the others.
+    fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [RegionSum; N] {
         self.edges_while(ends, || true)
     }
 
-    /// Does the same, but asks before each band of rows whether to continue, as an edge may pass millions. When it stops
-    /// early the sums are incomplete.
+    /// Does the same, but asks before each band of rows whether to continue, as an edge may pass millions. When it
+    /// stops early the sums are incomplete.
     #[inline(never)]
-    fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], proceed: impl Fn() -> bool) -> [Sum; N] {
+    fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], proceed: impl Fn() -> bool) -> [RegionSum; N] {
         // 1. Sum every edge downwards, band by band.
         let mut edges = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
-        let mut sums = [Sum::default(); N];
+        let mut sums = [RegionSum::default(); N];
         let (mut band, end) =
             edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
         while band < end && proceed() {
@@ -163,31 +165,31 @@ impl<T: Level> Sums<T> {
         // 2. Negate the edges that run upwards.
         for ((a, b), sum) in ends.iter().zip(&mut sums) {
             if a.y > b.y {
-                *sum = Sum::default() - *sum;
+                *sum = RegionSum::default() - *sum;
             }
         }
         sums
     }
 
-    /// Returns the parts of edges, or an error if the search is cancelled meanwhile.
-    pub(super) fn try_edges<const N: usize>(&self, ends: [(Node, Node); N], ticker: &Ticker) -> Result<[Sum; N]> {
+    /// Returns the sums of edges, or an error if the search is cancelled meanwhile.
+    pub(super) fn try_edges<const N: usize>(&self, ends: [(Node, Node); N], ticker: &Ticker) -> Result<[RegionSum; N]> {
         let sums = self.edges_while(ends, || ticker.check().is_ok());
         ticker.check().map(|()| sums)
     }
 
-    /// Returns the sum over a polygon that runs clockwise on the screen.
-    pub(super) fn polygon(&self, nodes: &[Node]) -> Sum {
+    /// Returns the sum over the pixels inside a polygon that runs clockwise on the screen.
+    pub(super) fn polygon(&self, nodes: &[Node]) -> RegionSum {
         nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b)).sum()
     }
 
-    /// Returns the sum over a rectangle of pixels.
-    pub(super) fn rectangle(&self, x0: i32, y0: i32, x1: i32, y1: i32) -> Sum {
+    /// Returns the sum over the pixels from (x0, y0) to (x1 − 1, y1 − 1).
+    pub(super) fn rectangle(&self, x0: i32, y0: i32, x1: i32, y1: i32) -> RegionSum {
         (y0..y1).map(|y| self.left_of(i64::from(x1), i64::from(y)) - self.left_of(i64::from(x0), i64::from(y))).sum()
     }
 }
 
 /// An iterator over the rows that an edge passes, from above, each with the number of pixels left of it:
-/// ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉ in row k of the edge, stepped with quotient and remainder.
+/// ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉ in row k of the edge, computed from the row before with quotient and remainder.
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     x: i64,
@@ -196,8 +198,8 @@ pub(super) struct Rows {
     /// The numerator of the amount that the ceiling added, in [0, 2Δy).
     excess: i64,
     /// ⌊2Δx / 2Δy⌋ and the remainder.
-    step: i64,
-    rest: i64,
+    quotient: i64,
+    remainder: i64,
     denominator: i64,
 }
 
@@ -213,8 +215,8 @@ impl Rows {
             y: i64::from(upper.y),
             end: i64::from(lower.y),
             excess: above * denominator - first,
-            step: (2 * dx).div_euclid(denominator),
-            rest: (2 * dx).rem_euclid(denominator),
+            quotient: (2 * dx).div_euclid(denominator),
+            remainder: (2 * dx).rem_euclid(denominator),
             denominator,
         }
     }
@@ -229,8 +231,8 @@ impl Iterator for Rows {
         }
         let item = (self.x, self.y);
         self.y += 1;
-        self.x += self.step;
-        self.excess -= self.rest;
+        self.x += self.quotient;
+        self.excess -= self.remainder;
         if self.excess < 0 {
             self.excess += self.denominator;
             self.x += 1;
@@ -295,7 +297,7 @@ mod tests {
         const H: usize = 71;
         let mut random = Random(42);
         let pixels: Vec<T> = (0..W * H).map(|_| make(random.below(largest + 1))).collect();
-        let sums = Sums::new(pixels.clone(), W, H).unwrap();
+        let sums = RowPrefixSums::new(pixels.clone(), W, H).unwrap();
         let bounds = Bounds { x0: 0, y0: 0, x1: W as i32, y1: H as i32 };
         let mut simple = 0;
         while simple < count {
@@ -307,13 +309,13 @@ mod tests {
             }
             let Some(nodes) = normalise(&nodes, &bounds, 0).unwrap() else { continue };
             simple += 1;
-            let mut wanted = Sum::default();
+            let mut wanted = RegionSum::default();
             for y in 0..H {
                 for x in 0..W {
                     if contains(&nodes, x as i64, y as i64) {
                         let value: u32 = pixels[y * W + x].into();
                         let value = i64::from(value);
-                        wanted = wanted + Sum { pixels: 1, z: value, zz: value * value };
+                        wanted = wanted + RegionSum { pixels: 1, z: value, zz: value * value };
                     }
                 }
             }
@@ -330,11 +332,11 @@ mod tests {
     #[test]
     fn sum_over_the_whole_image_equals_its_rectangle() {
         for (w, h) in [(1usize, 1usize), (1, 9), (70_000, 2), (16, 3), (33, 1)] {
-            let sums = Sums::new(vec![65535u16; w * h], w, h).unwrap();
+            let sums = RowPrefixSums::new(vec![65535u16; w * h], w, h).unwrap();
             let (x, y) = (w as i32, h as i32);
             let all = sums.polygon(&[Node::new(0, 0), Node::new(x, 0), Node::new(x, y), Node::new(0, y)]);
             let count = (w * h) as i64;
-            assert_eq!(all, Sum { pixels: count, z: 65535 * count, zz: 65535 * 65535 * count });
+            assert_eq!(all, RegionSum { pixels: count, z: 65535 * count, zz: 65535 * 65535 * count });
             assert_eq!(all, sums.rectangle(0, 0, x, y));
         }
     }

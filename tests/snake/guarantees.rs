@@ -201,11 +201,11 @@ fn every_image_and_start_gives_a_valid_result() {
                     assert!((one.pixels as i64) >= 0 && (one.background_pixels as i64) >= 0, "{context}");
                     assert!(one.status != Status::Running && one.criterion.is_finite(), "{noise:?} {one:?}");
                     assert!(
-                        one.status == Status::LeftImage
+                        one.status == Status::StartOutside
                             || one.pixels + one.background_pixels == (width * height) as u64
                     );
                     let inside = |node: &Node| (0..=w).contains(&node.x) && (0..=h).contains(&node.y);
-                    assert!(one.status == Status::LeftImage || found.get(0).unwrap().iter().all(inside));
+                    assert!(one.status == Status::StartOutside || found.get(0).unwrap().iter().all(inside));
                 }
             }
         }
@@ -229,7 +229,7 @@ fn start_outside_the_image_has_its_own_status() {
     starts.push(&[Node::new(10, 10), Node::new(50, 10), Node::new(50, 40), Node::new(10, 40)]);
     let (found, statistics, _) =
         snake::run(&cpu(), image.view().into(), Some(&starts), &Params::default(), None).unwrap();
-    assert_eq!(statistics[0].status, Status::LeftImage);
+    assert_eq!(statistics[0].status, Status::StartOutside);
     assert!(statistics[0].mean.is_nan() && statistics[0].pixels == 0);
     assert_eq!(found.get(0), starts.get(0));
     assert_eq!(statistics[1].status, Status::Converged);

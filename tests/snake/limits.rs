@@ -1,7 +1,7 @@
 //! The bounds of a search: the node cost, the most nodes, the ends other than convergence, and wide images.
 
 use super::{Random, converged, cpu, mask_of, overlap, polygon};
-use isoline::snake::{self, Background, Node, Params, Polygons, Schedule, Snake, Status, Sum};
+use isoline::snake::{self, Background, Node, Params, Polygons, RegionSum, Schedule, Snake, Status};
 use isoline::{Context, ErrorKind};
 use ndarray::Array2;
 use std::time::Instant;
@@ -46,7 +46,7 @@ fn no_remaining_node_is_worth_less_than_its_cost() {
     let (found, statistics) = (snake.polygons(), snake.statistics()[0]);
     let nodes = found.get(0).unwrap();
     let all = snake.region_sums(&polygon(&[(0, 0), (160, 0), (160, 160), (0, 160)])).unwrap()[0];
-    let half_n_ln = |sum: &Sum| {
+    let half_n_ln = |sum: &RegionSum| {
         let n = sum.pixels as f64;
         0.5 * n * (sum.zz as f64 / n - (sum.z as f64 / n).powi(2)).ln()
     };
@@ -56,7 +56,8 @@ fn no_remaining_node_is_worth_less_than_its_cost() {
         let mut one = Polygons::new();
         one.push(&fewer);
         let Ok(inside) = snake.region_sums(&one) else { continue };
-        let outside = Sum { pixels: all.pixels - inside[0].pixels, z: all.z - inside[0].z, zz: all.zz - inside[0].zz };
+        let outside =
+            RegionSum { pixels: all.pixels - inside[0].pixels, z: all.z - inside[0].z, zz: all.zz - inside[0].zz };
         let gained = statistics.criterion + (160.0 * 160.0f64).ln() - half_n_ln(&inside[0]) - half_n_ln(&outside);
         assert!(gained < 1e-6, "without node {index}: {gained} less");
     }
@@ -164,11 +165,11 @@ fn sums_over_results_are_those_over_their_masks() {
     let snake = converged(image.view(), Some(&starts), &params);
     let mut labels = Array2::<u16>::zeros((230, 310));
     snake.read_labels(labels.view_mut().into()).unwrap();
-    let mut counted = vec![Sum::default(); 20];
+    let mut counted = vec![RegionSum::default(); 20];
     for (label, pixel) in labels.iter().zip(&image) {
         if *label > 0 {
             let (sum, value) = (&mut counted[usize::from(*label) - 1], i64::from(*pixel));
-            *sum = *sum + Sum { pixels: 1, z: value, zz: value * value };
+            *sum = *sum + RegionSum { pixels: 1, z: value, zz: value * value };
         }
     }
     assert_eq!(snake.region_sums(&snake.polygons()).unwrap(), counted, "none overlap, so labels are all of each");

@@ -2,9 +2,9 @@
 //! with the standard library's logarithm. `super::converged` checks every result of these tests.
 
 use super::polygon;
-use isoline::snake::{Background, Node, Noise, Params, Polygons, Snake, Status, Sum};
+use isoline::snake::{Background, Node, Noise, Params, Polygons, RegionSum, Snake, Status};
 
-fn criterion(noise: Noise, region: &Sum) -> f64 {
+fn criterion(noise: Noise, region: &RegionSum) -> f64 {
     if region.pixels == 0 {
         return 0.0;
     }
@@ -32,11 +32,11 @@ fn bounds(start: Option<&[Node]>, params: &Params, [width, height]: [i32; 2]) ->
 }
 
 /// Returns the criterion of a polygon; `None` when it crosses itself.
-fn cost(snake: &Snake, noise: Noise, all: &Sum, nodes: &[Node]) -> Option<f64> {
+fn cost(snake: &Snake, noise: Noise, all: &RegionSum, nodes: &[Node]) -> Option<f64> {
     let mut one = Polygons::new();
     one.push(nodes);
     let inside = snake.region_sums(&one).ok()?[0];
-    let outside = Sum { pixels: all.pixels - inside.pixels, z: all.z - inside.z, zz: all.zz - inside.zz };
+    let outside = RegionSum { pixels: all.pixels - inside.pixels, z: all.z - inside.z, zz: all.zz - inside.zz };
     Some(criterion(noise, &inside) + criterion(noise, &outside))
 }
 

@@ -2,35 +2,35 @@
 #![allow(unsafe_code)]
 
 use super::super::search::Target;
-use super::super::sums::Sum;
+use super::super::sums::RegionSum;
 use super::super::{Bounds, Node, Noise, Status};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::snake::{
-    ALONE_THREADS, BOX_EDGES, Box as EdgesBox, CANDIDATE_COUNT, Change, Control, GROUP_THREADS, NOISE_BERNOULLI,
-    NOISE_GAMMA, NOISE_GAUSSIAN, NOISE_POISSON, NOISE_RAYLEIGH, STATUS_CONVERGED, STATUS_ITERATION_LIMIT,
-    STATUS_LEFT_IMAGE, STATUS_RUNNING, STATUS_VANISHED, SUM_BUFFERS, WARP, isoline_snake_sum,
+    ALONE_THREADS, BOX_EDGES, CANDIDATE_COUNT, Change, EdgesBox, GROUP_THREADS, GroupControl, NOISE_BERNOULLI,
+    NOISE_GAMMA, NOISE_GAUSSIAN, NOISE_POISSON, NOISE_RAYLEIGH, RegionSum as DeviceSum, STATUS_CONVERGED,
+    STATUS_ITERATION_LIMIT, STATUS_RUNNING, STATUS_START_OUTSIDE, STATUS_VANISHED, SUM_BUFFERS, WARP,
 };
-pub(super) use crate::device::kernels::snake::{
-    isoline_snake_image as DeviceLevels, isoline_snake_job as Job, isoline_snake_target as DeviceTarget,
-};
+pub(super) use crate::device::kernels::snake::{DeviceTarget, LevelImage, SearchJob};
 use crate::error::Result;
 use cudarc::driver::LaunchConfig;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "snake";
 
-/// The size of a block of `levels`.
+/// The width and height of a thread block of `levels`.
 const LEVELS_BLOCK: [usize; 2] = [32, 8];
 
-/// An upper bound on the static shared memory of the search kernel, which it needs beside a block's own state.
+/// An upper bound on the static shared memory of a block of the search kernel, in bytes. It needs that beside the
+/// arrays of the block's state.
 const STATIC_SHARED_BYTES: usize = 8 << 10;
 
-/// The rows of a target's start per block that works on it, and the most blocks of a target.
+/// A target gets a thread block for every `ROWS_PER_BLOCK` rows that the edges of its initial polygon pass, up to
+/// `MAX_BLOCKS`.
 const ROWS_PER_BLOCK: i64 = 16;
 const MAX_BLOCKS: usize = 128;
 
-/// The most blocks of a target where a block's own state does not fit in shared memory: each block then has its own in
-/// device memory.
+/// The most thread blocks of a target where the arrays of a block's state do not fit in shared memory: each block then
+/// has its own in device memory.
 const MAX_BLOCKS_UNSHARED: usize = 32;
 
 // SAFETY: a struct of numbers, which have no padding between them or at the end: 14 times 8 bytes.
@@ -42,11 +42,12 @@ const STATUSES: [(usize, Status); 5] = [
     (STATUS_RUNNING, Status::Running),
     (STATUS_CONVERGED, Status::Converged),
     (STATUS_VANISHED, Status::Vanished),
-    (STATUS_LEFT_IMAGE, Status::LeftImage),
+    (STATUS_START_OUTSIDE, Status::StartOutside),
     (STATUS_ITERATION_LIMIT, Status::IterationLimit),
 ];
 
 impl DeviceTarget {
+    /// Returns the state of an unmeasured target; `node_cost` is the cost of a node in units of the criterion.
     pub(super) fn new(target: &Target, node_cost: f64) -> Self {
         let Bounds { x0, y0, x1, y1 } = target.bounds;
         Self {
@@ -55,7 +56,7 @@ impl DeviceTarget {
             x1,
             y1,
             node_cost,
-            count: target.nodes.len() as u32,
+            node_count: target.nodes.len() as u32,
             distance: target.distance,
             status: STATUSES
                 .iter()
@@ -65,25 +66,27 @@ impl DeviceTarget {
         }
     }
 
+    /// Returns the number of nodes.
     pub(super) fn count(&self) -> usize {
-        self.count as usize
+        self.node_count as usize
     }
 
+    /// Returns whether the search has not ended.
     pub(super) fn running(&self) -> bool {
         self.status as usize == STATUS_RUNNING
     }
 
     /// Writes the state to the host's target; its nodes are copied separately.
     pub(super) fn update(&self, target: &mut Target) {
-        let sum = |isoline_snake_sum { pixels, z, zz }| Sum { pixels, z, zz };
+        let sum = |DeviceSum { pixels, z, zz }| RegionSum { pixels, z, zz };
         let status = STATUSES.iter().find(|(code, _)| *code == self.status as usize);
         target.status = status.map_or(Status::Running, |(_, status)| *status);
-        if target.status != Status::LeftImage {
+        if target.status != Status::StartOutside {
             target.whole = sum(self.whole);
             target.inside = sum(self.inside);
             target.cost = self.cost;
         }
-        target.steps = self.steps;
+        target.iterations = self.iterations;
     }
 }
 
@@ -99,67 +102,69 @@ pub(super) fn noise_code(noise: Noise) -> (u32, f64) {
     (code as u32, looks)
 }
 
-/// Returns the largest number of changes that are tried together: half the nodes, and one.
+/// Returns the largest number of nodes whose changes are tried together: half the nodes, and one.
 fn items(capacity: usize) -> usize {
     capacity / 2 + 1
 }
 
-/// Returns the size of a block's own state of its target, which `assign_memory` divides in the kernel.
+/// Returns the size of the arrays of a block's state, which the kernel's `BlockState::assign_memory` divides.
 fn state_bytes(capacity: usize) -> usize {
-    let by_node = size_of::<isoline_snake_sum>() + 2 * size_of::<Node>();
-    let by_item = 2 * size_of::<isoline_snake_sum>() + size_of::<Change>() + 8 + 4 + 1;
+    let by_node = size_of::<DeviceSum>() + 2 * size_of::<Node>();
+    let by_item = 2 * size_of::<DeviceSum>() + size_of::<Change>() + 8 + 4 + 1;
     ((capacity / BOX_EDGES + 1) * size_of::<EdgesBox>() + capacity * by_node + items(capacity) * by_item)
         .next_multiple_of(256)
 }
 
-/// The geometry of a search.
+/// The geometry of a search: groups of thread blocks, each of which searches one target at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub(super) groups: usize,
-    pub(super) blocks_per_group: usize,
-    /// True if a block's own state lies in shared memory.
+    /// The thread blocks of a group.
+    pub(super) blocks_per_target: usize,
+    /// True if the arrays of a block's state lie in its shared memory, false if in the group's workspace.
     pub(super) state_in_shared_memory: bool,
+    /// The size of these arrays, in bytes.
     pub(super) state_bytes: usize,
-    /// The size of the memory that the blocks of a group share.
+    /// The size of the device memory that the blocks of a group share, in bytes.
     group_bytes: usize,
 }
 
 impl Geometry {
-    fn new(capacity: usize, groups: usize, blocks_per_group: usize, state_in_shared_memory: bool) -> Self {
+    /// Returns the geometry for targets whose arrays have memory for `capacity` nodes.
+    fn new(capacity: usize, groups: usize, blocks_per_target: usize, state_in_shared_memory: bool) -> Self {
         let items = items(capacity);
-        let results =
-            items * 2 * size_of::<isoline_snake_sum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
-        let group_bytes = SUM_BUFFERS * items * 2 * CANDIDATE_COUNT * size_of::<isoline_snake_sum>() + results;
-        Self { groups, blocks_per_group, state_in_shared_memory, state_bytes: state_bytes(capacity), group_bytes }
+        let results = items * 2 * size_of::<DeviceSum>() + items.next_multiple_of(2) * 8 + items.next_multiple_of(16);
+        let group_bytes = SUM_BUFFERS * items * 2 * CANDIDATE_COUNT * size_of::<DeviceSum>() + results;
+        Self { groups, blocks_per_target, state_in_shared_memory, state_bytes: state_bytes(capacity), group_bytes }
     }
 
-    /// Returns the size of a group's workspace, which `assign_memory` divides in the kernel.
+    /// Returns the size of a group's workspace, which the kernel's `BlockState::assign_memory` divides.
     pub(super) fn workspace_bytes(&self) -> usize {
-        let state = if self.state_in_shared_memory { 0 } else { self.blocks_per_group * self.state_bytes };
-        (self.group_bytes + state).next_multiple_of(256)
+        let states = if self.state_in_shared_memory { 0 } else { self.blocks_per_target * self.state_bytes };
+        (self.group_bytes + states).next_multiple_of(256)
     }
 }
 
-/// Returns the largest workspace of one target: that of a group of blocks whose own state does not fit in shared memory.
+/// Returns the largest workspace of one target: that of a group of blocks whose states do not fit in shared memory.
 pub(super) fn workspace_bytes_of_one(capacity: usize) -> usize {
     Geometry::new(capacity, 1, MAX_BLOCKS_UNSHARED, false).workspace_bytes()
 }
 
-/// Returns the size of all groups' control structs, with the number of the queue before them.
+/// Returns the size of all groups' control structs, with the queue's index before them.
 pub(super) fn control_bytes(groups: usize) -> usize {
-    CONTROL_OFFSET + groups * size_of::<Control>()
+    CONTROL_OFFSET + groups * size_of::<GroupControl>()
 }
 
-/// The offset of the first control struct, after the number of the queue.
+/// The offset of the first control struct, after the queue's index.
 pub(super) const CONTROL_OFFSET: usize = 256;
 
 /// The kernels for levels of one or two bytes.
 pub(super) struct Kernels {
-    cumulate: Kernel,
+    prefix_sums: Kernel,
     whole: Kernel,
     search: Kernel,
     search_group: Kernel,
-    /// The shared memory for a block's own state, in bytes.
+    /// The shared memory for the arrays of a block's state, in bytes.
     shared_limit: usize,
 }
 
@@ -168,7 +173,7 @@ impl Kernels {
         let kernel = |name| cuda.kernel(MODULE, &format!("isoline_snake_{name}_u{}", 8 * level_bytes));
         let shared_limit = cuda.shared_memory()?.saturating_sub(STATIC_SHARED_BYTES);
         let kernels = Self {
-            cumulate: kernel("cumulate")?,
+            prefix_sums: kernel("prefix_sums")?,
             whole: kernel("whole")?,
             search: kernel("search")?,
             search_group: kernel("search_group")?,
@@ -180,8 +185,8 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Returns the geometry of the search of `targets` targets of up to `capacity` nodes, of which the edges of the largest
-    /// one pass `rows` rows: the number of groups, and of the blocks of each. All fit on the device at once.
+    /// Returns the geometry of the search of `targets` targets whose arrays have memory for `capacity` nodes, and of
+    /// which the edges of the largest one pass `rows` rows. All groups fit on the device at once.
     pub(super) fn geometry(&self, cuda: &Cuda, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
         let state = state_bytes(capacity);
         let fits = state <= self.shared_limit;
@@ -189,9 +194,9 @@ impl Kernels {
         let most = if fits { MAX_BLOCKS } else { MAX_BLOCKS_UNSHARED };
         let wanted = ((rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK).clamp(1, most as i64) as usize;
         let blocks = self.search_group.resident_blocks(cuda, GROUP_THREADS, shared)? as usize;
-        let blocks_per_group = wanted.min(blocks / targets.max(1));
-        if blocks_per_group > 1 {
-            return Ok(Geometry::new(capacity, targets.max(1), blocks_per_group, fits));
+        let blocks_per_target = wanted.min(blocks / targets.max(1));
+        if blocks_per_target > 1 {
+            return Ok(Geometry::new(capacity, targets.max(1), blocks_per_target, fits));
         }
         let with = self.search.resident_blocks(cuda, ALONE_THREADS, shared)? as usize;
         let without = self.search.resident_blocks(cuda, ALONE_THREADS, 0)?.max(1) as usize;
@@ -200,32 +205,34 @@ impl Kernels {
         Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
     }
 
-    /// Cumulates the rows of the levels.
-    pub(super) fn cumulate(&self, stream: &Stream, image: &DeviceLevels) -> Result<()> {
+    /// Computes the prefix sums of the levels.
+    pub(super) fn prefix_sums(&self, stream: &Stream, image: &LevelImage) -> Result<()> {
         let rows_per_block = ALONE_THREADS / WARP;
         let config = geometry([(image.height as usize).div_ceil(rows_per_block), 1, 1], [ALONE_THREADS, 1, 1]);
-        // SAFETY: the kernel's arguments, in its order; levels and table lie in buffers of the sizes that `image` says.
-        unsafe { stream.launch(&self.cumulate, config, &[image, &image.before]) }
+        // SAFETY: the kernel's arguments, in its order; levels and prefix sums lie in buffers of the sizes that `image`
+        // says.
+        unsafe { stream.launch(&self.prefix_sums, config, &[image, &image.prefix_sums]) }
     }
 
-    /// Sums over each target's bounds, on the device.
-    pub(super) fn whole(&self, stream: &Stream, job: &Job) -> Result<()> {
+    /// Sums over all pixels of each target's window, on the device.
+    pub(super) fn whole(&self, stream: &Stream, job: &SearchJob) -> Result<()> {
         let config = geometry([job.target_count.clamp(1, 1 << 16) as usize, 1, 1], [ALONE_THREADS, 1, 1]);
         // SAFETY: the kernel's argument; bounds lie within the image, to which `cpu::bounds_of` clips them.
         unsafe { stream.launch(&self.whole, config, &[job]) }
     }
 
-    /// Makes up to `job.steps` steps of every running target. The control structs and the queue must be 0.
-    pub(super) fn search(&self, stream: &Stream, job: &Job) -> Result<()> {
-        let alone = job.blocks_per_group == 1;
+    /// Makes up to `job.launch_iterations` iterations of every running target. The control structs and the queue must
+    /// be 0.
+    pub(super) fn search(&self, stream: &Stream, job: &SearchJob) -> Result<()> {
+        let alone = job.blocks_per_target == 1;
         let threads = if alone { ALONE_THREADS } else { GROUP_THREADS };
         let config = LaunchConfig {
             shared_mem_bytes: if job.state_in_shared_memory == 1 { job.state_bytes } else { 0 },
-            ..geometry([(job.groups * job.blocks_per_group) as usize, 1, 1], [threads, 1, 1])
+            ..geometry([(job.groups * job.blocks_per_target) as usize, 1, 1], [threads, 1, 1])
         };
-        // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target, group
-        // or block, nodes lie within the bounds, and the blocks of a group are on the device together: there are no more
-        // than fit.
+        // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target,
+        // group or block, nodes lie within the bounds, and the blocks of a group are on the device together: there are
+        // no more than fit.
         unsafe {
             if alone {
                 stream.launch(&self.search, config, &[job])
