@@ -29,7 +29,7 @@ lint_doxygen() {
         OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES PREDEFINED=__cplusplus WARN_AS_ERROR=FAIL_ON_WARNINGS |
         doxygen -
 }
-lint_record() { python3 scripts/check_record.py; }
+lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmarks.py --check; }
 
 checks=("$@")
 if [ ${#checks[@]} -eq 0 ]; then
