@@ -7,6 +7,7 @@ for changes that do not touch what those benches measure.
 
 import argparse
 import json
+import os
 import sys
 
 # Fields that must be the same in all records: the bundle, and the kind of GPU.
@@ -85,6 +86,8 @@ def main():
     parser.add_argument("records", metavar="RECORD.json", nargs="+")
     parser.add_argument("--benches-of", metavar="EARLIER.json")
     options = parser.parse_args()
+    if os.path.exists(options.out) and "runs" not in load(options.out):
+        sys.exit(f"merge: {options.out} is the record of a run, and is not written over; name the new file first")
     record = merged(options.records, [load(name) for name in options.records])
     if options.benches_of:
         add_benches(record, load(options.benches_of))
