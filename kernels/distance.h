@@ -5,7 +5,7 @@
 
 constexpr u32 DT_OCTET = 8;          // pixels
 constexpr u32 DT_MIN_THREADS = 64, DT_MAX_THREADS = 1024;   // threads of a block of columns
-constexpr u32 DT_TABLE_COLUMNS = 8;  // blocks of at least so many columns have a table of terms
+constexpr u32 DT_TABLE_COLUMNS = 8;  // the fewest columns of a block that has a table of its terms
 constexpr u32 DT_FAR_COLUMNS = 8;    // columns of a block whose columns are in global memory
 constexpr u32 DT_COUNT = 4;          // words of the counter, so that what follows stays aligned
 constexpr u32 DT_FOUND_BYTES = 12;   // in which a thread keeps the result of its search

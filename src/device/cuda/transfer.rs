@@ -251,7 +251,7 @@ impl Transfer {
             });
         }
         // 2. Other memory goes through staging buffers.
-        let (copiers, part_bytes) = Self::copiers_for(pool, size_of_val_of(&view));
+        let (copiers, part_bytes) = Self::copiers_for(pool, bytes_of(&view));
         let parts = split_into_parts(view, view.dim(), part_bytes / size_of::<T>(), ArrayView3::split_at);
         self.on_copiers(pool, stream, copiers, |copier| {
             let mut turn = 0;
@@ -324,7 +324,7 @@ impl Transfer {
         if let Some(values) = view.as_slice_mut() {
             use_huge_pages(bytemuck::cast_slice_mut(values));
         }
-        let (copiers, part_bytes) = Self::copiers_for(pool, size_of_val_of(&view.view()));
+        let (copiers, part_bytes) = Self::copiers_for(pool, bytes_of(&view.view()));
         let shape = view.dim();
         let parts = split_into_parts(view, shape, part_bytes / size_of::<T>(), ArrayViewMut3::split_at);
         self.on_copiers(pool, stream, copiers, |copier| {
@@ -359,7 +359,7 @@ impl Transfer {
 }
 
 /// Returns the bytes of the pixels of a view.
-fn size_of_val_of<T>(view: &ArrayView3<'_, T>) -> usize {
+fn bytes_of<T>(view: &ArrayView3<'_, T>) -> usize {
     view.len() * size_of::<T>()
 }
 
@@ -378,7 +378,7 @@ fn runs_of_rows(
 
 /// Copies the pixels of a part to a buffer, without gaps.
 fn fill<T: Pod>(buffer: &mut [u8], part: &ArrayView3<'_, T>) {
-    let to: &mut [T] = bytemuck::cast_slice_mut(&mut buffer[..size_of_val_of(part)]);
+    let to: &mut [T] = bytemuck::cast_slice_mut(&mut buffer[..bytes_of(part)]);
     if let Some(from) = part.as_slice() {
         to.copy_from_slice(from);
         return;
@@ -393,7 +393,7 @@ fn fill<T: Pod>(buffer: &mut [u8], part: &ArrayView3<'_, T>) {
 
 /// Copies the pixels of a buffer, which have no gaps, to a part.
 fn empty<T: Pod>(buffer: &[u8], mut part: ArrayViewMut3<'_, T>) {
-    let from: &[T] = bytemuck::cast_slice(&buffer[..size_of_val_of(&part.view())]);
+    let from: &[T] = bytemuck::cast_slice(&buffer[..bytes_of(&part.view())]);
     if let Some(to) = part.as_slice_mut() {
         to.copy_from_slice(from);
         return;
@@ -433,15 +433,14 @@ pub(crate) fn output_is_direct(output: &ImageMut<'_>) -> bool {
 fn use_huge_pages(memory: &mut [u8]) {
     /// The size of a large page on x86-64, and on ARM with pages of 4 KiB.
     const HUGE: usize = 2 << 20;
-    if cfg!(target_os = "linux") && memory.len() >= 4 * HUGE {
+    #[cfg(target_os = "linux")]
+    if memory.len() >= 4 * HUGE {
         let first = memory.as_ptr().align_offset(HUGE);
-        let bytes = (memory.len() - first) / HUGE * HUGE;
-        #[cfg(target_os = "linux")]
+        let whole = &mut memory[first..];
         // SAFETY: the range lies within `memory`, and the advice changes no byte. A refusal changes nothing.
         unsafe {
-            libc::madvise(memory[first..].as_mut_ptr().cast(), bytes, libc::MADV_HUGEPAGE);
+            libc::madvise(whole.as_mut_ptr().cast(), whole.len() / HUGE * HUGE, libc::MADV_HUGEPAGE);
         }
-        let _ = bytes;
     }
 }
 
