@@ -33,7 +33,7 @@ import numpy
 # In a checkout libisoline.py is in scripts/, and in a bundle of tests beside bench/.
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
-from libisoline import LevelSet, Library, Report  # noqa: E402
+from libisoline import Library, Report  # noqa: E402
 
 LEAST, MOST, SECONDS = 3, 40, 0.25  # calls of one measurement, and the time after which no more begin
 COLUMNS = ("used", "untouched", "pinned", "up", "down", "compute")
@@ -180,7 +180,7 @@ def level_set_cases(shape):
     def evolve(context, image, start):
         # Only one is in memory.
         surface.clear()
-        surface.append(LevelSet(context, image, start, target=110, epsilon=40, **LevelSet.NEVER_STOPS))
+        surface.append(context.level_set(image, start, target=110, epsilon=40, stops=False))
 
     def step(context, inputs, results):
         evolve(context, image, start)

@@ -271,11 +271,10 @@ ISOLINE_LS_ACTIVATE(isoline_ls_activate_near_front_2d, false)
 
 // One warp, which checks convergence.
 extern "C" __global__ void __launch_bounds__(WARP)
-    isoline_ls_check_convergence(IterationContext context, u64 first, u32 test, u32 interval, double change_tolerance,
-                                 double rms_tolerance)
+    isoline_ls_check_convergence(IterationContext context, u64 first, u32 test, StoppingCriterion criterion)
 {
     wait_for_previous_launch();
-    check_convergence(context, first, test != 0, interval, change_tolerance, rms_tolerance, threadIdx.x);
+    check_convergence(context, first, test != 0, criterion, threadIdx.x);
 }
 
 // Calls body(row, lane) for every row of phi; a warp has a row.

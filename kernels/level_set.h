@@ -56,6 +56,12 @@ constexpr int SQUARES_SHIFT = 10;
 // tolerance of the difference between two check intervals (docs/level_set.md).
 constexpr double MAX_OSCILLATION = 50.0;
 
+// The parameters of the stopping criterion, with their names in the crate.
+struct StoppingCriterion {
+    double change_tolerance, rms_tolerance;
+    u32 check_interval;   // in iterations
+};
+
 // One iteration's statistics.
 struct IterationStatistics {
     u64 changed;   // the voxels whose sign changed

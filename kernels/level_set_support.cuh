@@ -63,10 +63,10 @@ __device__ __forceinline__ void activate_near_tiles(const float *phi, float *cop
 }
 
 // Applies the stopping criterion, in the arithmetic of the host (src/level_set/convergence.rs): the statistics of
-// iterations first .. context.iteration are added to the check interval of `interval` iterations, which ends here if
-// `test`. Both are in device memory. The only warp of the grid calls it.
-__device__ __forceinline__ void check_convergence(const IterationContext &context, u64 first, bool test, u32 interval,
-                                                  double change_tolerance, double rms_tolerance, u32 lane)
+// iterations first .. context.iteration are added to the check interval, which ends here if `test`. Both are in device
+// memory. The only warp of the grid calls it.
+__device__ __forceinline__ void check_convergence(const IterationContext &context, u64 first, bool test,
+                                                  const StoppingCriterion &criterion, u32 lane)
 {
     if (!context.continues()) return;
     ConvergenceState &convergence = *context.convergence;
@@ -115,9 +115,10 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     const double near_total = static_cast<double>(max(near, static_cast<u64>(1)));
     const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / near_total;
     const double oscillation =
-        static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(interval) / near_total;
+        static_cast<double>(interval_most - ~interval_fewest) * static_cast<double>(criterion.check_interval) / near_total;
     constexpr double SQUARES_UNIT = (1 << SQUARES_SHIFT) / static_cast<double>(SQUARE_ONE);
     const double rms = sqrt(static_cast<double>(squares) * SQUARES_UNIT / near_total);
+    const auto [change_tolerance, rms_tolerance, interval] = criterion;
     const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
     const bool still = drift <= change_tolerance && oscillation <= MAX_OSCILLATION * change_tolerance;
     if (!never && last != 0 && still && rms <= rms_tolerance) convergence.stopped = context.iteration + 1;

@@ -304,14 +304,14 @@ class Context:
 class LevelSet:
     """An evolving surface."""
 
-    # A stopping criterion that is never met.
-    NEVER_STOPS = {"change_tolerance": 0, "rms_tolerance": 0}
-
-    def __init__(self, context, image, start, spacing=(1, 1, 1), **parameters):
+    def __init__(self, context, image, start, spacing=(1, 1, 1), stops=True, **parameters):
+        """Without `stops` the tolerances of the stopping criterion are 0, so that it is never met."""
         self.context, self.library, self.handle = context, context.library, c_void_p()
         image, start = numpy.ascontiguousarray(image), numpy.ascontiguousarray(start)
         self.shape = image.shape
-        params = self.library.params("level_set", **parameters)
+        operation = self.library.operations["level_set"]
+        tolerances = [] if stops else [name for name in operation.parameters if name.endswith("_tolerance")]
+        params = self.library.params("level_set", **dict.fromkeys(tolerances, 0), **parameters)
         described = context.describe(image, spacing), context.describe(start)
         self.library.call("level_set_new", context.handle, byref(described[0]), byref(described[1]),
                           byref(params), byref(self.handle))

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there m
 import numpy  # noqa: E402
 
 import fetch_brain  # noqa: E402
-from libisoline import LevelSet, Library  # noqa: E402
+from libisoline import Library  # noqa: E402
 from make_pictures import draw_input, draw_outline  # noqa: E402
 
 DOTS = 100  # an inch
@@ -77,7 +77,7 @@ def main():
     pixels = fetch_brain.read("ch2.nii.gz")
     surface = library.context("auto").level_set(pixels, fetch_brain.start_in_ch2(pixels), target=fetch_brain.CH2_TARGET,
                                                 epsilon=fetch_brain.CH2_EPSILON, alpha=fetch_brain.CH2_ALPHA,
-                                                **LevelSet.NEVER_STOPS)
+                                                stops=False)
     surface.step(fetch_brain.CH2_ITERATIONS)
     mask = surface.mask() > 0
     orthogonal(pixels, mask, fetch_brain.white_matter_of_ch2(), out / "level_set.png")

@@ -18,7 +18,7 @@ import SimpleITK
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]  # what it imports is beside this file or among the scripts
 import fetch_brain  # noqa: E402
-from libisoline import LevelSet, Library  # noqa: E402
+from libisoline import Library  # noqa: E402
 
 STACK = (20, 233, 197)
 STACK_START = 832  # tests/data/README.md: where the stack's pixels begin in the file
@@ -81,7 +81,7 @@ def with_isoline(context, pixels, start, spacing, target, epsilon, alpha, iterat
     """The same, of everything from image to mask: exactly so many iterations, without the stop rule."""
     began, processor = time.perf_counter(), time.process_time()
     surface = context.level_set(pixels, start, spacing, dimensions=pixels.ndim, target=float(target),
-                                epsilon=float(epsilon), alpha=float(alpha), **LevelSet.NEVER_STOPS)
+                                epsilon=float(epsilon), alpha=float(alpha), stops=False)
     report = surface.step(iterations)
     mask = surface.mask() > 0
     return mask, report.iterations, time.perf_counter() - began, time.process_time() - processor

@@ -1,10 +1,11 @@
 //! The monitor of a run, the same for every device: its statistics, the stopping criterion, and when φ is
 //! reinitialised.
 
-use super::Statistics;
 use super::plan::Plan;
 use super::types::Counts;
-use crate::device::kernels::level_set::{MAX_OSCILLATION, SQUARE_ONE, SQUARES_SHIFT};
+use super::{Params, Statistics, parameters};
+use crate::device::kernels::level_set::{MAX_OSCILLATION, SQUARE_ONE, SQUARES_SHIFT, StoppingCriterion};
+use crate::error::Result;
 
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
@@ -30,6 +31,19 @@ pub(super) struct ConvergenceMonitor {
     fewest: u64,
     most: u64,
     plan: Plan,
+}
+
+impl Params {
+    /// Returns the stopping criterion, with a check interval of 0 where it is automatic, or the error of a parameter.
+    pub(super) fn criterion(&self) -> Result<StoppingCriterion> {
+        let Self { change_tolerance, rms_tolerance, check_interval, .. } = *self;
+        parameters::CHANGE_TOLERANCE.check(change_tolerance)?;
+        parameters::RMS_TOLERANCE.check(rms_tolerance)?;
+        if let Some(interval) = check_interval {
+            parameters::CHECK_INTERVAL.check_given(f64::from(interval))?;
+        }
+        Ok(StoppingCriterion { change_tolerance, rms_tolerance, check_interval: check_interval.unwrap_or(0) })
+    }
 }
 
 impl ConvergenceMonitor {
@@ -79,7 +93,7 @@ impl ConvergenceMonitor {
     /// check interval but the first; the next interval then begins. `check_convergence` in
     /// `kernels/level_set_support.cuh` computes the same.
     pub(super) fn should_stop(&mut self) -> bool {
-        let Plan { check_interval, change_tolerance, rms_tolerance, .. } = self.plan;
+        let StoppingCriterion { change_tolerance, rms_tolerance, check_interval } = self.plan.criterion;
         if self.interval_iterations < check_interval {
             return false;
         }
@@ -109,8 +123,8 @@ impl ConvergenceMonitor {
 
 #[cfg(test)]
 mod tests {
+    use super::super::TargetRange;
     use super::super::plan::{ImageStatistics, Plan};
-    use super::super::{Params, TargetRange};
     use super::*;
 
     const INTERVAL: u64 = 100;
@@ -142,8 +156,7 @@ mod tests {
 
     #[test]
     fn two_tolerances_of_0_never_stop() {
-        let never = Params { change_tolerance: 0.0, rms_tolerance: 0.0, ..Params::default() };
-        assert_eq!(stop(never, |_| 5000, 0.0), None);
+        assert_eq!(stop(Params::default().without_stopping(), |_| 5000, 0.0), None);
         // A single tolerance of 0 is a tolerance like any other.
         let exact = Params { change_tolerance: 0.0, ..Params::default() };
         assert_eq!(stop(exact.clone(), |_| 5000, 0.25), Some(2 * INTERVAL));

@@ -330,7 +330,7 @@ impl Solver {
             self.launcher.iterate(stream, queue.fields, span, !reinitialises, barrier)?;
             barrier += 1;
             queue.advance(span.count, self.sets_per_iteration(false));
-            if queue.interval_iterations == self.plan.check_interval {
+            if queue.interval_iterations == self.plan.criterion.check_interval {
                 self.launcher.check_convergence(stream, unchecked, iteration, true)?;
                 (unchecked, queue.interval_iterations) = (iteration + 1, 0);
             }
@@ -362,7 +362,7 @@ impl Solver {
     fn next_span(&self, queue: &Queue, end: u64) -> Span {
         let every = u64::from(self.plan.reinitialise_every);
         let mut count = if self.launcher.takes_many_iterations() { end - queue.iteration } else { 1 };
-        count = count.min(u64::from(self.plan.check_interval - queue.interval_iterations));
+        count = count.min(u64::from(self.plan.criterion.check_interval - queue.interval_iterations));
         if every > 0 {
             count = count.min(every - queue.iteration % every);
         }
@@ -394,7 +394,7 @@ impl Solver {
             monitor.record(Counts { inside: self.inside, changed, near, squares });
             debug_assert_eq!(monitor.iterations, batch.first + done);
             monitor.converged = monitor.should_stop();
-            self.interval_iterations = (self.interval_iterations + 1) % self.plan.check_interval;
+            self.interval_iterations = (self.interval_iterations + 1) % self.plan.criterion.check_interval;
             self.current = 1 - self.current;
             self.set = self.set.wrapping_add(self.sets_per_iteration(monitor.should_reinitialise()));
             done += 1;

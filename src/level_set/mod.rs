@@ -376,7 +376,7 @@ impl LevelSet {
             target: plan.range.target,
             epsilon: plan.range.epsilon,
             alpha: plan.alpha,
-            check_interval: plan.check_interval,
+            check_interval: plan.criterion.check_interval,
             converged: monitor.converged,
             inside,
             active_tiles,

@@ -3,7 +3,7 @@
 use super::parameters::{self, LARGEST_PIXEL};
 use super::types::Constants;
 use super::{Params, TargetRange, Variant};
-use crate::device::kernels::level_set::{RSQRT_SCALE, TILE, TILE_SLICE};
+use crate::device::kernels::level_set::{RSQRT_SCALE, StoppingCriterion, TILE, TILE_SLICE};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Image};
 use ndarray::ArrayView3;
@@ -56,9 +56,7 @@ pub(super) struct Plan {
     pub alpha: f64,
     pub time_step: f64,
     pub time_step_limit: f64,
-    pub check_interval: u32,
-    pub change_tolerance: f64,
-    pub rms_tolerance: f64,
+    pub criterion: StoppingCriterion,
     pub reinitialise_every: u32,
     /// The variant, which is never `Default`.
     pub variant: Variant,
@@ -119,9 +117,7 @@ impl Params {
             parameters::TIME_STEP.check_given(step)?;
         }
         parameters::CFL.check(self.cfl)?;
-        parameters::CHANGE_TOLERANCE.check(self.change_tolerance)?;
-        parameters::RMS_TOLERANCE.check(self.rms_tolerance)?;
-        self.check_interval.map_or(Ok(()), |interval| parameters::CHECK_INTERVAL.check_given(f64::from(interval)))
+        self.criterion().map(|_| ())
     }
 
     /// Returns the spacings that are used: in slices those along x and y.
@@ -195,9 +191,7 @@ impl Params {
             alpha,
             time_step,
             time_step_limit: limit,
-            check_interval,
-            change_tolerance: self.change_tolerance,
-            rms_tolerance: self.rms_tolerance,
+            criterion: StoppingCriterion { check_interval, ..self.criterion()? },
             reinitialise_every: self.reinitialise_every,
             variant: if self.variant == Variant::Default { Variant::Band } else { self.variant },
             constants,

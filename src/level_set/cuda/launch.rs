@@ -10,7 +10,8 @@ use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
     DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS,
-    MaskedRowsArguments, PAPER_X, PAPER_Y, REINIT_WARPS, RSQRT_SCALE, TILE_BITS, TileListArguments, WARP,
+    MaskedRowsArguments, PAPER_X, PAPER_Y, REINIT_WARPS, RSQRT_SCALE, StoppingCriterion, TILE_BITS, TileListArguments,
+    WARP,
 };
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Dimensions, PixelType};
@@ -43,8 +44,7 @@ pub(super) struct Launcher {
     activate_near_front: Kernel,
     check_convergence: Kernel,
     multiprocessors: u32,
-    /// The stopping criterion: the iterations of an interval, and the two tolerances.
-    criterion: (u32, f64, f64),
+    criterion: StoppingCriterion,
 }
 
 /// The addresses of the buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from
@@ -211,7 +211,7 @@ impl Launcher {
             activate_near_front: kernel(&format!("isoline_ls_activate_near_front_{axes}"))?,
             check_convergence: kernel("isoline_ls_check_convergence")?,
             multiprocessors: cuda.multiprocessors(),
-            criterion: (plan.check_interval, plan.change_tolerance, plan.rms_tolerance),
+            criterion: plan.criterion,
         })
     }
 
@@ -320,8 +320,7 @@ impl Launcher {
     pub(super) fn check_convergence(&self, stream: &Stream, first: u64, last: u64, test: bool) -> Result<()> {
         let context = self.context(last);
         let test = u32::from(test);
-        let (interval, change_tolerance, rms_tolerance) = self.criterion;
-        let arguments: &[&dyn DeviceRepr] = &[&context, &first, &test, &interval, &change_tolerance, &rms_tolerance];
+        let arguments: &[&dyn DeviceRepr] = &[&context, &first, &test, &self.criterion];
         let config = geometry([1, 1, 1], [WARP, 1, 1]);
         // SAFETY: these are the kernel's arguments; the statistics are those of at most as many iterations as the ring
         // holds.
