@@ -237,7 +237,7 @@ impl Parameter {
         if self.is_automatic(value) { Ok(()) } else { self.check_given(value) }
     }
 
-    /// As [`check`](Self::check), for a value that is not to be taken for "automatic".
+    /// Checks a value like [`check`](Self::check), except that none is taken for "automatic".
     pub(crate) fn check_given(&self, value: f64) -> Result<()> {
         if !value.is_finite() {
             return Err(self.refusal("a finite number", value));
