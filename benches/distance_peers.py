@@ -42,7 +42,7 @@ def mask(shape, size):
 def isoline_calls(library, device, inside, spacing):
     context = library.context(device)
     distances = numpy.zeros(inside.shape, numpy.float32)
-    yield f"Isoline signed, {device}", context.distance_caller(inside, distances, spacing=spacing)
+    yield f"Isoline signed, {device}", context.caller("distance", inside, distances, spacing=spacing)
 
 
 def both(call, inside):

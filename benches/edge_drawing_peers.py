@@ -31,10 +31,10 @@ def isoline_calls(library, device, image):
     context = library.context(device)
     edges = numpy.zeros_like(image)
     for profile in ("paper", "reference"):
-        params = context.params(profile=profile, gradient_threshold=THRESHOLD)
         for segments in (False, True):
             what = "map + segments" if segments else "map"
-            yield f"Isoline {profile}, {what}, {device}", context.caller(image, edges, params, segments)
+            yield f"Isoline {profile}, {what}, {device}", context.drawing_caller(
+                image, edges, segments, profile=profile, gradient_threshold=THRESHOLD)
 
 
 def opencv_calls(image):

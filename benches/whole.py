@@ -158,18 +158,10 @@ def ball(shape):
 def image_case(name, operation, image, kind, segments=False, **parameters):
     """A call from one image to another of that type, with `segments` beside it for edge drawing."""
     def bind(context, inputs, results):
-        library, handle = context.library, c_void_p()
-        report, params = library.made(Report, "report"), library.params(operation, **parameters)
-        described = context.describe(inputs[0]), context.describe(results[0])
-        more = [byref(handle) if segments else None] if operation == "edge_drawing" else []
-
-        def run():
-            library.call(operation, context.handle, byref(described[0]), byref(params), None, byref(described[1]), *more,
-                         byref(report))
-            library.library.isoline_segments_free(handle)
-            return report
-
-        return run
+        report = context.library.made(Report, "report")
+        if operation == "edge_drawing":
+            return context.drawing_caller(inputs[0], results[0], segments, report, **parameters)
+        return context.caller(operation, inputs[0], results[0], report=report, **parameters)
     return Case(f"{operation.replace('_', ' ')} {label(image.shape)}{name}", [image], [(image.shape, kind)], bind)
 
 

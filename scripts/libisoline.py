@@ -3,7 +3,7 @@
     library = Library("target/release")
     context = library.context("cpu")
     edges, segments = context.edge_drawing(image, profile="reference", gradient_threshold=20)
-    distance = context.distance(mask, spacing=(1, 1, 3))
+    distance = context.run("distance", mask, spacing=(1, 1, 3))
     surface = context.level_set(volume, start, spacing=(1, 1, 3), target=120, epsilon=30)
     surface.step(500)
     inside, phi, curve = surface.mask(), surface.phi(), surface.statistics()
@@ -14,7 +14,6 @@
 Keyword arguments are the operation's parameters, as the library describes them: choices by name, None for automatic.
 Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 """
-import contextlib
 import ctypes
 import pathlib
 from ctypes import (
@@ -218,79 +217,63 @@ class Context:
         image.data = array.ctypes.data
         return image
 
-    def params(self, **parameters):
-        """The parameters of edge drawing."""
-        return self.library.params("edge_drawing", **parameters)
+    def run(self, operation, image, **parameters):
+        """The image (float32) that an operation makes of an image; parameters as in caller."""
+        image = numpy.ascontiguousarray(image)
+        output = numpy.empty(image.shape, numpy.float32)
+        self.caller(operation, image, output, **parameters)()
+        return output
 
-    @contextlib.contextmanager
-    def drawn(self, image, edges, params):
-        """The bare call on packed arrays: yields the handle of the segments and frees them afterwards."""
-        handle = c_void_p()
-        described = self.describe(image), self.describe(edges)
-        self.library.call("edge_drawing", self.handle, byref(described[0]), byref(params), None, byref(described[1]),
-                          byref(handle), None)
-        try:
-            yield handle
-        finally:
-            self.library.library.isoline_segments_free(handle)
-
-    def caller(self, image, edges, params, want_segments):
-        """A function that makes one call and frees what it gave; everything that Python costs is done before."""
-        handle, described = c_void_p(), (self.describe(image), self.describe(edges))
-        call, free = self.library.library.isoline_edge_drawing, self.library.library.isoline_segments_free
-        arguments = (self.handle, byref(described[0]), byref(params), None, byref(described[1]),
-                     byref(handle) if want_segments else None, None)
+    def caller(self, operation, image, output, *more, spacing=(1, 1, 1), report=None, **parameters):
+        """A function that calls an operation from one packed image to another and returns `report`, a Report that the
+        call fills; everything that Python costs is done before. `more`: what the C function has behind the output."""
+        params = self.library.params(operation, **parameters)
+        described = self.describe(image, spacing), self.describe(output)
+        arguments = (self.handle, byref(described[0]), byref(params), None, byref(described[1]), *more,
+                     report and byref(report))
 
         def run():
-            status = call(*arguments)
-            if status != 0:
-                raise RuntimeError(self.library.library.isoline_last_error().decode())
-            if want_segments:
-                free(handle)
+            self.library.call(operation, *arguments)
+            return report
 
         # The images must live as long as the function.
-        run.kept = image, edges, described, params
+        run.kept = image, output, described, params
+        return run
+
+    def drawing_caller(self, image, edges, want_segments, report=None, **parameters):
+        """The caller of edge drawing, which also frees the segments that it gets."""
+        handle, free = c_void_p(), self.library.library.isoline_segments_free
+        call = self.caller("edge_drawing", image, edges, byref(handle) if want_segments else None, report=report,
+                           **parameters)
+
+        def run():
+            call()
+            free(handle)
+            return report
+
         return run
 
     def edge_drawing(self, image, **parameters):
         """The edge map (uint8, 0 or 255) and the segments of a packed image or stack."""
         image = numpy.ascontiguousarray(image)
-        edges = numpy.empty(image.shape, numpy.uint8)
-        with self.drawn(image, edges, self.params(**parameters)) as handle:
+        edges, handle = numpy.empty(image.shape, numpy.uint8), c_void_p()
+        self.caller("edge_drawing", image, edges, byref(handle), **parameters)()
+        try:
             arrays = self.library.made(SegmentArrays, "segment_arrays")
             self.library.call("segments_all", handle, byref(arrays))
             return edges, Segments(arrays)
+        finally:
+            self.library.library.isoline_segments_free(handle)
 
     def maps(self, image, **parameters):
         """Smoothed image, gradient, direction (0 none, 1 horizontal, 2 vertical) and anchors (0 or 255)."""
         image = numpy.ascontiguousarray(image)
         outputs = [numpy.empty(image.shape, kind) for kind in (image.dtype, numpy.float32, numpy.uint8, numpy.uint8)]
         described = [self.describe(output) for output in (image, *outputs)]
-        self.library.call("edge_drawing_maps", self.handle, byref(described[0]), byref(self.params(**parameters)),
-                          None, *(byref(output) for output in described[1:]), None)
+        params = self.library.params("edge_drawing", **parameters)
+        self.library.call("edge_drawing_maps", self.handle, byref(described[0]), byref(params), None,
+                          *(byref(output) for output in described[1:]), None)
         return outputs
-
-    def distance(self, mask, **parameters):
-        """The distance (float32) of a mask's pixels to its boundary; parameters as in distance_caller."""
-        mask = numpy.ascontiguousarray(mask)
-        output = numpy.empty(mask.shape, numpy.float32)
-        self.distance_caller(mask, output, **parameters)()
-        return output
-
-    def distance_caller(self, mask, output, spacing=(1, 1, 1), report=None, **parameters):
-        """A function that makes one call on packed arrays; everything that Python costs is done before. `spacing`: of
-        x, y, z; `report`: a Report of the library's to fill."""
-        params = self.library.params("distance", **parameters)
-        described = self.describe(mask, spacing), self.describe(output)
-        arguments = (self.handle, byref(described[0]), byref(params), None, byref(described[1]),
-                     report and byref(report))
-
-        def run():
-            self.library.call("distance", *arguments)
-
-        # The images must live as long as the function.
-        run.kept = mask, output, described, params
-        return run
 
     def level_set(self, image, start, spacing=(1, 1, 1), **parameters):
         """A LevelSet on `image` from the boundary of the mask `start`; parameters as in LevelSet."""

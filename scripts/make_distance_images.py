@@ -53,7 +53,7 @@ def main():
     library, out = Library(sys.argv[1]), pathlib.Path(sys.argv[2])
     horse = numpy.array(Image.open(DATA / "horse.pgm"))
     inside = horse <= 127
-    distances = library.context("cpu").distance(horse, foreground="below", threshold=127.0)
+    distances = library.context("cpu").run("distance", horse, foreground="below", threshold=127.0)
     assert numpy.array_equal(distances < 0, inside)
     norm = TwoSlopeNorm(0, vmin=-numpy.abs(distances[inside]).max(), vmax=distances.max())
     rows, columns = horse.shape

@@ -129,8 +129,8 @@ def compare_all(context):
         inside = pixels > threshold if foreground == "above" else pixels <= threshold
         for spacing in spacings:
             for dimensions in (2, 3) if pixels.ndim == 3 else (3,):
-                got = context.distance(pixels, spacing=spacing, foreground=foreground, threshold=threshold,
-                                       dimensions=dimensions)
+                got = context.run("distance", pixels, spacing=spacing, foreground=foreground,
+                                  threshold=threshold, dimensions=dimensions)
                 along = spacing[::-1][-2:] if dimensions == 2 or pixels.ndim == 2 else spacing[::-1]
                 for program_name, program in programs.items():
                     if dimensions == 2:

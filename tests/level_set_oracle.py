@@ -61,7 +61,7 @@ def with_itk(context, pixels, start, spacing, target, epsilon, alpha, iterations
     """Mask, iterations done, seconds and processor seconds of the filter alone. It starts from Isoline's distance, 0 on
     the faces between voxels inside and outside, as Isoline does."""
     image = SimpleITK.GetImageFromArray(pixels.astype(numpy.float32))
-    phi = SimpleITK.GetImageFromArray(context.distance(start, spacing=spacing, dimensions=pixels.ndim))
+    phi = SimpleITK.GetImageFromArray(context.run("distance", start, spacing=spacing, dimensions=pixels.ndim))
     for each in (image, phi):
         each.SetSpacing(spacing[:pixels.ndim])
     level_set = SimpleITK.ThresholdSegmentationLevelSetImageFilter()

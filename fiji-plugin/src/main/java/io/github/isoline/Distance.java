@@ -1,7 +1,5 @@
 package io.github.isoline;
 
-import com.sun.jna.Pointer;
-
 /**
  * The exact Euclidean distance of every pixel's centre to the boundary of a mask, in 2D and 3D.
  *
@@ -30,12 +28,6 @@ public final class Distance {
     public static Report run(
             Context context, Params params, PixelBuffer mask, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
-        Structs.Image in = mask.describe(depth);
-        Structs.Image out = output.describe(depth);
-        Pointer struct = params.struct(NAME);
-        return Report.of(
-                context,
-                progress,
-                (at, callback, report) -> IsolineLibrary.isoline_distance(at, in, struct, callback, out, report));
+        return Operation.run(NAME, context, params, mask, output, depth, progress);
     }
 }

@@ -1,7 +1,5 @@
 package io.github.isoline;
 
-import com.sun.jna.Pointer;
-
 /**
  * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling to 0 around it.
  *
@@ -29,12 +27,6 @@ public final class EdgeStrength {
     public static Report run(
             Context context, Params params, PixelBuffer input, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
-        Structs.Image in = input.describe(depth);
-        Structs.Image out = output.describe(depth);
-        Pointer struct = params.struct(NAME);
-        return Report.of(
-                context,
-                progress,
-                (at, callback, report) -> IsolineLibrary.isoline_edge_strength(at, in, struct, callback, out, report));
+        return Operation.run(NAME, context, params, input, output, depth, progress);
     }
 }

@@ -5,7 +5,8 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * The C functions, mapped directly: names and argument order are those of include/isoline.h.
+ * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation#run}
+ * calls the others, which are operations from one image to another.
  *
  * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version, so that a bad library
  * is a message and not a class that can never be loaded again. {@code size_t} is a Java {@code long}: only 64-bit
@@ -56,14 +57,6 @@ final class IsolineLibrary {
 
     static native int isoline_parameter_check(long operation, long parameter, double value);
 
-    static native int isoline_edge_strength(
-            Pointer context,
-            Structs.Image input,
-            Pointer params,
-            Structs.Progress progress,
-            Structs.Image output,
-            Structs.Report report);
-
     static native int isoline_edge_drawing(
             Pointer context,
             Structs.Image input,
@@ -71,14 +64,6 @@ final class IsolineLibrary {
             Structs.Progress progress,
             Structs.Image edges,
             PointerByReference segments,
-            Structs.Report report);
-
-    static native int isoline_distance(
-            Pointer context,
-            Structs.Image mask,
-            Pointer params,
-            Structs.Progress progress,
-            Structs.Image output,
             Structs.Report report);
 
     static native int isoline_segment_arrays_init(Structs.SegmentArrays out, long structSize);

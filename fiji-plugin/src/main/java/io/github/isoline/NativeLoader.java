@@ -28,7 +28,9 @@ public final class NativeLoader {
     private static final int OLDEST_JNA = 5;
     private static final int POINTER_BYTES = 8;
 
-    private static boolean loaded;
+    /** The library, once it is bound. */
+    private static NativeLibrary library;
+
     private static String origin = "";
 
     private NativeLoader() {}
@@ -40,7 +42,7 @@ public final class NativeLoader {
      *     version than this plugin
      */
     public static synchronized void load() throws IsolineException {
-        if (loaded) {
+        if (library != null) {
             return;
         }
         try {
@@ -49,12 +51,16 @@ public final class NativeLoader {
                 throw unavailable("Isoline needs a 64-bit Java; this one is 32-bit.");
             }
             bindAny();
-            loaded = true;
         } catch (LinkageError e) {
             // These are all failures of JNA to link: JNA is missing, or cannot unpack its own
             // native part.
             throw unavailable(explainLinkage(e));
         }
+    }
+
+    /** Returns a function of the loaded library, for calls that are not mapped directly. */
+    static synchronized Function function(String name) {
+        return library.getFunction(name);
     }
 
     /** Returns the version of this plugin, from its build. */
@@ -185,9 +191,9 @@ public final class NativeLoader {
     }
 
     private static void bind(File file) throws IsolineException {
-        NativeLibrary library;
+        NativeLibrary found;
         try {
-            library = NativeLibrary.getInstance(
+            found = NativeLibrary.getInstance(
                     file.getPath(), Collections.singletonMap(Library.OPTION_STRING_ENCODING, "UTF-8"));
         } catch (UnsatisfiedLinkError e) {
             throw unavailable(
@@ -196,20 +202,21 @@ public final class NativeLoader {
         }
         Function version;
         try {
-            version = library.getFunction("isoline_version");
+            version = found.getFunction("isoline_version");
         } catch (UnsatisfiedLinkError e) {
-            discard(library);
+            discard(found);
             throw unavailable("The file " + file + " is not the Isoline library: it has no isoline_version.");
         }
         String mismatch = versionMismatch(pluginVersion(), version.invokeInt(new Object[0]));
         if (mismatch != null) {
-            discard(library);
+            discard(found);
             throw unavailable(mismatch);
         }
         try {
-            Native.register(IsolineLibrary.class, library);
+            Native.register(IsolineLibrary.class, found);
+            library = found;
         } catch (UnsatisfiedLinkError e) {
-            discard(library);
+            discard(found);
             throw unavailable(
                     "The Isoline library (%s) lacks a function that this plugin needs: %s. Install plugin and "
                             + "library of the same version.",

@@ -1,5 +1,7 @@
 package io.github.isoline;
 
+import com.sun.jna.Function;
+import com.sun.jna.Pointer;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -47,6 +49,29 @@ public final class Operation {
             throw new IsolineException("The library has no operation \"" + name + "\"; it has " + ALL.keySet() + ".");
         }
         return operation;
+    }
+
+    /**
+     * Runs an operation from one image to another; the output is written only on success. Every such operation has the
+     * same arguments in C.
+     */
+    static Report run(
+            String name,
+            Context context,
+            Params params,
+            PixelBuffer input,
+            PixelBuffer output,
+            int depth,
+            Progress progress)
+            throws IsolineException {
+        Structs.Image in = input.describe(depth);
+        Structs.Image out = output.describe(depth);
+        Pointer struct = params.struct(name);
+        Function function = NativeLoader.function("isoline_" + name);
+        return Report.of(
+                context,
+                progress,
+                (at, callback, report) -> function.invokeInt(new Object[] {at, in, struct, callback, out, report}));
     }
 
     /** Returns the name in code. */

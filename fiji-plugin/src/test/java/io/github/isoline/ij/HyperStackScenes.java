@@ -29,7 +29,7 @@ final class HyperStackScenes {
     private static final int SIDE = 200;
 
     /** The index of the threshold among the text fields of each dialog. */
-    private static final String[][] COMMANDS = {
+    static final String[][] COMMANDS = {
         {"Edge Strength Function", "3"},
         {"Edge Drawing", "0"},
         {"Signed Distance", "0"},

@@ -12,9 +12,8 @@ class HyperStackWindowTest extends WindowTest {
     @Test
     void everyDialogOffersTheAxesAndRecordsThem() throws Exception {
         Map<String, String> seen = play("hyperstack");
-        for (String command :
-                new String[] {"Edge Strength Function", "Edge Drawing", "Signed Distance", "Level Set", "Region Snake"
-                }) {
+        for (String[] each : HyperStackScenes.COMMANDS) {
+            String command = each[0];
             assertEquals("1 3 4", seen.get(command + " made"), command);
             assertEquals("1 2 3", seen.get(command + " shows"), command);
             assertEquals("2 3", seen.get(command + " sliders"), command);
