@@ -2,7 +2,7 @@
 //
 //   rows_{u8,u16,f32}    along x: signed squared distances within each row, in this file
 //   columns_{32..1}, columns_far   along y, then z: the minimum over each column, distance_columns.cuh; where the whole
-//                                  column is near a boundary, distance_near.cuh
+//                                  column is near a boundary, distance_search.cuh
 //
 // Distances are squared and signed (inside negative), in units of half the last axis' spacing; without a boundary:
 // infinity.

@@ -16,7 +16,7 @@
 // would keep its block waiting: a warp takes it when the other threads are done.
 //
 // Near a boundary (each octet has one with a small value at most a few octets away) levels of points cost more than
-// they save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_near.cuh processes such
+// they save. If weights are whole numbers, or their products with 2, 4, 8 or 16 are, distance_search.cuh processes such
 // columns and needs no points. With other weights, and where few octets of a block are too far from a small value, each
 // point searches around itself, outwards, until no term is below its least sum; all points at once, independently of
 // each other.
@@ -31,8 +31,6 @@
 // be rounded so that they are not quite convex, and a last bit of a square may differ from that of all pairs; it is the
 // same in every run.
 #pragma once
-#include "distance_near.cuh"
-#include "distance_octet.cuh"
 #include "distance_search.cuh"
 #include <type_traits>
 

@@ -1,4 +1,5 @@
-// Distance, the passes along y and z: a column, the terms, and the search for the least sum of one pixel.
+// Distance, the passes along y and z: a column, the terms, the search for the least sum of one pixel, eight pixels of a
+// column at once, and columns all of whose pixels are near a boundary.
 #pragma once
 #include "common.cuh"
 #include "distance.h"
@@ -265,5 +266,280 @@ __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &term
             best[j] = dt_min(best[j], __fadd_rn(own ? inside[i] : outside[i], term[OCTET + i - j]),
                              __fadd_rn(own ? inside[i + 1] : outside[i + 1], term[OCTET + i + 1 - j]));
         }
+    }
+}
+
+// -------------------------------------------------------------------------------------------- eight pixels of a column
+
+// Returns the root, rounded once, of a number of at least 1.
+template <bool FINITE>
+__device__ __forceinline__ float dt_sqrt(float square)
+{
+    const float better = sqrt_rn(square);
+    return !FINITE && square == DT_FAR ? DT_FAR : better;
+}
+
+// Eight pixels of a column.
+struct Octet {
+    u32 home, first, last;   // its number, and the quads of its pixels' least sums if they are not in the octet itself
+    u32 signs;               // bit j is set if pixel j is inside
+    bool mixed;
+    float sign;               // the class of an octet that is not mixed
+    float best[DT_OCTET], largest;
+
+    __device__ __forceinline__ void find_max()
+    {
+        largest = best[0];
+#pragma unroll
+        for (u32 j = 1; j + 1 < DT_OCTET; j += 2) largest = dt_max(largest, best[j], best[j + 1]);
+        largest = fmaxf(largest, best[DT_OCTET - 1]);
+    }
+
+    template <typename COLUMN, typename WORD>
+    __device__ __forceinline__ void prepare(const COLUMN &column, const WORD *results, const isoline_dt_columns &job,
+                                            u32 octets, u32 intervals, u32 pitch)
+    {
+        using RESULTS = typename COLUMN::PointResults;
+        const u32 p = home * DT_OCTET, k = home >> job.step_bits;
+        first = RESULTS::low(results[k * pitch]), last = RESULTS::high(results[min(k + 1, intervals) * pitch]);
+        signs = 0;
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) {
+            const float own = column.at(p + j);
+            best[j] = fabsf(own);
+            signs |= (__float_as_uint(own) & 1u << 31) >> (31 - j);
+        }
+        if (p + DT_OCTET > job.length) {   // pixels beyond the end never keep a thread busy
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0.0f;
+        }
+        find_max();
+        mixed = signs != 0 && signs != (1u << DT_OCTET) - 1;
+        sign = signs & 1 ? -1.0f : 1.0f;
+        if (job.step_bits > 0) {    // a pixel more on either side, which may be in the next quad
+            first = first > 0 ? first - 1 : 0, last = min(last + 1, 2 * octets - 1);
+        } else if (signs >> (DT_OCTET - 1) != __float_as_uint(column.at(min(p + DT_OCTET, job.length - 1))) >> 31) {
+            last = 2 * home + 2;    // the next point's: it is of the other class than the last pixel
+        }
+    }
+
+    // Finds the least sums by a warp, all lanes of which have prepared the same octet. It examines the octet itself
+    // too, if it is mixed.
+    template <typename COLUMN, typename TERMS>
+    __device__ __forceinline__ void examine_all(const COLUMN &column, const TERMS &terms)
+    {
+        const u32 begin = min(first, 2 * home) * DT_QUAD, end = (max(last, 2 * home + 1) + 1) * DT_QUAD;
+        for (u32 q = begin + threadIdx.x % WARP; q < end; q += WARP) {
+            const float value = column.at(q), outside = fmaxf(value, 0.0f), inside = fmaxf(-value, 0.0f);
+            const int steps = static_cast<int>(q) - static_cast<int>(home * DT_OCTET);
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j)
+                best[j] = fminf(best[j], __fadd_rn(signs >> j & 1 ? inside : outside, terms(steps - static_cast<int>(j))));
+        }
+#pragma unroll
+        for (u32 j = 0; j < DT_OCTET; ++j) best[j] = dt_warp_min(best[j]);
+    }
+
+    // Writes value(j, is_inside) for each pixel.
+    template <typename VALUE>
+    __device__ __forceinline__ void write(float *target, u64 stride, u32 count, VALUE &&value) const
+    {
+        if (count == DT_OCTET) {
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) *target = value(j, signs >> j & 1), target += stride;
+        } else {
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) {
+                if (j < count) *target = value(j, signs >> j & 1);
+                target += stride;
+            }
+        }
+    }
+
+    // FINITE: no least sum is infinite.
+    template <bool FINITE = false>
+    __device__ __forceinline__ void store(float *to, const isoline_dt_columns &job) const
+    {
+        const u32 p = home * DT_OCTET, count = min(job.length - p, DT_OCTET);
+        const u64 stride = job.to_stride;
+        const float outside = job.outside, inside = job.inside;
+        float *target = to + p * stride;
+        if (!job.last) {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                return __uint_as_float(__float_as_uint(best[j]) | is_inside << 31);
+            });
+        } else if (outside == -inside) {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                return __uint_as_float(__float_as_uint(__fmul_rn(dt_sqrt<FINITE>(best[j]), outside)) | is_inside << 31);
+            });
+        } else {
+            write(target, stride, count, [&](u32 j, u32 is_inside) {
+                const float factor = is_inside ? inside : outside;
+                return factor == 0 ? 0.0f : __fmul_rn(dt_sqrt<FINITE>(best[j]), factor);
+            });
+        }
+    }
+};
+
+// -------------------------------------------------------------------------- columns near a boundary, in 16-bit numbers
+
+// If all weights are whole numbers, or a small power of two makes them so (`factor`, by which everything here is
+// multiplied), all sums are whole numbers, and near a boundary they are small: with two to a word, an addition and a
+// minimum of both are one instruction, a quarter of what floats take. This is so little that no points are searched: an
+// octet examines the octets around itself, outwards, until no term is below the largest of its least sums.
+//
+// An octet is packed in place: its pixels' memory holds four words of two pixels each, outside v, inside -1 - v, and a
+// word with a lower bound of what the octet adds to the sums of pixels outside (low half) and inside (high half).
+// Values and terms are clamped to DT_NEAR_CLAMP, which is part of no least sum.
+
+constexpr u32 DT_NEAR_CLAMP = 0x7FFF;   // the sum of two fits into 16 bits
+constexpr u32 DT_NEAR_TERMS = 2 * (DT_NEAR_REACH + 1) * DT_OCTET;    // pairs of neighbouring terms
+constexpr u32 DT_NEAR_PAIRS = DT_OCTET / 2;
+constexpr u32 DT_NEAR_BOUND = DT_NEAR_PAIRS;   // the row of an octet's lower bound
+static_assert(DT_NEAR_MAX < DT_NEAR_CLAMP, "");
+
+// Returns `factor` times the value.
+__device__ __forceinline__ u32 dt_near_number(float value, const isoline_dt_columns &job)
+{
+    // The last bits of 2^23 + n are n.
+    const float clamp = static_cast<float>(DT_NEAR_CLAMP) * job.near.part;
+    return __float_as_uint(__fmaf_rn(fminf(fabsf(value), clamp), job.near.factor, 8388608.0f));
+}
+
+// Makes the pairs of terms, as many as columns of `octets` octets need. `zero` is the pair of 0 steps.
+__device__ __forceinline__ void dt_near_terms(u32 *zero, const isoline_dt_columns &job, u32 octets)
+{
+    const auto number = [&](int steps) { return dt_near_number(dt_term(job.weight, steps), job); };
+    const int reach = min(DT_NEAR_TERMS / 2, octets * DT_OCTET);
+    for (int steps = static_cast<int>(threadIdx.x) - reach; steps < reach; steps += static_cast<int>(blockDim.x))
+        zero[steps] = permute_bytes<0x5410>(number(steps), number(steps + 1));
+}
+
+template <u32 C>
+__device__ __forceinline__ void dt_near_pack(float *values, float least, const isoline_dt_columns &job)
+{
+    u32 word[DT_NEAR_PAIRS];
+#pragma unroll
+    for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+        const float a = values[2 * i * C], b = values[(2 * i + 1) * C];
+        const u32 signs = permute_bytes<0xFFBB>(__float_as_uint(a), __float_as_uint(b));
+        word[i] = permute_bytes<0x5410>(dt_near_number(a, job), dt_near_number(b, job)) ^ signs;
+    }
+    u32 *const to = reinterpret_cast<u32 *>(values);
+#pragma unroll
+    for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) to[i * C] = word[i];
+    const u32 number = dt_near_number(least, job) & 0xFFFF;
+    to[DT_NEAR_BOUND * C] = __float_as_uint(least) >> 31 ? number << 16 : number;
+}
+
+// Compares the octet `there`, whose first pixel is a multiple of DT_OCTET pixels away, with the pixels of an octet.
+// `pairs`: the terms from seven before that of the pixel nearest to the octet's end. MIXED: they are of either class
+// (`signs`: as halves), else of class `sign`.
+template <u32 C, bool MIXED>
+__device__ __forceinline__ void dt_near_octet(const u32 *there, const u32 *pairs, u32 sign,
+                                              const u32 (&signs)[DT_NEAR_PAIRS], u32 (&best)[DT_OCTET])
+{
+    u32 outside[DT_NEAR_PAIRS], inside[DT_NEAR_PAIRS], term[2 * DT_OCTET];
+#pragma unroll
+    for (u32 i = 0; i < 2 * DT_OCTET; i += 4) {
+        const uint4 four = *reinterpret_cast<const uint4 *>(pairs + i);
+        term[i] = four.x, term[i + 1] = four.y, term[i + 2] = four.z, term[i + 3] = four.w;
+    }
+#pragma unroll
+    for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+        const u32 word = there[i * C];
+        outside[i] = __vmaxs2(MIXED ? word : word ^ sign, 0);
+        if (MIXED) inside[i] = __vmaxs2(~word, 0);
+    }
+#pragma unroll
+    for (u32 j = 0; j < DT_OCTET; ++j) {
+        const u32 own = MIXED ? (j % 2 ? permute_bytes<0x3232>(signs[j / 2]) : permute_bytes<0x1010>(signs[j / 2])) : 0;
+#pragma unroll
+        for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+            const u32 worth = MIXED ? (outside[i] & ~own) | (inside[i] & own) : outside[i];
+            best[j] = __viaddmin_u16x2(worth, term[DT_OCTET + 2 * i - j], best[j]);
+        }
+    }
+}
+
+// Returns the least sums of two pixels, as a word.
+__device__ __forceinline__ u32 dt_near_pair(const u32 (&best)[DT_OCTET], u32 i)
+{
+    return __vminu2(permute_bytes<0x5410>(best[2 * i], best[2 * i + 1]),
+                    permute_bytes<0x7632>(best[2 * i], best[2 * i + 1]));
+}
+
+// Returns the largest of all pixels' least sums.
+__device__ __forceinline__ u32 dt_near_max(const u32 (&best)[DT_OCTET])
+{
+    u32 most = dt_near_pair(best, 0);
+#pragma unroll
+    for (u32 i = 1; i < DT_NEAR_PAIRS; ++i) most = __vmaxu2(most, dt_near_pair(best, i));
+    return max(most & 0xFFFF, most >> 16);
+}
+
+// Processes all octets of a column, packed. `pairs` is the pair of 0 steps.
+template <u32 C>
+__device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pairs, const isoline_dt_columns &job, u32 first,
+                                               u32 threads, u32 octets, bool is_column, float *to)
+{
+    const u32 nearest = pairs[1] & 0xFFFF;
+    for (u32 home = first; home < octets; home += threads) {
+        const u32 *const own = words + home * DT_OCTET * C;
+        const u32 p = home * DT_OCTET;
+        u32 signs[DT_NEAR_PAIRS], best[DT_OCTET], all = ALL_LANES, any = 0;
+#pragma unroll
+        for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+            const u32 word = own[i * C];
+            signs[i] = permute_bytes<0xBB99>(word);
+            all &= signs[i], any |= signs[i];
+            best[2 * i] = permute_bytes<0x1010>(word ^ signs[i]),
+                     best[2 * i + 1] = permute_bytes<0x3232>(word ^ signs[i]);
+        }
+        if (p + DT_OCTET > job.length) {   // pixels beyond the end never keep a thread busy
+#pragma unroll
+            for (u32 j = 0; j < DT_OCTET; ++j) best[j] = p + j < job.length ? best[j] : 0;
+        }
+        u32 most = dt_near_max(best);
+        const bool mixed = any != 0 && all != ALL_LANES;
+        const u32 sign = signs[0];   // where the octet is not mixed
+        const bool any_mixed = __any_sync(__activemask(), mixed);
+        if (most > nearest) {
+            // The octet itself, then those to the right and left. A mixed octet's pixels are at most seven from the
+            // other class.
+#pragma unroll 1
+            for (u32 m = 0; m < octets; ++m) {
+                const u32 bound = m == 0 ? 0 : pairs[m * DT_OCTET - (DT_OCTET - 1)] & 0xFFFF;
+                if (bound >= most) break;
+                int away = m * DT_OCTET;   // in pixels
+#pragma unroll 1
+                for (u32 side = m == 0; side < 2; ++side, away = -away) {
+                    if (side == 0 ? home + m >= octets : home < m) continue;
+                    const u32 *const there = own + away * static_cast<int>(C);
+                    const u32 worth = there[DT_NEAR_BOUND * C];
+                    if (!mixed && (sign ? worth >> 16 : worth & 0xFFFF) + bound >= most) continue;
+                    const u32 *const terms = pairs + away - static_cast<int>(DT_OCTET);
+                    if (any_mixed && m <= 1) dt_near_octet<C, true>(there, terms, sign, signs, best);
+                    else dt_near_octet<C, false>(there, terms, sign, signs, best);
+                }
+                most = dt_near_max(best);
+            }
+        }
+        if (!is_column) continue;
+        Octet octet;
+        octet.home = home;
+        const u32 bits = (signs[0] & 0x00020001) | (signs[1] & 0x00080004)
+                       | (signs[2] & 0x00200010) | (signs[3] & 0x00800040);
+        octet.signs = (bits | bits >> 16) & 0xFF;
+#pragma unroll
+        for (u32 i = 0; i < DT_NEAR_PAIRS; ++i) {
+            // 2^23 + n, as above.
+            const u32 least = dt_near_pair(best, i);
+            const float part = job.near.part;
+            const auto value = [&](u32 bits) { return __fmaf_rn(__uint_as_float(bits), part, -8388608.0f * part); };
+            octet.best[2 * i] = value(permute_bytes<0x7610>(least, 0x4B000000));
+            octet.best[2 * i + 1] = value(permute_bytes<0x7632>(least, 0x4B000000));
+        }
+        octet.template store<true>(to, job);
     }
 }
