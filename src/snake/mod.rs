@@ -393,7 +393,7 @@ impl Snake {
     /// A size or type that does not match; device memory.
     pub fn read_mask(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_output("mask", &output, PixelType::U8)?;
-        cpu::draw(&self.targets, output, |_| 255)
+        cpu::draw(&self.context, &self.targets, output, |_| 255)
     }
 
     /// Writes a label image: the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more
@@ -403,7 +403,7 @@ impl Snake {
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
     pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_labels(&output)?;
-        cpu::draw(&self.targets, output, |index| index as u32 + 1)
+        cpu::draw(&self.context, &self.targets, output, |index| index as u32 + 1)
     }
 
     /// Checks the output of [`read_labels`](Self::read_labels).

@@ -128,7 +128,7 @@ impl Target {
     }
 
     /// Returns the ends of each edge.
-    fn ends(&self) -> impl Iterator<Item = (Node, Node)> {
+    pub(super) fn ends(&self) -> impl Iterator<Item = (Node, Node)> {
         (0..self.nodes.len()).map(|i| (self.nodes[i], self.node(i + 1)))
     }
 

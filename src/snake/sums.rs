@@ -17,6 +17,7 @@ use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// A sum over pixels: their number, the sum of their levels z, and the sum of the squares of these. It is signed,
 /// because the sum of an edge is negative where the edge runs upwards.
@@ -149,7 +150,7 @@ impl<T: Level> RowPrefixSums<T> {
     #[inline(never)]
     fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], proceed: impl Fn() -> bool) -> [RegionSum; N] {
         // 1. Sum every edge downwards, band by band.
-        let mut edges = ends.map(|(a, b)| if a.y <= b.y { Rows::new(a, b) } else { Rows::new(b, a) });
+        let mut edges = ends.map(|(a, b)| Rows::between(a, b));
         let mut sums = [RegionSum::default(); N];
         let (mut band, end) =
             edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
@@ -220,6 +221,24 @@ impl Rows {
             denominator,
         }
     }
+
+    /// Returns the rows of the edge between two nodes, whichever is the upper one.
+    pub(super) fn between(a: Node, b: Node) -> Self {
+        if a.y <= b.y { Self::new(a, b) } else { Self::new(b, a) }
+    }
+
+    /// Leaves only those of `rows`.
+    pub(super) fn within(mut self, rows: &Range<i64>) -> Self {
+        let skipped = rows.start - self.y;
+        if skipped > 0 {
+            let excess = self.excess - skipped * self.remainder;
+            self.x += skipped * self.quotient - excess.div_euclid(self.denominator);
+            self.excess = excess.rem_euclid(self.denominator);
+            self.y = rows.start;
+        }
+        self.end = self.end.min(rows.end);
+        self
+    }
 }
 
 impl Iterator for Rows {
@@ -268,6 +287,9 @@ mod tests {
             let dy = i64::from(lower.y - upper.y);
             let rows: Vec<_> = Rows::new(upper, lower).collect();
             assert_eq!(rows.len() as i64, dy);
+            let some = random.below(70) - 5..random.below(70) - 5;
+            let within = rows.iter().copied().filter(|(_, y)| some.contains(y));
+            assert!(Rows::between(a, b).within(&some).eq(within), "{a:?} {b:?} {some:?}");
             for (k, (x, y)) in rows.into_iter().enumerate() {
                 assert_eq!(y, i64::from(upper.y) + k as i64);
                 let dx = i64::from(lower.x - upper.x);

@@ -186,6 +186,68 @@ fn threads_steps_and_memory_layout_do_not_change_the_result() {
 }
 
 #[test]
+fn threads_do_not_change_the_search_of_one_large_target() {
+    let image = blob(1500, 1300, 6);
+    for (schedule, node_cost) in [(Schedule::Parallel, 0.0), (Schedule::Parallel, 0.5), (Schedule::Sequential, 0.5)] {
+        let params = Params { schedule, node_cost, max_iterations: 150, ..Params::default() };
+        let results = [1, 2, 3, 16].map(|threads| {
+            let context = Context::with_threads("cpu", threads).unwrap();
+            let (found, statistics, _) = snake::run(&context, image.view().into(), None, &params, None).unwrap();
+            (found, statistics)
+        });
+        assert!(results.iter().all(|result| *result == results[0]), "{schedule:?}, node cost {node_cost}");
+    }
+}
+
+/// The even-odd rule of the definition, at the centre of a pixel.
+fn contains(nodes: &[Node], x: i32, y: i32) -> bool {
+    let crossed = |(a, b): &(&Node, &Node)| {
+        let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
+        let (dx, dy, row) = (lower.x - upper.x, lower.y - upper.y, y - upper.y);
+        (0..dy).contains(&row) && (2 * (x - upper.x) + 1) * dy >= (2 * row + 1) * dx
+    };
+    nodes.iter().zip(nodes.iter().cycle().skip(1)).filter(crossed).count() % 2 == 1
+}
+
+#[test]
+fn each_pixel_gets_the_number_of_the_first_target_that_it_lies_in() {
+    let (width, height) = (211usize, 133usize);
+    let image = blob(width, height, 8);
+    let mut random = Random::new(3);
+    let mut starts = Polygons::new();
+    for index in 0..60 {
+        let mut below = |bound: i32| (random.uniform() * f64::from(bound)) as i32;
+        let (x, y) = (10 + below(width as i32 - 20), 10 + below(height as i32 - 20));
+        let reach = if index % 9 == 8 { 300 } else { 9 };
+        let node = |dx: i32, dy: i32| Node::new((x + dx).clamp(0, width as i32), (y + dy).clamp(0, height as i32));
+        starts.push(&[node(-1 - below(reach), 0), node(0, -1 - below(reach)), node(1 + below(reach), 0), node(0, 9)]);
+        if index % 20 == 7 {
+            starts.push(&[Node::new(-9, -9), Node::new(-2, -9), Node::new(-2, -1)]);
+        }
+    }
+    let first = |x: usize, y: usize| {
+        let outside = |nodes: &[Node]| nodes[0].x < 0;
+        starts.iter().position(|nodes| !outside(nodes) && contains(nodes, x as i32, y as i32)).map_or(0, |at| at + 1)
+    };
+    let expected = Array2::from_shape_fn((height, width), |(y, x)| first(x, y) as u16);
+    for threads in [1, 2, 3, 16] {
+        let context = Context::with_threads("cpu", threads).unwrap();
+        let snake = Snake::new(&context, image.view().into(), Some(&starts), &Params::default()).unwrap();
+        // The output is part of a larger image, the rest of which stays as it is.
+        let mut labels = Array2::<u16>::from_elem((height, width + 9), 7);
+        snake.read_labels(labels.slice_mut(s![.., 4..4 + width]).into()).unwrap();
+        assert_eq!(labels.slice(s![.., 4..4 + width]), expected, "{threads} threads");
+        assert!(labels.slice(s![.., ..4]).iter().chain(labels.slice(s![.., 4 + width..])).all(|pixel| *pixel == 7));
+        let mut mask = Array2::<u8>::from_elem((height, width), 7);
+        snake.read_mask(mask.view_mut().into()).unwrap();
+        assert_eq!(mask, expected.mapv(|label| if label > 0 { 255 } else { 0 }), "{threads} threads");
+        let mut floats = Array2::<f32>::from_elem((height, width), 7.0);
+        snake.read_labels(floats.view_mut().into()).unwrap();
+        assert_eq!(floats, expected.mapv(f32::from), "{threads} threads");
+    }
+}
+
+#[test]
 fn every_image_and_start_gives_a_valid_result() {
     for (width, height) in [(1usize, 1usize), (1, 40), (50, 1), (2, 2), (70_000, 3), (33, 31)] {
         let noisy = blob(width, height, 3);
