@@ -5,8 +5,8 @@
 //! inside pixel of the same line contributes the value that it holds, and an outside pixel contributes 0; for an
 //! outside pixel it is the reverse.
 //!
-//! 1. [`rows`] along x: two ramps for each run of equal pixels.
-//! 2. [`columns`] along y, then z: the minimum, over the pixels of a column, of the value held plus the squared
+//! 1. [`RowPass`] along x: two ramps for each run of equal pixels.
+//! 2. [`ColumnPass`] along y, then z: the minimum, over the pixels of a column, of the value held plus the squared
 //!    distance along the column. The last pass takes the root.
 //!
 //! If all spacings are equal, every number is an integer, exact up to a distance of 2048 pixels. If the squares of
@@ -14,8 +14,7 @@
 //! the only error is the rounding of floats (at most a few parts in 10⁷ of the distance). The work is divided by the
 //! image's shape alone, so the result does not depend on the number of threads.
 
-mod columns;
-mod rows;
+mod passes;
 
 use super::{Params, Region};
 use crate::device::{Context, PerThread};
@@ -24,10 +23,9 @@ use crate::image::{Dimensions, Foreground, Image, ImageMut, copy_packed, zeroed}
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::threshold::Pixel;
-use columns::{ColumnPass, Workspace};
 use ndarray::{ArrayView1, ArrayView3, ArrayViewMut3, s};
+use passes::{ColumnPass, RowPass, Workspace};
 use rayon::prelude::*;
-use rows::RowPass;
 use std::ops::Range;
 use std::time::Instant;
 

@@ -103,7 +103,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
                 result,
                 settings.quantity() + " (" + size.unit + ") of " + image.getTitle(),
                 size.unit,
-                DistanceColours.of(settings.text(DistanceSettings.REGION), distances.min, distances.max));
+                BoundaryColours.of(settings.text(DistanceSettings.REGION), distances.min, distances.max));
         return finish(made, "\nIsoline distance unit: " + size.unit);
     }
 

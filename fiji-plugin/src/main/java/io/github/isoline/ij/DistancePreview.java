@@ -99,7 +99,7 @@ final class DistancePreview extends LivePreview<DistanceSettings> {
             low = Math.min(low, distance);
             high = Math.max(high, distance);
         }
-        LUT lut = DistanceColours.of(settings.text(DistanceSettings.REGION), low, high);
+        LUT lut = BoundaryColours.of(settings.text(DistanceSettings.REGION), low, high);
         double scale = LAST_COLOUR / (lut.max - lut.min);
         byte[] colours = new byte[distances.length];
         for (int i = 0; i < colours.length; i++) {

@@ -276,7 +276,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (phi != null) {
-            LUT colours = DistanceColours.of(DistanceSettings.SIGNED, phiRange.min, phiRange.max);
+            LUT colours = BoundaryColours.of(DistanceSettings.SIGNED, phiRange.min, phiRange.max);
             phiImage = ResultImage.inColours(planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
             finish(phiImage, info);
         }

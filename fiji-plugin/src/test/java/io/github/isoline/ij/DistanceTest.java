@@ -541,15 +541,4 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         }
         return new ImagePlus("blobs", stack);
     }
-
-    private static float[] pixels(ImagePlus image, int slice) {
-        return (float[]) image.getStack().getPixels(slice);
-    }
-
-    private static void assertSamePixels(ImagePlus wanted, ImagePlus got) {
-        assertEquals(wanted.getStackSize(), got.getStackSize());
-        for (int i = 1; i <= wanted.getStackSize(); i++) {
-            assertArrayEquals(pixels(wanted, i), pixels(got, i));
-        }
-    }
 }

@@ -4,12 +4,13 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.open;
 import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.status;
 import static io.github.isoline.ij.GuiDriver.toggle;
 import static io.github.isoline.ij.GuiDriver.type;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -130,8 +131,8 @@ class DistanceWindowTest extends WindowTest {
             recorder.setLocation(20, 700);
             Overlay own = new Overlay(new Roi(5, 5, 9, 9));
             image.setOverlay(own);
-            Dialog dialog = open(image);
-            await("a preview", () -> preview(dialog).contains(" ms on "));
+            Dialog dialog = open(image, COMMAND);
+            await("a preview", () -> status(dialog).contains(" ms on "));
             say("hint", hint(dialog).replace('\n', '/'));
             say("overlay during preview", image.getOverlay().size());
             type(dialog, THRESHOLD, "auto");
@@ -143,7 +144,7 @@ class DistanceWindowTest extends WindowTest {
             say("ok with a word", button(dialog, "OK").isEnabled());
             say("complaint", hint(dialog).split("\n")[0]);
             type(dialog, THRESHOLD, "110");
-            await("a preview", () -> preview(dialog).contains(" ms on "));
+            await("a preview", () -> status(dialog).contains(" ms on "));
             driver.picture("distance-dialog");
             press(button(dialog, "OK"));
             await("a result", () -> opened("Signed distance") != null);
@@ -163,8 +164,8 @@ class DistanceWindowTest extends WindowTest {
             IJ.setThreshold(image, 110, 255);
             IJ.run(image, "Convert to Mask", "");
             say("inverting", image.isInvertedLut());
-            Dialog dialog = open(image);
-            await("a preview", () -> preview(dialog).contains(" ms on "));
+            Dialog dialog = open(image, COMMAND);
+            await("a preview", () -> status(dialog).contains(" ms on "));
             say("hint", hint(dialog).replace('\n', '/'));
             driver.picture("distance-mask");
             press(button(dialog, "OK"));
@@ -180,16 +181,16 @@ class DistanceWindowTest extends WindowTest {
 
         /** Plays a selection that is drawn while the dialog is open. */
         private void selection(ImagePlus image) throws Exception {
-            Dialog dialog = open(image);
+            Dialog dialog = open(image, COMMAND);
             choose(dialog, "selection");
             await("a refusal", () -> hint(dialog).contains("Inside is \"selection\" needs a selection"));
             say("ok without selection", button(dialog, "OK").isEnabled());
             EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(100, 80, 200, 150)));
-            await("a preview", () -> preview(dialog).contains(" ms on "));
-            String first = preview(dialog).split("%")[0];
+            await("a preview", () -> status(dialog).contains(" ms on "));
+            String first = status(dialog).split("%")[0];
             driver.picture("distance-selection");
             EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(100, 80, 300, 250)));
-            await("another preview", () -> !preview(dialog).split("%")[0].equals(first));
+            await("another preview", () -> !status(dialog).split("%")[0].equals(first));
             press(button(dialog, "Cancel"));
             await("no dialog", () -> !dialog.isShowing());
             await("no overlay", () -> image.getOverlay() == null);
@@ -216,11 +217,11 @@ class DistanceWindowTest extends WindowTest {
             image.show();
             image.getWindow().setLocation(640, 200);
             EventQueue.invokeAndWait(() -> image.setPosition(2, 2, 3));
-            Dialog dialog = open(image);
+            Dialog dialog = open(image, COMMAND);
             type(dialog, THRESHOLD, "110");
             choose(dialog, "volume");
             await("the scope", () -> hint(dialog).contains("Takes channel 2 of 2, frame 3 of 4"));
-            await("a preview", () -> preview(dialog).contains("of this slice by itself"));
+            await("a preview", () -> status(dialog).contains("of this slice by itself"));
             toggle(checkbox(dialog, "All frames (4)"), true);
             await("the scope", () -> hint(dialog).contains("Takes channel 2 of 2, all 4 frames"));
             driver.picture("distance-hyperstack-dialog");
@@ -244,20 +245,6 @@ class DistanceWindowTest extends WindowTest {
                 }
             }
             say("wrong pixels", wrong);
-        }
-
-        private static Dialog open(ImagePlus image) throws Exception {
-            command(image, COMMAND);
-            Dialog dialog = dialog();
-            dialog.setLocation(20, 130);
-            return dialog;
-        }
-
-        /** Returns the dialog's description of its preview, in one line. */
-        private static String preview(Dialog dialog) {
-            String hint = hint(dialog);
-            int at = hint.indexOf("Preview: ");
-            return at < 0 ? "" : hint.substring(at).replace('\n', ' ').replace("  ", " ");
         }
     }
 }

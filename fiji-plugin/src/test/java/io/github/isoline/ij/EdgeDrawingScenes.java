@@ -4,12 +4,13 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.open;
 import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.status;
 import static io.github.isoline.ij.GuiDriver.toggle;
 import static io.github.isoline.ij.GuiDriver.type;
 
@@ -89,7 +90,7 @@ final class EdgeDrawingScenes {
         note.setStrokeColor(Color.yellow);
         Overlay own = new Overlay(note);
         image.setOverlay(own);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains(" segments, "));
         int first = segments(dialog);
         driver.picture("edge-drawing-preview");
@@ -123,13 +124,13 @@ final class EdgeDrawingScenes {
 
         // Without an overlay before there is none after; a hidden one stays hidden.
         image.setOverlay((Overlay) null);
-        Dialog again = open(image);
+        Dialog again = open(image, COMMAND);
         await("a preview", () -> image.getOverlay() != null);
         press(button(again, "Cancel"));
         await("no overlay", () -> image.getOverlay() == null);
         image.setOverlay(own);
         image.setHideOverlay(true);
-        Dialog third = open(image);
+        Dialog third = open(image, COMMAND);
         await("a preview", () -> image.getOverlay() != own);
         say("overlay that was hidden", image.getOverlay().size() + " " + image.getHideOverlay());
         press(button(third, "Cancel"));
@@ -144,7 +145,7 @@ final class EdgeDrawingScenes {
         recorder.setLocation(20, 700);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains(" segments, "));
         // The image can be worked with while the dialog is open.
         IJ.doCommand("Set... ");
@@ -202,7 +203,7 @@ final class EdgeDrawingScenes {
         ImagePlus stack = new ImagePlus("stack", slices);
         stack.show();
         stack.getWindow().setLocation(620, 200);
-        Dialog dialog = open(stack);
+        Dialog dialog = open(stack, COMMAND);
         await("a preview", () -> status(dialog).contains(" segments in this slice"));
         int first = segments(dialog);
         say("scope", hint(dialog).split("\n")[0]);
@@ -266,7 +267,7 @@ final class EdgeDrawingScenes {
 
     /** Plays a second dialog for the same image, which is refused; another command may take the overlay. */
     private void twice(ImagePlus image) throws Exception {
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains(" segments, "));
         IJ.doCommand(COMMAND);
         await("a message", () -> dialog() != dialog);
@@ -289,7 +290,7 @@ final class EdgeDrawingScenes {
 
     /** Plays the closing of the image, which closes the dialog. */
     private void closedImage(ImagePlus image) throws Exception {
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains(" segments, "));
         EventQueue.invokeAndWait(() -> {
             image.changes = false;
@@ -328,7 +329,7 @@ final class EdgeDrawingScenes {
         ImagePlus image = new ImagePlus("noise", noise);
         image.show();
         image.getWindow().setLocation(400, 20);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         Pulse pulse = new Pulse();
         type(dialog, 3, "2");
         await("a preview", () -> status(dialog).contains(" segments, "));
@@ -349,22 +350,6 @@ final class EdgeDrawingScenes {
         say("rois", RoiManager.getInstance().getCount());
         say("log", IJ.getLog().trim());
         driver.picture("edge-drawing-many");
-    }
-
-    private static Dialog open(ImagePlus image) throws Exception {
-        command(image, COMMAND);
-        Dialog dialog = dialog();
-        dialog.setLocation(20, 130);
-        return dialog;
-    }
-
-    private static String status(Dialog dialog) {
-        for (String line : hint(dialog).split("\n")) {
-            if (line.startsWith("Preview: ")) {
-                return line;
-            }
-        }
-        return "";
     }
 
     private static int segments(Dialog dialog) {

@@ -3,9 +3,8 @@ package io.github.isoline.ij;
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.command;
-import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.open;
 import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
@@ -36,7 +35,7 @@ final class EdgeStrengthScenes {
         image.getWindow().setLocation(640, 150);
         Recorder recorder = new Recorder();
         recorder.setLocation(640, 720);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, "Edge Strength Function...");
         await("a share", () -> line(dialog).contains("% of the image is shape (red)"));
         say("elements", image.getOverlay().get(0).getName());
         driver.picture("edge-strength-coins");
@@ -52,7 +51,7 @@ final class EdgeStrengthScenes {
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
 
         // The proposed parameters are used.
-        Dialog second = open(image);
+        Dialog second = open(image, "Edge Strength Function...");
         await("a share", () -> line(second).contains("% of the image is shape (red)"));
         press(button(second, "OK"));
         await("a result", () -> opened("ESF of") != null);
@@ -71,7 +70,7 @@ final class EdgeStrengthScenes {
         EventQueue.invokeAndWait(made::close);
 
         // The shape is ImageJ's own threshold, which is set first.
-        Dialog third = open(image);
+        Dialog third = open(image, "Edge Strength Function...");
         choose(third, "thresholded");
         await("a complaint", () -> line(third).contains("shows no threshold"));
         say("ok without a threshold", button(third, "OK").isEnabled());
@@ -80,7 +79,7 @@ final class EdgeStrengthScenes {
         await("OK", () -> button(third, "OK").isEnabled());
         press(button(third, "Cancel"));
         await("the end", () -> !third.isShowing());
-        Dialog fourth = open(image);
+        Dialog fourth = open(image, "Edge Strength Function...");
         say("offered", line(fourth));
         press(button(fourth, "Cancel"));
         await("the end", () -> !fourth.isShowing());
@@ -93,13 +92,6 @@ final class EdgeStrengthScenes {
             ones += esf.getf(p) == 1 ? 1 : 0;
         }
         return (double) ones / esf.getPixelCount();
-    }
-
-    private static Dialog open(ImagePlus image) throws Exception {
-        command(image, "Edge Strength Function...");
-        Dialog dialog = dialog();
-        dialog.setLocation(20, 130);
-        return dialog;
     }
 
     private static String line(Dialog dialog) {

@@ -5,6 +5,8 @@ import ij.ImageJ;
 import ij.ImagePlus;
 import ij.WindowManager;
 import ij.gui.MultiLineLabel;
+import ij.gui.Overlay;
+import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import java.awt.Button;
 import java.awt.Checkbox;
@@ -335,6 +337,28 @@ final class GuiDriver {
         return text.toString();
     }
 
+    /** Returns the dialog's description of its preview, which may be broken into several lines; "" if there is none. */
+    static String status(Dialog dialog) {
+        StringBuilder status = new StringBuilder();
+        for (String line : hint(dialog).split("\n")) {
+            if (line.startsWith("Escape stops")) {
+                break;
+            }
+            status.append(status.length() > 0 || line.startsWith("Preview: ") ? line : "");
+        }
+        return status.toString();
+    }
+
+    /** Returns the names of the elements of an image's overlay. */
+    static String names(ImagePlus image) {
+        StringBuilder names = new StringBuilder();
+        Overlay overlay = image.getOverlay();
+        for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
+            names.append(roi.getName()).append(' ');
+        }
+        return names.toString();
+    }
+
     static String title() {
         ImagePlus image = WindowManager.getCurrentImage();
         return image == null ? "" : image.getTitle();
@@ -355,6 +379,14 @@ final class GuiDriver {
             }
         }
         return null;
+    }
+
+    /** Runs a command of the menus on an image, and returns its dialog. */
+    static Dialog open(ImagePlus image, String command) throws Exception {
+        command(image, command);
+        Dialog dialog = dialog();
+        dialog.setLocation(20, 100);
+        return dialog;
     }
 
     /**

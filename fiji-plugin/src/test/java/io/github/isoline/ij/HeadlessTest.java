@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
@@ -65,6 +66,19 @@ abstract class HeadlessTest {
                     bits == 8 ? slice : bits == 16 ? slice.convertToShort(false) : slice.convertToFloatProcessor());
         }
         image.setStack(converted);
+    }
+
+    /** Returns the pixels of a slice of floats. */
+    static float[] pixels(ImagePlus image, int slice) {
+        return (float[]) image.getStack().getPixels(slice);
+    }
+
+    /** Asserts that two images of floats have the same pixels. */
+    static void assertSamePixels(ImagePlus wanted, ImagePlus got) {
+        assertEquals(wanted.getStackSize(), got.getStackSize());
+        for (int i = 1; i <= wanted.getStackSize(); i++) {
+            assertArrayEquals(pixels(wanted, i), pixels(got, i));
+        }
     }
 
     /** Runs edge strength on an image as another plugin would, and returns the new image. */

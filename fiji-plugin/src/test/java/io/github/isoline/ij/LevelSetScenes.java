@@ -4,12 +4,14 @@ import static io.github.isoline.ij.GuiDriver.all;
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.names;
+import static io.github.isoline.ij.GuiDriver.open;
 import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.status;
 import static io.github.isoline.ij.GuiDriver.toggle;
 
 import ij.IJ;
@@ -94,7 +96,7 @@ final class LevelSetScenes {
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         // No field has been touched.
         await("a refusal", () -> !button(dialog, "OK").isEnabled());
         driver.picture("level-set-without-selection");
@@ -154,7 +156,7 @@ final class LevelSetScenes {
         RoiManager manager = new RoiManager();
         manager.setLocation(1000, 0);
         manager.addRoi(new Roi(1, 1, 4, 4));
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("in range"));
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "90");
@@ -215,7 +217,7 @@ final class LevelSetScenes {
         both.addPoint(brain, 57, 110);
         manager.add(brain, both, -1);
         brain.deleteRoi();
-        Dialog dialog = open(brain);
+        Dialog dialog = open(brain, COMMAND);
         choose(choice(dialog, "volume"), "volume");
         choose(choice(dialog, "spheres"), "spheres");
         write(field(dialog, "Radius"), "6");
@@ -266,7 +268,7 @@ final class LevelSetScenes {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         image.setRoi(new OvalRoi(70, 70, 36, 36));
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("in range"));
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "60");
@@ -308,7 +310,7 @@ final class LevelSetScenes {
         IJ.run(image, "Multiply...", "value=0.00001");
         IJ.resetMinAndMax(image);
         image.setRoi(new OvalRoi(60, 60, 60, 60));
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("in range"));
         say("target", field(dialog, "Target").getText());
         say("epsilon", field(dialog, "Epsilon").getText());
@@ -338,7 +340,7 @@ final class LevelSetScenes {
                 + "newImage(\"my start\", \"8-bit black\", 180, 180, 1);"
                 + "makeOval(70, 75, 30, 30); run(\"Set...\", \"value=255\");"
                 + "run(\"Select None\"); selectWindow(\"cell.png\");");
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         choose(choice(dialog, "mask"), "mask");
         await("a preview", () -> status(dialog).contains("pixels above 0 of \"my start\""));
         Choice masks = choice(dialog, "my start");
@@ -346,7 +348,7 @@ final class LevelSetScenes {
         press(button(dialog, "OK"));
         await("a result", () -> opened("Level set of") != null);
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
-        Dialog again = open(image);
+        Dialog again = open(image, COMMAND);
         await("a preview", () -> status(again).length() > 15);
         EventQueue.invokeAndWait(() -> {
             image.changes = false;
@@ -399,25 +401,9 @@ final class LevelSetScenes {
         }
     }
 
-    private static Dialog open(ImagePlus image) throws Exception {
-        command(image, COMMAND);
-        Dialog dialog = dialog();
-        dialog.setLocation(20, 100);
-        return dialog;
-    }
-
     private static boolean same(ImagePlus a, ImagePlus b) {
         return java.util.Arrays.equals(
                 (byte[]) a.getProcessor().getPixels(), (byte[]) b.getProcessor().getPixels());
-    }
-
-    private static String names(ImagePlus image) {
-        StringBuilder names = new StringBuilder();
-        Overlay overlay = image.getOverlay();
-        for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
-            names.append(roi.getName()).append(' ');
-        }
-        return names.toString();
     }
 
     /** Returns the text field behind a label. */
@@ -463,20 +449,6 @@ final class LevelSetScenes {
                 listener.itemStateChanged(new ItemEvent(choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
             }
         });
-    }
-
-    private static String status(Dialog dialog) {
-        StringBuilder status = new StringBuilder();
-        boolean found = false;
-        for (String line : hint(dialog).split("\n")) {
-            found |= line.startsWith("Preview: ");
-            if (line.startsWith("Escape stops")) {
-                break;
-            }
-            // The status may be broken into several lines.
-            status.append(found ? line : "");
-        }
-        return status.toString();
     }
 
     /** Returns the share of the slice, in percent; -1 if the dialog does not state it. */

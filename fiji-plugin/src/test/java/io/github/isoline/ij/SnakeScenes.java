@@ -4,12 +4,14 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.command;
 import static io.github.isoline.ij.GuiDriver.dialog;
 import static io.github.isoline.ij.GuiDriver.hint;
+import static io.github.isoline.ij.GuiDriver.names;
+import static io.github.isoline.ij.GuiDriver.open;
 import static io.github.isoline.ij.GuiDriver.opened;
 import static io.github.isoline.ij.GuiDriver.press;
 import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.status;
 import static io.github.isoline.ij.GuiDriver.toggle;
 import static io.github.isoline.ij.GuiDriver.type;
 
@@ -76,7 +78,7 @@ final class SnakeScenes {
     private void preview(ImagePlus image) throws Exception {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         choose(dialog, "roi");
         await("a word", () -> hint(dialog).startsWith("Start from \"roi\" needs a selection"));
         await("a refusal", () -> !button(dialog, "OK").isEnabled());
@@ -116,7 +118,7 @@ final class SnakeScenes {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         image.setRoi(new OvalRoi(375, 320, 100, 100));
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("1 target starts"));
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
@@ -182,7 +184,7 @@ final class SnakeScenes {
         IJ.run("Clear Results");
         await("nuclei", () -> manager.getCount() > 40);
         int starts = manager.getCount();
-        Dialog dialog = open(nuclei);
+        Dialog dialog = open(nuclei, COMMAND);
         choose(dialog, "manager");
         await("starts", () -> status(dialog).contains(starts + " targets start"));
         for (String output : OUTPUTS) {
@@ -222,7 +224,7 @@ final class SnakeScenes {
         image.getWindow().setLocation(640, 150);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
-        Dialog dialog = open(image);
+        Dialog dialog = open(image, COMMAND);
         choose(dialog, "rectangle");
         for (String output : OUTPUTS) {
             boolean wanted = output.startsWith("Label") || output.startsWith("Results");
@@ -281,35 +283,5 @@ final class SnakeScenes {
             IJ.wait(5);
         }
         return seen.size();
-    }
-
-    private static Dialog open(ImagePlus image) throws Exception {
-        command(image, COMMAND);
-        Dialog dialog = dialog();
-        dialog.setLocation(20, 100);
-        return dialog;
-    }
-
-    private static String names(ImagePlus image) {
-        StringBuilder names = new StringBuilder();
-        Overlay overlay = image.getOverlay();
-        for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
-            names.append(roi.getName()).append(' ');
-        }
-        return names.toString();
-    }
-
-    /** Returns the dialog's description of the preview, which may be broken into several lines. */
-    private static String status(Dialog dialog) {
-        StringBuilder status = new StringBuilder();
-        boolean found = false;
-        for (String line : hint(dialog).split("\n")) {
-            found |= line.startsWith("Preview: ");
-            if (line.startsWith("Escape stops")) {
-                break;
-            }
-            status.append(found ? line : "");
-        }
-        return status.toString();
     }
 }

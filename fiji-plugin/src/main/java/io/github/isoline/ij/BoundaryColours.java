@@ -3,7 +3,7 @@ package io.github.isoline.ij;
 import ij.process.LUT;
 
 /** Blue inside, white on the boundary, red outside. */
-final class DistanceColours {
+final class BoundaryColours {
     private static final int SIZE = 256;
 
     /** The red, green and blue values from far inside over the boundary to far outside. */
@@ -20,7 +20,7 @@ final class DistanceColours {
     /** The largest factor by which one side may reach farther than the other and still be shown. */
     private static final double MOST_UNEVEN = 3;
 
-    private DistanceColours() {}
+    private BoundaryColours() {}
 
     /**
      * Returns the colours for distances of a region.
