@@ -69,7 +69,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
             default:
                 boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
                 boolean above = bright != image.isInvertedLut();
-                String than = settings.isAutomatic() ? "the lower of two" : settings.text(DistanceSettings.THRESHOLD);
+                String than = settings.needsValues() ? "the lower of two" : settings.text(DistanceSettings.THRESHOLD);
                 return String.format(
                         "Inside: %s pixels, value %s%s. A selection is ignored.",
                         bright ? "bright" : "dark", above ? "> " : "<= ", than);

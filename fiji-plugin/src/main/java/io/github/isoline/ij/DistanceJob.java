@@ -14,7 +14,6 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     private VoxelSize size;
     private InsideTest inside;
     private Params params;
-    private float[][] result;
 
     /** Holds the number of inside pixels of each plane. */
     private int[] insideCounts;
@@ -34,33 +33,10 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     @Override
     void begin() throws BadInput, IsolineException {
         size = new VoxelSize(image, isVolume());
-        inside = insideTest();
+        inside = settings.insideTest(image, settings.needsValues() ? twoValues() : null);
         params = settings.toParams();
         insideCounts = new int[planes.size()];
-        // The whole result is allocated now: running out of memory is better found before the work.
-        result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
-    }
-
-    private InsideTest insideTest() throws BadInput, IsolineException {
-        boolean automatic = settings.usesThreshold() && settings.isAutomatic();
-        return insideTest(image, settings, automatic ? twoValues() : null);
-    }
-
-    /**
-     * Returns the test for inside pixels that the parameters select.
-     *
-     * @param values of the planes, where the threshold is automatic
-     */
-    static InsideTest insideTest(ImagePlus image, DistanceSettings settings, TwoValues values) throws BadInput {
-        if (settings.is(DistanceSettings.INSIDE, DistanceSettings.SELECTION)) {
-            return InsideTest.bySelection(image);
-        }
-        if (settings.is(DistanceSettings.INSIDE, DistanceSettings.THRESHOLDED)) {
-            return InsideTest.byShownThreshold(image);
-        }
-        boolean bright = settings.is(DistanceSettings.INSIDE, DistanceSettings.BRIGHT);
-        double threshold = ShapeThreshold.raw(image, settings.text(DistanceSettings.THRESHOLD), values);
-        return InsideTest.byValue(image, bright, threshold);
+        allocate();
     }
 
     @Override
@@ -76,11 +52,6 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     }
 
     @Override
-    PixelBuffer.Type outputType() {
-        return PixelBuffer.Type.F32;
-    }
-
-    @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         input.setSpacing(size.x, size.y, size.z);
@@ -89,7 +60,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
 
     @Override
     void take(PixelBuffer output, int slot, int place) {
-        output.read(slot, result[place]);
+        super.take(output, slot, place);
         GreyRange here = GreyRange.of(result[place]);
         synchronized (distances) {
             distances.add(here);

@@ -39,20 +39,14 @@ final class DistancePreview extends LivePreview<DistanceSettings> {
     @Override
     String compute(DistanceSettings settings, boolean draw) throws BadInput, IsolineException {
         TwoValues found = null;
-        if (settings.usesThreshold() && settings.isAutomatic()) {
+        if (settings.needsValues()) {
             found = values(settings.planes(image).indices());
             if (found == null) {
                 return null;
             }
         }
-        InsideTest test;
         int slice = image.getCurrentSlice();
-        try {
-            test = DistanceJob.insideTest(image, settings, found);
-        } catch (BadInput e) {
-            hide();
-            throw e;
-        }
+        InsideTest test = settings.insideTest(image, found);
         int inside = test.mark(test.isSelection() ? null : StackJob.pixels(image, slice), mask);
         String status = String.format(Locale.ROOT, "%.3g %% inside", percent(inside, mask.length));
         if (!draw) {

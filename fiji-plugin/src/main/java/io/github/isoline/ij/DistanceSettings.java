@@ -42,13 +42,28 @@ final class DistanceSettings extends Settings {
         declareOthers("dimensions", "foreground");
     }
 
-    boolean isAutomatic() {
-        return isAutomatic(THRESHOLD);
-    }
-
     /** Returns true if pixel values decide which pixels are inside, so that the threshold is used. */
     boolean usesThreshold() {
         return is(INSIDE, BRIGHT) || is(INSIDE, DARK);
+    }
+
+    /** Returns true if the threshold is computed from the image's values. */
+    boolean needsValues() {
+        return usesThreshold() && isAutomatic(THRESHOLD);
+    }
+
+    /**
+     * Returns the test for inside pixels.
+     *
+     * @param values of the planes, where the threshold is automatic
+     */
+    InsideTest insideTest(ImagePlus image, TwoValues values) throws BadInput {
+        if (is(INSIDE, SELECTION)) {
+            return InsideTest.bySelection(image);
+        }
+        return usesThreshold()
+                ? InsideTest.byValue(image, is(INSIDE, BRIGHT), ShapeThreshold.raw(image, text(THRESHOLD), values))
+                : InsideTest.byShownThreshold(image);
     }
 
     @Override

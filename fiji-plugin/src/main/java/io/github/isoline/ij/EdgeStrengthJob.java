@@ -12,7 +12,6 @@ import io.github.isoline.Report;
 /** Computes the edge strength of an ImagePlus. */
 final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     private Params params;
-    private float[][] result;
     private boolean converged = true;
     private InsideTest shape;
 
@@ -38,8 +37,7 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
                         : 0);
         shapeCounts = new int[planes.size()];
         setStartRange(params);
-        // The whole result is allocated now: running out of memory is better found before the work.
-        result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
+        allocate();
     }
 
     @Override
@@ -59,22 +57,12 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     }
 
     @Override
-    PixelBuffer.Type outputType() {
-        return PixelBuffer.Type.F32;
-    }
-
-    @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         Report report = EdgeStrength.run(context, params, input, output, part.length, progress);
         // The library reports "converged" in converged mode only.
         converged &= !settings.isConverged() || report.converged();
         return report;
-    }
-
-    @Override
-    void take(PixelBuffer output, int slot, int place) {
-        output.read(slot, result[place]);
     }
 
     @Override

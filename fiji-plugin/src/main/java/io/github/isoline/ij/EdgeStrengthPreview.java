@@ -23,14 +23,7 @@ final class EdgeStrengthPreview extends LivePreview<EdgeStrengthSettings> {
         }
         int slice = image.getCurrentSlice();
         byte[] shade = new byte[image.getWidth() * image.getHeight()];
-        int inside;
-        try {
-            InsideTest test = settings.insideTest(image, found);
-            inside = test.mark(StackJob.pixels(image, slice), shade);
-        } catch (BadInput e) {
-            hide();
-            throw e;
-        }
+        int inside = settings.insideTest(image, found).mark(StackJob.pixels(image, slice), shade);
         String where = image.getStackSize() > 1 ? "this slice" : "the image";
         if (inside == 0 || inside == shade.length) {
             hide();

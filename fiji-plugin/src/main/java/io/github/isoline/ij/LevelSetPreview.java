@@ -31,35 +31,27 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     @Override
     String compute(LevelSetSettings settings, boolean draw) throws BadInput, IsolineException {
         HyperStackSelection planes = settings.planes(image);
-        BadInput problem = null;
         StartSurface start = null;
         try {
             start = new StartSurface(planes, settings);
         } catch (BadInput e) {
             // The range can be chosen before there is a start.
-            problem = e;
+            if (settings.is(LevelSetSettings.RANGE, Settings.AUTO)) {
+                throw e;
+            }
         }
-        try {
-            boolean needsStart = settings.is(LevelSetSettings.RANGE, Settings.AUTO);
-            if (problem != null && needsStart) {
-                throw problem;
-            }
-            LevelSetRange range = LevelSetRange.of(planes, settings, start, this::isOutdated);
-            if (range == null) {
-                return null;
-            }
-            double shownTarget = range.target - StackJob.rawThreshold(image, 0);
-            double epsilon = range.epsilon;
-            EventQueue.invokeLater(() -> listener.range(shownTarget, epsilon));
-            if (!draw) {
-                hide();
-                return "off";
-            }
-            return draw(planes, start, range.target, epsilon);
-        } catch (BadInput e) {
+        LevelSetRange range = LevelSetRange.of(planes, settings, start, this::isOutdated);
+        if (range == null) {
+            return null;
+        }
+        double shownTarget = range.target - StackJob.rawThreshold(image, 0);
+        double epsilon = range.epsilon;
+        EventQueue.invokeLater(() -> listener.range(shownTarget, epsilon));
+        if (!draw) {
             hide();
-            throw e;
+            return "off";
         }
+        return draw(planes, start, range.target, epsilon);
     }
 
     private String draw(HyperStackSelection planes, StartSurface start, double target, double epsilon)

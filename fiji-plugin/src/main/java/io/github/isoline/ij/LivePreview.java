@@ -86,6 +86,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
      *
      * @param draw false if the image is to be left alone
      * @return the text for the dialog; null if a newer request has come
+     * @throws BadInput if the command cannot run; the preview is then removed from the image
      */
     abstract String compute(S settings, boolean draw) throws BadInput, IsolineException;
 
@@ -258,6 +259,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 try {
                     status = compute(next.settings, next.draw);
                 } catch (BadInput e) {
+                    hide();
                     publish(next, () -> listener.refused(e.getMessage()));
                     continue;
                 } catch (IsolineException e) {

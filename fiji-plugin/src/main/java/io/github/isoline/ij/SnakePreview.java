@@ -14,38 +14,33 @@ final class SnakePreview extends LivePreview<SnakeSettings> {
 
     @Override
     String compute(SnakeSettings settings, boolean draw) throws BadInput {
-        try {
-            HyperStackSelection planes = settings.planes(image);
-            SnakeStart start = new SnakeStart(planes, settings);
-            int index = image.getCurrentSlice();
-            List<SnakeTarget> here = start.on(index);
-            int[][] nodes = new int[here.size()][];
-            for (int i = 0; i < nodes.length; i++) {
-                nodes[i] = here.get(i).nodes;
-            }
-            if (isOutdated()) {
-                return null;
-            }
-            if (draw && nodes.length > 0) {
-                Roi all = GuestOverlay.start(Outline.of(Polygons.of(nodes)));
-                GuestOverlay.element(all, "Isoline start", planes, index);
-                show(() -> new Roi[] {all});
-            } else {
-                hide();
-            }
-            String count = here.size() == 1 ? "1 target starts" : here.size() + " targets start";
-            return String.format(
-                    "%s on this slice%s, from %s%s%s",
-                    count,
-                    draw ? " (blue)" : "",
-                    start.describe(),
-                    settings.isAutomatic(SnakeSettings.LARGEST_STEP)
-                            ? "; largest step auto: " + settings.largestStep(here) + " pixels"
-                            : "",
-                    start.note() == null ? "" : "; " + start.note());
-        } catch (BadInput e) {
-            hide();
-            throw e;
+        HyperStackSelection planes = settings.planes(image);
+        SnakeStart start = new SnakeStart(planes, settings);
+        int index = image.getCurrentSlice();
+        List<SnakeTarget> here = start.on(index);
+        int[][] nodes = new int[here.size()][];
+        for (int i = 0; i < nodes.length; i++) {
+            nodes[i] = here.get(i).nodes;
         }
+        if (isOutdated()) {
+            return null;
+        }
+        if (draw && nodes.length > 0) {
+            Roi all = GuestOverlay.start(Outline.of(Polygons.of(nodes)));
+            GuestOverlay.element(all, "Isoline start", planes, index);
+            show(() -> new Roi[] {all});
+        } else {
+            hide();
+        }
+        String count = here.size() == 1 ? "1 target starts" : here.size() + " targets start";
+        return String.format(
+                "%s on this slice%s, from %s%s%s",
+                count,
+                draw ? " (blue)" : "",
+                start.describe(),
+                settings.isAutomatic(SnakeSettings.LARGEST_STEP)
+                        ? "; largest step auto: " + settings.largestStep(here) + " pixels"
+                        : "",
+                start.note() == null ? "" : "; " + start.note());
     }
 }

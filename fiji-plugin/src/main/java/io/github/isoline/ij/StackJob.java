@@ -47,6 +47,9 @@ abstract class StackJob<S extends Settings> {
     /** Holds true if the user stopped the run and the partial state became the result. */
     boolean stopped;
 
+    /** Holds the planes of a result of floats, after {@link #allocate}. */
+    float[][] result;
+
     private RoiManager manager;
     private final long callBytes;
     private Report lastReport;
@@ -73,8 +76,15 @@ abstract class StackJob<S extends Settings> {
         return settings.isVolume();
     }
 
+    /** Allocates the whole result, of floats: running out of memory is better found before the work. */
+    final void allocate() throws BadInput, IsolineException {
+        result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
+    }
+
     /** Returns the type of the output image; null if the operation makes none. */
-    abstract PixelBuffer.Type outputType();
+    PixelBuffer.Type outputType() {
+        return PixelBuffer.Type.F32;
+    }
 
     /** Returns the type of the library's input: the image's own. */
     PixelBuffer.Type inputType() {
@@ -110,7 +120,9 @@ abstract class StackJob<S extends Settings> {
      * @param slot its index in the buffer, from 0 on
      * @param place its index among the planes, from 0 on
      */
-    abstract void take(PixelBuffer output, int slot, int place);
+    void take(PixelBuffer output, int slot, int place) {
+        output.read(slot, result[place]);
+    }
 
     /** Releases the resources that {@link #begin} acquired for the work, however it ended. */
     void release() {}
