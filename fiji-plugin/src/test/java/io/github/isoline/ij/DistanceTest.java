@@ -25,7 +25,6 @@ import io.github.isoline.IsolineException;
 import java.awt.event.KeyEvent;
 import java.io.IOException;
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -40,7 +39,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 class DistanceTest extends HeadlessTest implements CommandContract {
     private static final int WIDTH = 23;
     private static final int HEIGHT = 17;
-    private static final double EXACT = 1e-4;
 
     @Override
     public String command() {
@@ -331,18 +329,7 @@ class DistanceTest extends HeadlessTest implements CommandContract {
 
     @Test
     void everyGpuGivesTheSameAsTheCpu() throws IsolineException {
-        List<String> gpus = gpus("distance's everyGpuGivesTheSameAsTheCpu");
-        ImagePlus brain = open("brain.tif");
-        for (String stack : new String[] {"slices", "volume"}) {
-            String options = "threshold=100 stack=" + stack;
-            ImagePlus cpu = distance(brain, options + " device=cpu");
-            for (String gpu : gpus) {
-                ImagePlus result = distance(brain, options + " device=" + gpu);
-                for (int z = 1; z <= brain.getStackSize(); z++) {
-                    assertArrayEquals(pixels(cpu, z), pixels(result, z), (float) EXACT);
-                }
-            }
-        }
+        assertSameOnGpus(command(), "threshold=100", 1e-4f);
     }
 
     @Test
@@ -377,23 +364,9 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         ImagePlus all = distance(hyper, options + " all_channels all_frames");
         assertEquals("1 3 1", CommandContract.sizes(one));
         assertEquals("2 3 4", CommandContract.sizes(all));
-        for (int t = 1; t <= 4; t++) {
-            for (int c = 1; c <= 2; c++) {
-                ImageStack volume = new ImageStack(hyper.getWidth(), hyper.getHeight());
-                for (int z = 1; z <= 3; z++) {
-                    volume.addSlice(hyper.getStack().getProcessor(hyper.getStackIndex(c, z, t)));
-                }
-                ImagePlus part = new ImagePlus("part", volume);
-                part.setCalibration(hyper.getCalibration());
-                ImagePlus alone = distance(part, options);
-                for (int z = 1; z <= 3; z++) {
-                    float[] wanted = pixels(alone, z);
-                    assertArrayEquals(wanted, pixels(all, all.getStackIndex(c, z, t)));
-                    if (c == 2 && t == 3) {
-                        assertArrayEquals(wanted, pixels(one, z));
-                    }
-                }
-            }
+        assertVolumesAlone(command(), options, hyper, all);
+        for (int z = 1; z <= 3; z++) {
+            assertArrayEquals(pixels(all, all.getStackIndex(2, z, 3)), pixels(one, z));
         }
     }
 

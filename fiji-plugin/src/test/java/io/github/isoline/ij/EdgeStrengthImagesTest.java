@@ -17,7 +17,6 @@ import ij.process.ImageProcessor;
 import ij.process.LUT;
 import io.github.isoline.IsolineException;
 import java.awt.Color;
-import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -150,19 +149,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         assertEquals(5, esf.getNSlices());
         assertEquals(2, esf.getNFrames());
         assertTrue(esf.isHyperStack() || esf.getOpenAsHyperStack());
-        for (int t = 1; t <= 2; t++) {
-            for (int c = 1; c <= 2; c++) {
-                ImageStack part = new ImageStack(brain.getWidth(), brain.getHeight());
-                for (int z = 1; z <= 5; z++) {
-                    part.addSlice(brain.getStack().getProcessor(hyper.getStackIndex(c, z, t)));
-                }
-                ImagePlus alone = run(new ImagePlus("part", part), options);
-                for (int z = 1; z <= 5; z++) {
-                    assertArrayEquals((float[]) alone.getStack().getPixels(z), (float[])
-                            esf.getStack().getPixels(esf.getStackIndex(c, z, t)));
-                }
-            }
-        }
+        assertVolumesAlone(COMMAND, options, hyper, esf);
     }
 
     @Test
@@ -296,22 +283,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
 
     @Test
     void everyGpuGivesTheSameAsTheCpu() throws IsolineException {
-        List<String> gpus = gpus("everyGpuGivesTheSameAsTheCpu");
-        ImagePlus brain = open("brain.tif");
-        for (String stack : new String[] {"slices", "volume"}) {
-            String options = "rho=16 iterations=200 threshold=200 stack=" + stack;
-            ImagePlus cpu = run(brain, options + " device=cpu");
-            for (String gpu : gpus) {
-                ImagePlus result = run(brain, options + " device=" + gpu);
-                assertTrue(((String) result.getProperty("Info")).contains("device: " + gpu));
-                for (int z = 1; z <= brain.getStackSize(); z++) {
-                    assertArrayEquals(
-                            (float[]) cpu.getStack().getPixels(z),
-                            (float[]) result.getStack().getPixels(z),
-                            1e-6f);
-                }
-            }
-        }
+        assertSameOnGpus(COMMAND, "rho=16 iterations=200 threshold=200", 1e-6f);
     }
 
     private static void check(

@@ -183,6 +183,42 @@ abstract class HeadlessTest {
         return gpus;
     }
 
+    /**
+     * Asserts that every GPU gives what the CPU gives, within a tolerance, for the slices of a stack and its volume.
+     */
+    static void assertSameOnGpus(String command, String options, float tolerance) throws IsolineException {
+        List<String> gpus = gpus(command);
+        ImagePlus brain = open("brain.tif");
+        for (String stack : new String[] {" stack=slices", " stack=volume"}) {
+            ImagePlus cpu = run(command, brain, options + stack + " device=cpu");
+            for (String gpu : gpus) {
+                ImagePlus result = run(command, brain, options + stack + " device=" + gpu);
+                assertTrue(((String) result.getProperty("Info")).contains("device: " + gpu));
+                for (int z = 1; z <= brain.getStackSize(); z++) {
+                    assertArrayEquals(pixels(cpu, z), pixels(result, z), tolerance);
+                }
+            }
+        }
+    }
+
+    /** Asserts that each channel and frame of a result is what the command makes of that volume alone. */
+    static void assertVolumesAlone(String command, String options, ImagePlus hyper, ImagePlus all) {
+        for (int t = 1; t <= hyper.getNFrames(); t++) {
+            for (int c = 1; c <= hyper.getNChannels(); c++) {
+                ImageStack volume = new ImageStack(hyper.getWidth(), hyper.getHeight());
+                for (int z = 1; z <= hyper.getNSlices(); z++) {
+                    volume.addSlice(hyper.getStack().getProcessor(hyper.getStackIndex(c, z, t)));
+                }
+                ImagePlus part = new ImagePlus("part", volume);
+                part.setCalibration(hyper.getCalibration());
+                ImagePlus alone = run(command, part, options);
+                for (int z = 1; z <= hyper.getNSlices(); z++) {
+                    assertArrayEquals(pixels(alone, z), pixels(all, all.getStackIndex(c, z, t)));
+                }
+            }
+        }
+    }
+
     /** Presses Escape like a user. */
     static void pressEscapeAfter(int milliseconds) {
         new Thread(() -> {
