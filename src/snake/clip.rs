@@ -64,8 +64,11 @@ mod tests {
             (*value, *one) = if inside(x, y) { (pixel(x, y), 1) } else { (0, 0) };
         }
         let image: Vec<u8> = (0..W * H).map(|index| pixel(index % W, index / W)).collect();
-        let image = RowPrefixSums::new(image, W as usize, H as usize).unwrap();
-        let [canvas, ones] = [canvas, ones].map(|pixels| RowPrefixSums::new(pixels, width, height).unwrap());
+        let sums = |pixels: Vec<u8>, width: usize, height: usize| {
+            RowPrefixSums::new(width, height, |y, row| row.copy_from_slice(&pixels[y * width..][..width])).unwrap()
+        };
+        let image = sums(image, W as usize, H as usize);
+        let [canvas, ones] = [canvas, ones].map(|pixels| sums(pixels, width, height));
         let bounds = Bounds { x0: 0, y0: 0, x1: W, y1: H };
         let mut seed = 1u32;
         let mut random = |bound: i32| {

@@ -2,14 +2,14 @@
 
 use super::criterion::Noise;
 use super::search::{Plan, Target};
-use super::sums::{RegionSum, RowPrefixSums};
+use super::sums::{Level, RegionSum, RowPrefixSums};
 use super::{Params, Statistics};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType, reserved};
+use crate::image::{Image, PixelType};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::progress::Ticker;
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, ArrayViewMut1, Zip};
 
 /// The conversion of levels to the image's own units.
 #[derive(Clone, Copy, Debug)]
@@ -136,15 +136,13 @@ impl HostImage {
 }
 
 /// Returns the image of the levels that `level` gives the pixels.
-fn pack<P, T>(view: ArrayView2<'_, P>, level: impl Fn(P) -> T) -> Result<RowPrefixSums<T>>
+fn pack<P, T>(view: ArrayView2<'_, P>, level: impl Fn(P) -> T + Sync) -> Result<RowPrefixSums<T>>
 where
-    P: Copy,
-    T: super::sums::Level,
+    P: Copy + Sync,
+    T: Level,
 {
     let (height, width) = view.dim();
-    let mut levels = reserved(width * height)?;
-    for row in view.rows() {
-        levels.extend(row.iter().map(|pixel| level(*pixel)));
-    }
-    RowPrefixSums::new(levels, width, height)
+    RowPrefixSums::new(width, height, |y, levels| {
+        Zip::from(ArrayViewMut1::from(levels)).and(view.row(y)).for_each(|to, pixel| *to = level(*pixel));
+    })
 }

@@ -58,6 +58,14 @@ impl std::iter::Sum for RegionSum {
 pub(super) trait Level: Copy + Default + Into<u32> + Send + Sync + bytemuck::Pod {
     /// The number of pixels in a sector.
     const PER_SECTOR: usize = SECTOR_BYTES / size_of::<Self>();
+
+    /// Returns Σ z and Σ z² of some levels.
+    fn sum(levels: &[Self]) -> PrefixSum {
+        levels.iter().fold(PrefixSum::default(), |[z, zz], level| {
+            let value = u64::from((*level).into());
+            [z + value, zz + value * value]
+        })
+    }
 }
 
 impl Level for u8 {}
@@ -87,22 +95,20 @@ impl<T: Level> RowPrefixSums<T> {
         width / T::PER_SECTOR + 1
     }
 
-    /// Computes the prefix sums of the rows of `levels`, on the threads of the pool that this runs in.
-    pub(super) fn new(levels: Vec<T>, width: usize, height: usize) -> Result<Self> {
+    /// Takes the levels of each row from `write_row(y, levels)` and computes their prefix sums while they are in the
+    /// cache, on the threads of the pool that this runs in.
+    pub(super) fn new(width: usize, height: usize, write_row: impl Fn(usize, &mut [T]) + Sync) -> Result<Self> {
         let sectors = Self::sectors(width);
+        let mut levels = zeroed::<T>(width * height)?;
         let mut prefix_sums = zeroed::<PrefixSum>(sectors * height)?;
-        prefix_sums.par_chunks_mut(sectors).zip(levels.par_chunks(width)).for_each(|(row, levels)| {
+        let rows = levels.par_chunks_mut(width).zip(prefix_sums.par_chunks_mut(sectors));
+        rows.enumerate().for_each(|(y, (levels, prefix_sums))| {
+            write_row(y, levels);
             let mut sum = PrefixSum::default();
-            for (sector, begin) in row.iter_mut().zip((0..).step_by(T::PER_SECTOR)) {
-                *sector = sum;
-                let end = (begin + T::PER_SECTOR).min(width);
-                let (mut z, mut zz) = (0u64, 0u64);
-                for level in &levels[begin.min(end)..end] {
-                    let value: u32 = (*level).into();
-                    z += u64::from(value);
-                    zz += u64::from(value) * u64::from(value);
-                }
+            for (next, sector) in prefix_sums[1..].iter_mut().zip(levels.chunks_exact(T::PER_SECTOR)) {
+                let [z, zz] = T::sum(sector);
                 sum = [sum[0] + z, sum[1] + zz];
+                *next = sum;
             }
         });
         Ok(Self { width, height, levels, prefix_sums })
@@ -114,19 +120,13 @@ impl<T: Level> RowPrefixSums<T> {
         let (sector, inside) = (x / T::PER_SECTOR, x % T::PER_SECTOR);
         let entry = y * Self::sectors(self.width) + sector;
         let row = y * self.width;
-        let sum_of = |levels: &[T]| {
-            levels.iter().fold([0u64; 2], |[z, zz], level| {
-                let value = u64::from((*level).into());
-                [z + value, zz + value * value]
-            })
-        };
         // The sum is completed from the nearer end of the sector, if that lies within the row.
         let end = (sector + 1) * T::PER_SECTOR;
         let [z, zz] = if 2 * inside <= T::PER_SECTOR || end > self.width {
-            let ([z, zz], part) = (self.prefix_sums[entry], sum_of(&self.levels[row + x - inside..row + x]));
+            let ([z, zz], part) = (self.prefix_sums[entry], T::sum(&self.levels[row + x - inside..row + x]));
             [z + part[0], zz + part[1]]
         } else {
-            let ([z, zz], part) = (self.prefix_sums[entry + 1], sum_of(&self.levels[row + x..row + end]));
+            let ([z, zz], part) = (self.prefix_sums[entry + 1], T::sum(&self.levels[row + x..row + end]));
             [z - part[0], zz - part[1]]
         };
         RegionSum { pixels: x as i64, z: z as i64, zz: zz as i64 }
@@ -319,7 +319,7 @@ mod tests {
         const H: usize = 71;
         let mut random = Random(42);
         let pixels: Vec<T> = (0..W * H).map(|_| make(random.below(largest + 1))).collect();
-        let sums = RowPrefixSums::new(pixels.clone(), W, H).unwrap();
+        let sums = RowPrefixSums::new(W, H, |y, row| row.copy_from_slice(&pixels[y * W..][..W])).unwrap();
         let bounds = Bounds { x0: 0, y0: 0, x1: W as i32, y1: H as i32 };
         let mut simple = 0;
         while simple < count {
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn sum_over_the_whole_image_equals_its_rectangle() {
         for (w, h) in [(1usize, 1usize), (1, 9), (70_000, 2), (16, 3), (33, 1)] {
-            let sums = RowPrefixSums::new(vec![65535u16; w * h], w, h).unwrap();
+            let sums = RowPrefixSums::<u16>::new(w, h, |_, row| row.fill(65535)).unwrap();
             let (x, y) = (w as i32, h as i32);
             let all = sums.polygon(&[Node::new(0, 0), Node::new(x, 0), Node::new(x, y), Node::new(0, y)]);
             let count = (w * h) as i64;
