@@ -1,8 +1,8 @@
-//! The CPU backend: one thread per target, so that a single target uses one core.
+//! The CPU backend: one thread per target, or all threads for a few targets.
 
 use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
-use super::search::Target;
+use super::search::{Plan, Target};
 use super::sums::Rows;
 use super::{Background, Node, Params, Polygons, RegionSum, Status};
 use crate::device::Context;
@@ -14,13 +14,25 @@ use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
+/// Returns whether there are at least two threads for each running target, so that they share its work. A thread that
+/// waits for others may begin another target, within the stack of the first, so that more targets would need more
+/// stack.
+fn threads_share_targets(context: &Context, targets: &[Target]) -> bool {
+    let running = targets.iter().filter(|target| target.status == Status::Running).count();
+    2 * running <= context.pool().current_num_threads()
+}
+
 /// Returns the targets with the sums of their initial polygons.
 pub(super) fn measure(context: &Context, image: &HostImage, params: &Params, targets: Vec<Target>) -> Vec<Target> {
+    let parallel = threads_share_targets(context, &targets);
     context.pool().install(|| {
         targets
             .into_par_iter()
             .map(|target| match target.status {
-                Status::Running => image.measured(&params.plan(&target.bounds), target.nodes, target.bounds),
+                Status::Running => {
+                    let plan = Plan { parallel, ..params.plan(&target.bounds) };
+                    image.measured(&plan, target.nodes, target.bounds)
+                }
                 _ => target,
             })
             .collect()
@@ -45,7 +57,7 @@ pub(super) fn initial_targets(
     }
     // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So
     // as much memory as they take at the start is reserved once, and freed.
-    let bytes = initial.len() * (size_of::<Target>() + 64)
+    let bytes = initial.len() * (2 * size_of::<Target>() + 64)
         + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<RegionSum>());
     drop(std::hint::black_box(reserved::<u8>(bytes)?));
     let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
@@ -95,9 +107,10 @@ pub(super) fn iterate(
     let started = std::time::Instant::now();
     let ticker = Ticker::new("moving the polygons");
     ticker.expect(targets.len() as u64);
+    let parallel = threads_share_targets(context, targets);
     progress::run(context.pool(), progress, &ticker, || {
         targets.par_iter_mut().try_for_each(|target| {
-            let plan = params.plan(&target.bounds);
+            let plan = Plan { parallel, ..params.plan(&target.bounds) };
             for _ in 0..iterations {
                 ticker.check()?;
                 if target.status != Status::Running {

@@ -181,6 +181,7 @@ impl Params {
             max_nodes: self.max_nodes as usize,
             max_iterations: self.max_iterations,
             node_cost: self.node_cost * criterion::ln(pixels.max(1.0)),
+            parallel: false,
         }
     }
 }

@@ -17,10 +17,11 @@
 
 use super::criterion::Noise;
 use super::polygon::{Bounds, Node, edge_crosses, folds, intersect, twice_area};
-use super::sums::{Level, RegionSum, RowPrefixSums};
+use super::sums::{Level, RegionSum, RowPrefixSums, TASK};
 use super::{Schedule, Status};
 use crate::error::Result;
 use crate::progress::Ticker;
+use rayon::prelude::*;
 
 /// The directions from a node to its eight candidate positions. In a tie the first one wins.
 pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
@@ -39,6 +40,8 @@ pub(super) struct Plan {
     pub(super) max_iterations: u64,
     /// The cost of a node, in units of the criterion.
     pub(super) node_cost: f64,
+    /// On the CPU, several threads share the work of this target.
+    pub(super) parallel: bool,
 }
 
 /// The phases of a search.
@@ -56,9 +59,9 @@ pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
     /// The sum of the edge from node i to the next, as [`RowPrefixSums::edge`] defines it; all add up to `inside`.
     edges: Vec<RegionSum>,
-    /// The change of the sum if a node moved to each of its candidates: known from the first attempt until the node or
-    /// a neighbour moves. Most nodes do not move in most iterations.
-    candidate_sums: Vec<Option<[RegionSum; CANDIDATES.len()]>>,
+    /// The sums of a node's two edges if it moved to each of its candidates: known from the first attempt until the
+    /// node or a neighbour moves. Most nodes do not move in most iterations. Empty: none are known.
+    candidate_sums: Vec<Option<CandidateSums>>,
     /// The bounds of the nodes: the window, or the image.
     pub(super) bounds: Bounds,
     /// The sum over all pixels within the bounds: target and background.
@@ -75,12 +78,18 @@ pub(super) struct Target {
     pub(super) status: Status,
 }
 
+/// For each candidate position of a node, the sums of the edges to it and from it.
+type CandidateSums = [[RegionSum; 2]; CANDIDATES.len()];
+
 /// A change of one node: a move, or its removal.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     node: usize,
     /// The new position; `None` for a removal.
     to: Option<Node>,
+    /// The sums of the edges to and from the new position; for a removal, of the edge between the neighbours and of
+    /// none.
+    edges: [RegionSum; 2],
     /// The sum that the change adds to the one inside.
     difference: RegionSum,
     /// The criterion after the change alone.
@@ -91,8 +100,8 @@ impl Target {
     /// Returns a target at its start, with its sums. `nodes` come from [`normalise`](super::polygon::normalise).
     pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, nodes: Vec<Node>, bounds: Bounds) -> Self {
         let mut target = Self::unmeasured(nodes, bounds, plan.largest_step);
-        target.whole = sums.rectangle(bounds.x0, bounds.y0, bounds.x1, bounds.y1);
-        let edges = target.ends().map(|(a, b)| sums.edge(a, b)).collect();
+        target.whole = sums.rectangle(&bounds, plan.parallel);
+        let edges = target.ends().map(|(a, b)| sums.edge(a, b, plan.parallel)).collect();
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
@@ -127,28 +136,27 @@ impl Target {
         self.nodes[index % self.nodes.len()]
     }
 
+    /// Returns the nodes before and after a node.
+    fn neighbours(&self, node: usize) -> [Node; 2] {
+        [self.node(node + self.nodes.len() - 1), self.node(node + 1)]
+    }
+
     /// Returns the ends of each edge.
     pub(super) fn ends(&self) -> impl Iterator<Item = (Node, Node)> {
         (0..self.nodes.len()).map(|i| (self.nodes[i], self.node(i + 1)))
     }
 
     /// Returns the sums of all edges, computed anew.
-    fn edge_sums<T: Level>(&self, sums: &RowPrefixSums<T>, ticker: &Ticker) -> Result<Vec<RegionSum>> {
-        self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], ticker)?[0])).collect()
+    fn edge_sums<T: Level>(&self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<Vec<RegionSum>> {
+        self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], plan.parallel, ticker)?[0])).collect()
     }
 
     /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
     fn set_edges(&mut self, plan: &Plan, edges: Vec<RegionSum>) {
         self.edges = edges;
-        self.forget_candidates();
+        self.candidate_sums.clear();
         self.inside = self.edges.iter().copied().sum();
         self.cost = self.cost_of(plan, self.inside);
-    }
-
-    /// Forgets the sums of all candidates.
-    fn forget_candidates(&mut self) {
-        self.candidate_sums.clear();
-        self.candidate_sums.resize(self.nodes.len(), None);
     }
 
     /// Returns the criterion for a target with the sum `inside`.
@@ -168,7 +176,7 @@ impl Target {
         let outcome = self.whole_iteration(sums, plan, ticker);
         if outcome.is_err() {
             *self = before;
-            self.forget_candidates();
+            self.candidate_sums.clear();
         }
         outcome
     }
@@ -190,7 +198,7 @@ impl Target {
                     let halved = self.distance > 1;
                     if halved {
                         self.distance /= 2;
-                        self.forget_candidates();
+                        self.candidate_sums.clear();
                     }
                     if !added && !halved && plan.node_cost > 0.0 {
                         self.phase = Phase::Prune;
@@ -216,40 +224,66 @@ impl Target {
 
     /// Moves nodes; returns whether any moved.
     fn move_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+        // Targets that have not begun need no memory for the sums of candidates.
+        self.candidate_sums.resize(self.nodes.len(), None);
         let mut moved = false;
         for subset in self.subsets(plan.schedule) {
-            let found = subset.filter_map(|node| self.best_move(sums, plan, node, ticker).transpose());
-            let changes = found.collect::<Result<_>>()?;
-            moved |= self.apply(sums, plan, changes, ticker)?;
+            // 1. Measure the candidates that are not known.
+            let unknown = subset.iter().copied().filter(|node| self.candidate_sums[*node].is_none()).collect();
+            let rows = |node: usize| {
+                let here = self.nodes[node];
+                let far = |other: Node| i64::from((here.y - other.y).abs() + self.distance);
+                CANDIDATES.len() as i64 * self.neighbours(node).map(far).iter().sum::<i64>()
+            };
+            let measure = |node| Ok(Some((node, self.measure_candidates(sums, plan, node, ticker)?)));
+            for (node, candidate_sums) in for_each_node(plan, unknown, rows, measure)? {
+                self.candidate_sums[node] = Some(candidate_sums);
+            }
+            // 2. Find the best move of each node, and make as many of them as improve the criterion together.
+            let best_move = |node| self.best_move(plan, node, ticker);
+            let moves = for_each_node(plan, subset, |_| self.crossing_work(), best_move)?;
+            moved |= self.apply(plan, moves, ticker)?;
         }
         Ok(moved)
     }
 
+    /// Returns the work of testing a changed node for a crossing, in the unit of [`TASK`].
+    fn crossing_work(&self) -> i64 {
+        self.nodes.len() as i64 / 4
+    }
+
     /// Removes nodes; returns whether any was removed.
     fn remove_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
-        let removal = |node| self.removal(sums, plan, node, ticker).transpose();
+        let removal = |node| self.removal(sums, plan, node, ticker);
         let changes = match plan.schedule {
             // Only the first one is taken, because its removal changes the polygon.
-            Schedule::Sequential => (0..self.nodes.len()).find_map(removal).transpose()?.into_iter().collect(),
+            Schedule::Sequential => {
+                let found = (0..self.nodes.len()).find_map(|node| removal(node).transpose());
+                found.transpose()?.into_iter().collect()
+            }
             Schedule::Parallel => {
-                let even = (0..self.nodes.len() & !1).step_by(2);
-                let odd = (1..self.nodes.len()).step_by(2);
-                let found: Vec<Change> = even.filter_map(removal).collect::<Result<_>>()?;
-                if found.is_empty() { odd.filter_map(removal).collect::<Result<_>>()? } else { found }
+                let mut found = Vec::new();
+                // With an odd number of nodes the last one, a neighbour of the first, is left out.
+                for subset in self.subsets(plan.schedule).into_iter().take(2) {
+                    if found.is_empty() {
+                        found = for_each_node(plan, subset, |_| self.crossing_work(), removal)?;
+                    }
+                }
+                found
             }
         };
-        self.apply(sums, plan, changes, ticker)
+        self.apply(plan, changes, ticker)
     }
 
     /// Returns the subsets of nodes whose moves are found for the same polygon.
-    fn subsets(&self, schedule: Schedule) -> Vec<std::iter::StepBy<std::ops::Range<usize>>> {
+    fn subsets(&self, schedule: Schedule) -> Vec<Vec<usize>> {
         let count = self.nodes.len();
         match schedule {
-            Schedule::Sequential => (0..count).map(|node| (node..node + 1).step_by(1)).collect(),
+            Schedule::Sequential => (0..count).map(|node| vec![node]).collect(),
             Schedule::Parallel => {
-                let mut subsets = vec![(0..count & !1).step_by(2), (1..count).step_by(2)];
+                let mut subsets = vec![(0..count & !1).step_by(2).collect(), (1..count).step_by(2).collect()];
                 if count % 2 == 1 {
-                    subsets.push((count - 1..count).step_by(1));
+                    subsets.push(vec![count - 1]);
                 }
                 subsets
             }
@@ -265,53 +299,51 @@ impl Target {
         })
     }
 
-    /// Returns what a move to each candidate position of a node adds to the sum inside.
+    /// Returns the sums of a node's edges at each of its candidate positions.
     fn measure_candidates<T: Level>(
         &self,
-        sums: &RowPrefixSums<T>,
-        node: usize,
-        ticker: &Ticker,
-    ) -> Result<[RegionSum; CANDIDATES.len()]> {
-        let count = self.nodes.len();
-        let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
-        let without = RegionSum::default() - self.edges[(node + count - 1) % count] - self.edges[node];
-        // For a candidate outside the bounds the node itself is measured; the result is not used.
-        let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
-        let arrivals = sums.try_edges(candidates.map(|to| (previous, to)), ticker)?;
-        let departures = sums.try_edges(candidates.map(|to| (to, next)), ticker)?;
-        Ok(std::array::from_fn(|index| without + arrivals[index] + departures[index]))
-    }
-
-    /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one.
-    fn best_move<T: Level>(
-        &mut self,
         sums: &RowPrefixSums<T>,
         plan: &Plan,
         node: usize,
         ticker: &Ticker,
-    ) -> Result<Option<Change>> {
+    ) -> Result<CandidateSums> {
+        let [previous, next] = self.neighbours(node);
+        // For a candidate outside the bounds the node itself is measured; the result is not used.
+        let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
+        let arrivals = sums.try_edges(candidates.map(|to| (previous, to)), plan.parallel, ticker)?;
+        let departures = sums.try_edges(candidates.map(|to| (to, next)), plan.parallel, ticker)?;
+        Ok(std::array::from_fn(|index| [arrivals[index], departures[index]]))
+    }
+
+    /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one; the node's
+    /// candidates are measured.
+    fn best_move(&self, plan: &Plan, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
         ticker.check()?;
-        // 1. Measure the candidates, unless they are known.
-        let differences = match self.candidate_sums[node] {
-            Some(differences) => differences,
-            None => self.measure_candidates(sums, node, ticker)?,
-        };
-        self.candidate_sums[node] = Some(differences);
-        // 2. Sort those that improve the criterion.
-        let mut better: Vec<(usize, Change)> = (self.candidates(node).into_iter().zip(differences).enumerate())
-            .filter_map(|(index, (to, difference))| {
-                let cost = self.cost_of(plan, self.inside + difference);
-                (to.is_some() && cost < self.cost).then_some((index, Change { node, to, difference, cost }))
+        // 1. Sort the candidates that improve the criterion.
+        let Some(candidate_sums) = &self.candidate_sums[node] else { return Ok(None) };
+        let candidates = self.candidates(node).into_iter().zip(candidate_sums).enumerate();
+        let mut better: Vec<(usize, Change)> = candidates
+            .filter_map(|(index, (to, edges))| {
+                let change = self.change(plan, node, Some(to?), *edges);
+                (change.cost < self.cost).then_some((index, change))
             })
             .collect();
         better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
-        // 3. Take the first that crosses nothing.
+        // 2. Take the first that crosses nothing.
         for (_, change) in better {
-            if !self.crosses(std::slice::from_ref(&change), ticker)? {
+            if !self.crosses(plan, std::slice::from_ref(&change), ticker)? {
                 return Ok(Some(change));
             }
         }
         Ok(None)
+    }
+
+    /// Returns the change of one node after which its edges have the sums `edges`.
+    #[inline(always)]
+    fn change(&self, plan: &Plan, node: usize, to: Option<Node>, edges: [RegionSum; 2]) -> Change {
+        let count = self.nodes.len();
+        let difference = edges[0] + edges[1] - self.edges[(node + count - 1) % count] - self.edges[node];
+        Change { node, to, edges, difference, cost: self.cost_of(plan, self.inside + difference) }
     }
 
     /// Returns the removal of one node, if it improves the criterion with the cost of nodes and crosses nothing.
@@ -323,28 +355,20 @@ impl Target {
         ticker: &Ticker,
     ) -> Result<Option<Change>> {
         ticker.check()?;
-        let count = self.nodes.len();
-        if count <= 3 {
+        if self.nodes.len() <= 3 {
             return Ok(None);
         }
-        let (previous, next) = (self.node(node + count - 1), self.node(node + 1));
-        let [edge] = sums.try_edges([(previous, next)], ticker)?;
-        let difference = edge - self.edges[(node + count - 1) % count] - self.edges[node];
-        let cost = self.cost_of(plan, self.inside + difference);
-        let change = Change { node, to: None, difference, cost };
-        let good = cost - plan.node_cost < self.cost && !self.crosses(std::slice::from_ref(&change), ticker)?;
+        let [previous, next] = self.neighbours(node);
+        let [edge] = sums.try_edges([(previous, next)], plan.parallel, ticker)?;
+        let change = self.change(plan, node, None, [edge, RegionSum::default()]);
+        let good =
+            change.cost - plan.node_cost < self.cost && !self.crosses(plan, std::slice::from_ref(&change), ticker)?;
         Ok(good.then_some(change))
     }
 
     /// Makes the changes together if together they improve the criterion, else the better half of them, and so on;
     /// returns whether it made any. No two are of neighbouring nodes, so that their changes of the sum add up.
-    fn apply<T: Level>(
-        &mut self,
-        sums: &RowPrefixSums<T>,
-        plan: &Plan,
-        mut changes: Vec<Change>,
-        ticker: &Ticker,
-    ) -> Result<bool> {
+    fn apply(&mut self, plan: &Plan, mut changes: Vec<Change>, ticker: &Ticker) -> Result<bool> {
         changes.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
         while !changes.is_empty() {
             let inside = self.inside + changes.iter().map(|change| change.difference).sum();
@@ -352,9 +376,9 @@ impl Target {
             let removed = changes.iter().filter(|change| change.to.is_none()).count();
             let good = cost - plan.node_cost * (removed as f64) < self.cost
                 && self.nodes.len() - removed >= 3
-                && (changes.len() == 1 || !self.crosses(&changes, ticker)?);
+                && (changes.len() == 1 || !self.crosses(plan, &changes, ticker)?);
             if good {
-                self.commit(sums, &changes, ticker)?;
+                self.commit(&changes);
                 self.inside = inside;
                 self.cost = cost;
                 return Ok(true);
@@ -365,37 +389,31 @@ impl Target {
     }
 
     /// Writes the changes to nodes and edges, and forgets the sums of candidates that they affect.
-    fn commit<T: Level>(&mut self, sums: &RowPrefixSums<T>, changes: &[Change], ticker: &Ticker) -> Result<()> {
-        let mut gone = Vec::new();
-        for change in changes {
-            match change.to {
-                Some(to) => self.nodes[change.node] = to,
-                None => gone.push(change.node),
-            }
-        }
+    fn commit(&mut self, changes: &[Change]) {
         let count = self.nodes.len();
-        for change in changes.iter().filter(|change| change.to.is_some()) {
-            let (before, after) = ((change.node + count - 1) % count, (change.node + 1) % count);
-            for edge in [before, change.node] {
-                [self.edges[edge]] = sums.try_edges([(self.nodes[edge], self.node(edge + 1))], ticker)?;
+        let mut stays = vec![true; count];
+        for change in changes {
+            let node = change.node;
+            let (before, after) = ((node + count - 1) % count, (node + 1) % count);
+            match change.to {
+                Some(to) => self.nodes[node] = to,
+                None => stays[node] = false,
             }
-            for neighbour in [before, change.node, after] {
+            [self.edges[before], self.edges[node]] = change.edges;
+            for neighbour in [before, node, after] {
                 self.candidate_sums[neighbour] = None;
             }
         }
-        if !gone.is_empty() {
-            let mut stays = vec![true; count];
-            gone.into_iter().for_each(|node| stays[node] = false);
-            let mut stays = stays.into_iter();
-            self.nodes.retain(|_| stays.next() == Some(true));
-            self.edges = self.edge_sums(sums, ticker)?;
-            self.forget_candidates();
+        if stays.contains(&false) {
+            let kept = |index: &usize| stays[*index];
+            self.nodes = (0..count).filter(kept).map(|index| self.nodes[index]).collect();
+            self.edges = (0..count).filter(kept).map(|index| self.edges[index]).collect();
+            self.candidate_sums = (0..count).filter(kept).map(|index| self.candidate_sums[index]).collect();
         }
-        Ok(())
     }
 
     /// Returns whether the polygon with these changes touches itself at a new edge, or is turned inside out.
-    fn crosses(&self, changes: &[Change], ticker: &Ticker) -> Result<bool> {
+    fn crosses(&self, plan: &Plan, changes: &[Change], ticker: &Ticker) -> Result<bool> {
         // 1. The changed polygon, with the edges that are new: those that begin or end at a changed node.
         let mut nodes = self.nodes.clone();
         let mut gone = vec![false; nodes.len()];
@@ -421,13 +439,11 @@ impl Target {
             return Ok(true);
         }
         // 3. Test each new edge against all others.
-        for edge in (0..kept.len()).filter(|edge| new_edge[*edge]) {
-            ticker.check()?;
-            if edge_crosses(|i| kept[i], kept.len(), edge) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let edges: Vec<usize> = (0..kept.len()).filter(|edge| new_edge[*edge]).collect();
+        let edges_per_task = if plan.parallel { TASK as usize / kept.len() } else { usize::MAX };
+        let test = |edge: &usize| ticker.check().is_err() || edge_crosses(|i| kept[i], kept.len(), *edge);
+        let crosses = edges.par_iter().with_min_len(edges_per_task).any(test);
+        ticker.check().map(|()| crosses)
     }
 
     /// Adds a node in the middle of every long edge, up to the maximum; returns whether it added any. The middle is
@@ -459,7 +475,7 @@ impl Target {
         let added = nodes.len() > count;
         if added {
             self.nodes = nodes;
-            let edges = self.edge_sums(sums, ticker)?;
+            let edges = self.edge_sums(sums, plan, ticker)?;
             self.set_edges(plan, edges);
         }
         Ok(added)
@@ -482,4 +498,20 @@ impl Target {
                     || middles[other].is_some_and(|n| touches(c, n, follows, false) || touches(n, d, false, precedes))
             })
     }
+}
+
+/// Returns what `find` finds for the nodes, in their order. Several threads share the nodes if the plan says so and each
+/// gets enough `work`, in the unit of [`TASK`].
+fn for_each_node<R: Send>(
+    plan: &Plan,
+    nodes: Vec<usize>,
+    work: impl Fn(usize) -> i64,
+    find: impl Fn(usize) -> Result<Option<R>> + Sync + Send,
+) -> Result<Vec<R>> {
+    let all: i64 = if plan.parallel { nodes.iter().map(|node| work(*node)).sum() } else { 0 };
+    if all <= TASK {
+        return nodes.into_iter().filter_map(|node| find(node).transpose()).collect();
+    }
+    let nodes_per_task = nodes.len() as i64 * TASK / all;
+    nodes.into_par_iter().with_min_len(nodes_per_task as usize).filter_map(|node| find(node).transpose()).collect()
 }

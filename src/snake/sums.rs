@@ -11,7 +11,7 @@
 //!
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
-use super::polygon::Node;
+use super::polygon::{Bounds, Node};
 use crate::device::kernels::snake::SECTOR_BYTES;
 use crate::error::Result;
 use crate::image::zeroed;
@@ -75,6 +75,10 @@ impl Level for u16 {}
 /// first-level cache.
 const BAND_ROWS: i64 = 32;
 
+/// The work of one task of several threads, as the number of rows of single edges that it sums: tens of microseconds,
+/// for which it pays to wake a thread.
+pub(super) const TASK: i64 = 4096;
+
 /// Σ z and Σ z² over all pixels of one row that lie before a sector.
 pub(super) type PrefixSum = [u64; 2];
 
@@ -134,35 +138,26 @@ impl<T: Level> RowPrefixSums<T> {
 
     /// Returns the sum of the edge from `a` to `b`: over all pixels left of it in the rows that it passes, negated
     /// where it runs upwards. These sums of all edges add up to the sum over a polygon that runs clockwise on the
-    /// screen.
-    pub(super) fn edge(&self, a: Node, b: Node) -> RegionSum {
-        self.edges([(a, b)])[0]
+    /// screen. Several threads share a long edge if `parallel`.
+    pub(super) fn edge(&self, a: Node, b: Node, parallel: bool) -> RegionSum {
+        self.edges_while([(a, b)], parallel, || true)[0]
     }
 
     /// Returns the sums of edges that lie side by side. They are computed by bands of rows, so that the pixels that one
-    /// edge brings into the caches serve the others.
-    fn edges<const N: usize>(&self, ends: [(Node, Node); N]) -> [RegionSum; N] {
-        self.edges_while(ends, || true)
-    }
-
-    /// Does the same, but asks before each band of rows whether to continue, as an edge may pass millions. When it
-    /// stops early the sums are incomplete.
-    #[inline(never)]
-    fn edges_while<const N: usize>(&self, ends: [(Node, Node); N], proceed: impl Fn() -> bool) -> [RegionSum; N] {
-        // 1. Sum every edge downwards, band by band.
+    /// edge brings into the caches serve the others. Before each band it asks whether to continue, as an edge may pass
+    /// millions of rows. When it stops early the sums are incomplete.
+    fn edges_while<const N: usize>(
+        &self,
+        ends: [(Node, Node); N],
+        parallel: bool,
+        proceed: impl Fn() -> bool + Sync,
+    ) -> [RegionSum; N] {
+        // 1. Sum every edge downwards.
         let mut edges = ends.map(|(a, b)| Rows::between(a, b));
-        let mut sums = [RegionSum::default(); N];
-        let (mut band, end) =
+        let (first, end) =
             edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
-        while band < end && proceed() {
-            band += BAND_ROWS;
-            for (edge, sum) in edges.iter_mut().zip(&mut sums) {
-                let rows = edge.end.min(band) - edge.y;
-                for (x, y) in edge.take(rows.max(0) as usize) {
-                    *sum = *sum + self.left_of(x, y);
-                }
-            }
-        }
+        let task = if parallel { TASK / N as i64 } else { i64::MAX };
+        let mut sums = self.sums_of_rows(&mut edges, first..end, task, &proceed);
         // 2. Negate the edges that run upwards.
         for ((a, b), sum) in ends.iter().zip(&mut sums) {
             if a.y > b.y {
@@ -172,20 +167,58 @@ impl<T: Level> RowPrefixSums<T> {
         sums
     }
 
+    /// Returns the sums of edges over all their rows, which are `rows`; two threads halve more than `task` of them.
+    #[inline(never)]
+    fn sums_of_rows<const N: usize>(
+        &self,
+        edges: &mut [Rows; N],
+        rows: Range<i64>,
+        task: i64,
+        proceed: &(impl Fn() -> bool + Sync),
+    ) -> [RegionSum; N] {
+        if rows.end - rows.start > task {
+            let middle = (rows.start + rows.end) / 2;
+            let part = |rows: Range<i64>| {
+                let mut edges = edges.each_ref().map(|edge| edge.clone().within(&rows));
+                self.sums_of_rows(&mut edges, rows, task, proceed)
+            };
+            let (upper, lower) = rayon::join(|| part(rows.start..middle), || part(middle..rows.end));
+            return std::array::from_fn(|index| upper[index] + lower[index]);
+        }
+        let mut sums = [RegionSum::default(); N];
+        let mut band = rows.start;
+        while band < rows.end && proceed() {
+            band += BAND_ROWS;
+            for (edge, sum) in edges.iter_mut().zip(&mut sums) {
+                let rows = edge.end.min(band) - edge.y;
+                for (x, y) in edge.take(rows.max(0) as usize) {
+                    *sum = *sum + self.left_of(x, y);
+                }
+            }
+        }
+        sums
+    }
+
     /// Returns the sums of edges, or an error if the search is cancelled meanwhile.
-    pub(super) fn try_edges<const N: usize>(&self, ends: [(Node, Node); N], ticker: &Ticker) -> Result<[RegionSum; N]> {
-        let sums = self.edges_while(ends, || ticker.check().is_ok());
+    pub(super) fn try_edges<const N: usize>(
+        &self,
+        ends: [(Node, Node); N],
+        parallel: bool,
+        ticker: &Ticker,
+    ) -> Result<[RegionSum; N]> {
+        let sums = self.edges_while(ends, parallel, || ticker.check().is_ok());
         ticker.check().map(|()| sums)
     }
 
     /// Returns the sum over the pixels inside a polygon that runs clockwise on the screen.
     pub(super) fn polygon(&self, nodes: &[Node]) -> RegionSum {
-        nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b)).sum()
+        nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b, false)).sum()
     }
 
-    /// Returns the sum over the pixels from (x0, y0) to (x1 − 1, y1 − 1).
-    pub(super) fn rectangle(&self, x0: i32, y0: i32, x1: i32, y1: i32) -> RegionSum {
-        (y0..y1).map(|y| self.left_of(i64::from(x1), i64::from(y)) - self.left_of(i64::from(x0), i64::from(y))).sum()
+    /// Returns the sum over all pixels within bounds.
+    pub(super) fn rectangle(&self, bounds: &Bounds, parallel: bool) -> RegionSum {
+        let side = |x| self.edge(Node::new(x, bounds.y0), Node::new(x, bounds.y1), parallel);
+        side(bounds.x1) - side(bounds.x0)
     }
 }
 
@@ -262,7 +295,7 @@ impl Iterator for Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::polygon::{Bounds, crossing, normalise};
+    use super::super::polygon::{crossing, normalise};
     use super::*;
 
     /// A xorshift generator: the same pseudo-random numbers in every run.
@@ -359,7 +392,8 @@ mod tests {
             let all = sums.polygon(&[Node::new(0, 0), Node::new(x, 0), Node::new(x, y), Node::new(0, y)]);
             let count = (w * h) as i64;
             assert_eq!(all, RegionSum { pixels: count, z: 65535 * count, zz: 65535 * 65535 * count });
-            assert_eq!(all, sums.rectangle(0, 0, x, y));
+            let bounds = Bounds { x0: 0, y0: 0, x1: x, y1: y };
+            assert!([false, true].iter().all(|parallel| sums.rectangle(&bounds, *parallel) == all));
         }
     }
 }
