@@ -3,12 +3,13 @@
 //   tile_*              all four steps of a tile, edge_drawing_tile.cuh
 //   rest_{16,32}        the traces that are longer than a tile's halo, edge_drawing_rest.cuh
 //   smooth_, maps_      the intermediate maps, if they are requested, edge_drawing_maps.cuh
-//   count, offsets, gather_   the gradient magnitudes of the edge pixels, for segments
+//   thin, chain         the segments of an edge map, edge_drawing_segments.cuh
 //
 // All arithmetic is on integers: every device gives the same bits. Sides are 1..2^30; products are 64-bit.
 #include "common.cuh"
 #include "edge_drawing_maps.cuh"
 #include "edge_drawing_rest.cuh"
+#include "edge_drawing_segments.cuh"
 #include "edge_drawing_tile.cuh"
 
 // Tiles of many rows are for images that fill the device, tiles of 32 rows for others.
@@ -51,23 +52,14 @@ ISOLINE_ED_MAPS(isoline_ed_maps_16, maps_kernel, unsigned short)
 ISOLINE_ED_MAPS(isoline_ed_maps_32, maps_kernel, u32)
 #undef ISOLINE_ED_MAPS
 
-extern "C" __global__ void __launch_bounds__(GATHER_WORDS)
-isoline_ed_count(const __grid_constant__ isoline_ed_job job, u64 *counts)
+extern "C" __global__ void __launch_bounds__(SEGMENT_THREADS)
+isoline_ed_thin(const __grid_constant__ isoline_ed_job job, const __grid_constant__ isoline_ed_segments out)
 {
-    count_kernel(job, counts);
+    thin_kernel(job, out);
 }
 
-extern "C" __global__ void __launch_bounds__(GATHER_WORDS) isoline_ed_offsets(u64 *counts, u32 blocks)
+extern "C" __global__ void __launch_bounds__(SEGMENT_THREADS)
+isoline_ed_chain(const __grid_constant__ isoline_ed_job job, const __grid_constant__ isoline_ed_segments out)
 {
-    offsets_kernel(counts, blocks);
+    chain_kernel(job, out);
 }
-
-#define ISOLINE_ED_GATHER(NAME, WORD)                                                                                \
-    extern "C" __global__ void __launch_bounds__(GATHER_WORDS)                                                       \
-    NAME(const __grid_constant__ isoline_ed_job job, const u64 *counts, WORD *gradients)                             \
-    {                                                                                                                \
-        gather_kernel<WORD>(job, counts, gradients);                                                                 \
-    }
-ISOLINE_ED_GATHER(isoline_ed_gather_16, unsigned short)
-ISOLINE_ED_GATHER(isoline_ed_gather_32, u32)
-#undef ISOLINE_ED_GATHER

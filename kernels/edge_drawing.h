@@ -75,5 +75,35 @@ struct isoline_ed_maps {
     double border;         // gradient of the outermost pixels in these units, if job.margin > 0
 };
 
-// The gradient magnitudes of all edge pixels: words of the edge map's bits that a block counts and gathers.
-constexpr int GATHER_WORDS = 1024;
+// ------------------------------------------------------------------------------------------------ segments
+
+constexpr u32 SEGMENT_THREADS = 256;   // threads of a block
+constexpr u32 LOOP_COUNT = 3;          // after the words for barriers of the grid: the word for the number of links of loops
+constexpr u32 SEGMENT_VOTES = 4;
+constexpr u32 MAX_ROUNDS = 16;         // of thinning: lines of up to twice as many pixels become one pixel wide
+constexpr u32 SEGMENT_CLOSED = 1;      // the flag of a segment whose last point is linked to its first
+
+// The memory and the results of the kernels for segments. Points, properties of segments and totals go on from slice to
+// slice; all else is of one slice.
+struct isoline_ed_segments {
+    u32 *thinned;        // the layout of job.bits
+    u32 *pruned;         // the same: the map of which segments are made
+    void *numbers;       // four u32 a word of the map: the number of its first link, and counts of links in binary digits
+    u64 *sums;           // one a block
+    u32 *votes;          // SEGMENT_VOTES
+    u64 *link_count;     // one
+    void *links;         // two u32 a link: its pixel, and which of its links this is
+    void *states;        // two u32 a link: where it leads to
+    u32 *loops;          // one a link: a list of those of loops
+    u64 *gradients;      // one a segment: the sum over its points
+    void *points;        // x and y of each point, u32
+    u64 *offsets;        // the index of each segment's first point, and at the end the number of all; the first is 0
+    u32 *flags;
+    u32 *slices;
+    float *mean_gradients;
+    u64 *totals;         // the numbers of segments and of points
+    double unit;         // one unit of the working image in the image's own units
+    u32 slice;           // the number of the slice
+    u32 min_length;      // chains of fewer points are dropped
+    u32 wide;            // 1: the working map has words of 32 bits; 0: of 16
+};

@@ -1,8 +1,6 @@
-// Edge drawing: the intermediate maps, and the gradient magnitudes of edge pixels for the host's segments. An edge map
-// needs neither.
+// Edge drawing: the intermediate maps.
 #pragma once
 #include "edge_drawing_tile.cuh"
-#include <cub/block/block_scan.cuh>
 
 // Converts a lane's smoothed pixels to the image's type. u8: pairs of columns.
 __device__ __forceinline__ Raw<unsigned char> image_units(const u32 *s, const isoline_ed_maps &, unsigned char)
@@ -85,59 +83,4 @@ __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const iso
                 g < job.threshold ? 0 : word & Word<WORD>::VERTICAL ? VERTICAL_EDGE : HORIZONTAL_EDGE;
         if (maps.anchors) maps.anchors[y * maps.anchors_pitch + x] = (word & TRACED) == TRACED ? 255 : 0;
     }
-}
-
-// The gradient magnitudes of all edge pixels in raster order. A block has GATHER_WORDS words of the edge map's bits, a
-// word per thread; `count` writes the number of edge pixels of each block, `offsets` turns these into the block's first
-// position, `gather` writes the magnitudes.
-
-// Returns the sum of the values of a block's threads before this one, and the sum of all.
-__device__ __forceinline__ u32 block_exclusive_sum(u32 value, u32 *total)
-{
-    using Scan = cub::BlockScan<u32, GATHER_WORDS, cub::BLOCK_SCAN_WARP_SCANS>;
-    __shared__ Scan::TempStorage storage;
-    Scan(storage).ExclusiveSum(value, value, *total);
-    __syncthreads();   // the next use overwrites `storage`
-    return value;
-}
-
-__device__ __forceinline__ u32 edge_word(const isoline_ed_job &job, u64 at)
-{
-    return at < job.bit_pitch * job.height ? job.bits[at] : 0;
-}
-
-// Grid ceil(words / 1024). Reads 1/8 byte per pixel.
-__device__ __forceinline__ void count_kernel(const isoline_ed_job &job, u64 *counts)
-{
-    u32 total;
-    block_exclusive_sum(__popc(edge_word(job, static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x)), &total);
-    if (threadIdx.x == 0) counts[blockIdx.x] = total;
-}
-
-// One block. counts[i] becomes the sum of those before it, and counts[blocks] the sum of all.
-__device__ __forceinline__ void offsets_kernel(u64 *counts, u32 blocks)
-{
-    u64 before = 0;
-    for (u64 first = 0; first < blocks; first += GATHER_WORDS) {
-        const u64 at = first + threadIdx.x;
-        const u32 own = at < blocks ? static_cast<u32>(counts[at]) : 0;
-        u32 total;
-        const u32 sum = block_exclusive_sum(own, &total);
-        if (at < blocks) counts[at] = before + sum;
-        before += total;
-    }
-    if (threadIdx.x == 0) counts[blocks] = before;
-}
-
-// Grid of `count`. Writes the gradient magnitude of each edge pixel in the word's type.
-template <typename WORD>
-__device__ __forceinline__ void gather_kernel(const isoline_ed_job &job, const u64 *counts, WORD *gradients)
-{
-    const u64 at = static_cast<u64>(blockIdx.x) * GATHER_WORDS + threadIdx.x;
-    u32 bits = edge_word(job, at), total;
-    WORD *to = gradients + counts[blockIdx.x] + block_exclusive_sum(__popc(bits), &total);
-    const u64 y = at / job.bit_pitch;
-    const WORD *from = static_cast<const WORD *>(job.map) + y * job.map_pitch + (at - y * job.bit_pitch) * 32;
-    for (; bits; bits &= bits - 1)
-        *to++ = static_cast<WORD>((from[__ffs(bits) - 1] & Word<WORD>::GRADIENT) >> GRADIENT_SHIFT);
 }

@@ -20,9 +20,9 @@ mod transfer;
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
-pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, Times, run_slices};
+pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, useful_slots};
 pub(crate) use range::pixel_of_key;
-pub(crate) use transfer::{DeviceSlices, Transfer, Upload, output_is_direct};
+pub(crate) use transfer::{DeviceRows, DeviceSlices, Transfer, Upload, output_is_direct};
 
 use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};
@@ -274,8 +274,16 @@ pub(crate) struct Event(cudarc::driver::CudaEvent);
 
 impl Event {
     fn new(context: &Arc<CudaContext>) -> Result<Self> {
-        let event = context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT));
-        event.map(Self).map_err(|e| failed("create a CUDA event", e))
+        Self::with_flags(context, sys::CUevent_flags::CU_EVENT_DEFAULT)
+    }
+
+    /// Creates an event that does not record the time, which costs the driver less.
+    fn untimed(context: &Arc<CudaContext>) -> Result<Self> {
+        Self::with_flags(context, sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)
+    }
+
+    fn with_flags(context: &Arc<CudaContext>, flags: sys::CUevent_flags) -> Result<Self> {
+        context.new_event(Some(flags)).map(Self).map_err(|e| failed("create a CUDA event", e))
     }
 
     pub(crate) fn synchronize(&self) -> Result<()> {

@@ -95,11 +95,11 @@ pub(super) fn run(
             pitch: width * size_of::<f32>(),
             workspace: when(workspace > 0, workspace)?,
         };
-        Slot::new(cuda, mask, together, buffers)
+        Slot::new(cuda, mask, together, 1, buffers)
     });
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
-    pipeline.run(context, cuda, &mut distance, &mut slots, mask, output)?;
+    pipeline.run(context, cuda, &mut distance, &mut slots, mask, Some(output))?;
     drop(slots);
     Ok(pipeline.end(cuda))
 }
@@ -135,13 +135,13 @@ impl SliceOperation for Distance {
         slot: &mut Slot<Buffers>,
         pixels: DeviceSlices,
         group: usize,
-        output: &ImageMut<'_>,
+        output: Option<&ImageMut<'_>>,
     ) -> Result<()> {
         let slices = self.slices(group);
         let (stream, Buffers { reached, values, workspace, .. }) = (&slot.stream, &slot.buffers);
         let field = match (values, output) {
             (Some(values), _) => DeviceField::packed(values.address(), self.shape),
-            (None, ImageMut::Device(own)) => DeviceField {
+            (None, Some(ImageMut::Device(own))) => DeviceField {
                 address: own.address + (slices.start * own.strides[1]) as u64,
                 strides: own.strides.map(|bytes| bytes / size_of::<f32>()),
             },

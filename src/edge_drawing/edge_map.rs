@@ -31,20 +31,6 @@ impl EdgeMap {
         Ok(Self { width, height, stride, words: zeroed(stride * (height + 2) + 2)? })
     }
 
-    /// Makes a map from rows of 32-bit words, `pitch` words apart: bit x mod 32 of word x / 32 is pixel x. Bits beyond the
-    /// width are ignored.
-    pub(super) fn from_words(width: usize, height: usize, words: &[u32], pitch: usize) -> Result<Self> {
-        let mut map = Self::new(width, height)?;
-        let count = width.div_ceil(32);
-        map.rows_mut().zip(words.par_chunks(pitch)).for_each(|(row, words)| {
-            for (word, pair) in row.iter_mut().zip(words[..count].chunks(2)) {
-                *word = u64::from(pair[0]) | u64::from(pair.get(1).copied().unwrap_or(0)) << 32;
-            }
-            row[width / WORD] &= (1 << (width % WORD)) - 1;
-        });
-        Ok(map)
-    }
-
     /// Makes a map from a function of column and row.
     pub(super) fn from_fn(width: usize, height: usize, on: impl Fn(usize, usize) -> bool + Sync) -> Result<Self> {
         let mut map = Self::new(width, height)?;

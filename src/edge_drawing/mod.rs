@@ -206,7 +206,7 @@ pub fn run(
     let want_segments = segments.is_some();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
     let (mut report, found) = context.run_on_device(
-        needs(params, &input, on_host),
+        needs(params, &input, segments.is_some(), on_host),
         &mut (&mut progress, &mut edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
         |(progress, edges)| cpu::run(context, params, &input, progress, edges, want_segments),
@@ -262,7 +262,7 @@ pub fn maps(
     let _lock = context.lock()?;
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
     let mut report = context.run_on_device(
-        needs(params, &input, on_host),
+        needs(params, &input, false, on_host),
         &mut (&mut progress, &mut maps),
         |cuda, (progress, maps)| cuda::maps(context, cuda, params, &input, progress, maps),
         |(progress, maps)| cpu::maps(context, params, &input, progress, maps),
@@ -271,9 +271,9 @@ pub fn maps(
     Ok(report)
 }
 
-fn needs(params: &Params, input: &Image<'_>, on_host: bool) -> DeviceNeeds {
+fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool) -> DeviceNeeds {
     DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(params, input),
+        device_bytes: cuda::min_device_bytes(params, input, want_segments),
         cpu_only: params.variant == Variant::Scalar,
         host_memory: on_host,
     }

@@ -3,8 +3,9 @@
 
 use super::gradient::{Border, mirror};
 use super::prepare::Plan;
-use super::segments::{Chain, MAX_ROUNDS, Point};
+use super::segments::{Chain, Point};
 use super::{Operator, Profile};
+use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::{Error, Result};
 use crate::progress::Ticker;
 

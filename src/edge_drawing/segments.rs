@@ -6,8 +6,8 @@ mod planes;
 mod thin;
 
 pub(super) use extract::{Part, extract, join};
-pub(super) use thin::MAX_ROUNDS;
 
+use crate::device::kernels::edge_drawing::SEGMENT_CLOSED;
 use crate::error::Result;
 
 /// A pixel of a slice: column and row.
@@ -54,7 +54,7 @@ pub struct Segment<'a> {
 
 impl Segments {
     /// The bit of [`flags`](Self::flags) of a closed segment.
-    pub const CLOSED: u32 = 1;
+    pub const CLOSED: u32 = SEGMENT_CLOSED as u32;
 
     /// Returns an empty list.
     pub fn new() -> Self {

@@ -12,6 +12,7 @@ use super::{Mode, Outcome, Plan, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
     Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
+    useful_slots,
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
@@ -22,15 +23,6 @@ use launch::Launcher;
 use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The largest number of slices in flight. Downloads take the longest, and kernels of different slots slow each other
-/// down; with eight the link never waits (64 slices of 2048²: 26.0 ms with four, 21.9 with eight, 19.8 for the link
-/// alone).
-const SLOTS: usize = 8;
-
-/// The same for slices with results of more than `LARGE_BYTES`, whose device memory would be large.
-const SLOTS_OF_LARGE: usize = 3;
-const LARGE_BYTES: usize = 32 << 20;
 
 /// Returns the least device memory with which the call can run, in bytes: that of one slot.
 pub(super) fn min_device_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
@@ -100,12 +92,12 @@ pub(super) fn run(
     let initial = resolve(cuda, plan, start, input, context.pool())?;
     let mut call = Call { launcher: &launcher, initial, outcome: Outcome::none(plan), cuda, plan, layout };
     // 2. Allocate as many slots as are useful and fit the memory budget.
-    let most = if layout.packed_result_bytes() <= LARGE_BYTES { SLOTS } else { SLOTS_OF_LARGE };
-    let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most.min(layout.count))?;
-    let slots = (0..wanted).map(|_| Slot::new(cuda, input, layout.field.shape[2], call.buffers()?));
+    let most = useful_slots(layout.packed_result_bytes()).min(layout.count);
+    let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most)?;
+    let slots = (0..wanted).map(|_| Slot::new(cuda, input, layout.field.shape[2], 1, call.buffers()?));
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
-    pipeline.run(context, cuda, &mut call, &mut slots, input, output)?;
+    pipeline.run(context, cuda, &mut call, &mut slots, input, Some(output))?;
     drop(slots);
     let mut report = pipeline.end(cuda);
     report.iterations = call.outcome.iterations;
@@ -164,7 +156,7 @@ impl SliceOperation for Call<'_> {
         slot: &mut Slot<Buffers>,
         pixels: DeviceSlices,
         slice: usize,
-        _output: &ImageMut<'_>,
+        _output: Option<&ImageMut<'_>>,
     ) -> Result<()> {
         let Slot { stream, buffers, .. } = slot;
         self.launcher.prepare(stream, pixels, &self.initial, &buffers.values[0], &buffers.mask)?;

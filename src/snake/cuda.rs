@@ -7,7 +7,7 @@ use super::search::Target;
 use super::sums::{PrefixSum, RegionSum};
 use super::{Bounds, Node, Noise, Params, Schedule};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Side, Stream, Upload, check_device_pixels};
+use crate::device::cuda::{Buffer, Cuda, DeviceRows, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, zeroed};
@@ -140,11 +140,13 @@ impl Solver {
             check_device_pixels(cuda, "the input", pixels)?;
         }
         if same && !matches!(input, Image::Device(_)) {
-            cuda.transfer().upload(pool, &stream, input, 0..1, levels.side(0), pitch)?;
+            let to = DeviceRows { stream: &stream, side: levels.side(0), pitch };
+            cuda.transfer().upload(pool, input, &[(0..1, to)])?;
             stream.synchronize()?;
         } else {
             let upload = Upload::new(cuda, input, 1, 1)?;
-            let DeviceSlices { address, strides } = upload.queue(pool, &stream, input, 0..1)?;
+            Upload::queue(pool, input, [(0..1, &stream, &upload)].into_iter())?;
+            let DeviceSlices { address, strides } = upload.slices(input, &(0..1));
             convert(address, strides[0])?;
             stream.synchronize()?;
         }

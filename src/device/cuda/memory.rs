@@ -5,7 +5,7 @@
 //! keeps a buffer until the streams that use it are done (rule 2 of the parent module).
 #![allow(unsafe_code)]
 
-use super::{Cuda, Stream, Transfer, failed};
+use super::{Cuda, DeviceRows, Stream, Transfer, failed};
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use cudarc::driver::CudaContext;
@@ -464,8 +464,9 @@ impl DeviceImage {
         if matches!(source, Image::Device(_)) {
             return Err(Error::unsupported("cannot upload: the source is in CUDA memory; download it first"));
         }
-        let (to, row) = (self.buffer.side(0), self.shape[0] * self.pixel_type.bytes());
-        self.transfer.upload(&self.pool, &self.stream, &source, 0..self.shape[2], to, row)?;
+        let pitch = self.shape[0] * self.pixel_type.bytes();
+        let to = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch };
+        self.transfer.upload(&self.pool, &source, &[(0..self.shape[2], to)])?;
         self.stream.synchronize()
     }
 
@@ -488,8 +489,8 @@ impl DeviceImage {
         let mut values = crate::image::zeroed(width * height * depth)?;
         let view = ArrayViewMut3::from_shape((depth, height, width), &mut values);
         let view = view.unwrap_or_else(|_| unreachable!("as many values as pixels"));
-        let (from, row) = (self.buffer.side(0), width * size_of::<T>());
-        self.transfer.download_view(&self.pool, &self.stream, from, row, view)?;
+        let from = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch: width * size_of::<T>() };
+        self.transfer.download_views(&self.pool, vec![(view, from)])?;
         self.stream.synchronize()?;
         Ok(values)
     }

@@ -1,17 +1,29 @@
 //! The slice pipeline: while one slot computes a slice (or a group of slices, or a volume), another uploads the next and
 //! downloads the result before. A slot owns a stream and the buffers of one slice in flight.
 
-use super::{Cuda, DeviceSlices, Event, Side, Stream, Upload, output_is_direct};
+use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_is_direct};
 use crate::device::Context;
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
+use rayon::ThreadPool;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The events of a slice: before its upload, after it, after the computation, and after the download.
 pub(crate) type Times = [Event; 4];
+
+/// The bytes of results that are copied together, if there are as many slices: enough to reach the speed of the link.
+const TOGETHER_BYTES: usize = 128 << 20;
+
+/// The smallest number of slices in flight, and the largest: small ones are many, so that two batches are in flight.
+const SLOTS: [usize; 2] = [3, 32];
+
+/// Returns the number of slices in flight that keep the link busy, for results of `bytes` bytes.
+pub(crate) fn useful_slots(bytes: usize) -> usize {
+    (2 * TOGETHER_BYTES / bytes.max(1)).clamp(SLOTS[0], SLOTS[1])
+}
 
 /// The progress and the report of a call whose slices run in a pipeline.
 pub(crate) struct Pipeline<'a, 'p, 'q> {
@@ -64,7 +76,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         Ok(())
     }
 
-    /// Runs `operation` on all slices of `input`, each in the next of `slots`.
+    /// Runs `operation` on all slices of `input`, each in the next of `slots`. Several slots upload and download together
+    /// if their slices are small, because a copy needs some time to reach the speed of the link.
     pub(crate) fn run<O: SliceOperation>(
         &mut self,
         context: &Context,
@@ -72,60 +85,86 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         operation: &mut O,
         slots: &mut [Slot<O::Buffers>],
         input: &Image<'_>,
-        output: &mut ImageMut<'_>,
+        mut output: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
-        let (count, in_flight, pool, transfer) = (self.count, slots.len(), context.pool(), cuda.transfer());
+        let (pool, transfer) = (context.pool(), cuda.transfer());
         // A single image or volume is written only after the last call of the callback, because it must stay untouched
         // on a cancellation.
-        let direct = output_is_direct(output);
-        let queue_downloads = direct && count > 1;
-        for step in 0..count + in_flight {
-            let slot = &mut slots[step % in_flight];
-            let (begin, end) = ((step < count).then_some(step), step.checked_sub(in_flight));
-            // 1. Wait for the slice that the slot has computed.
-            if let Some(slice) = end {
+        let direct = output.as_deref().is_some_and(output_is_direct);
+        let queue_downloads = direct && self.count > 1;
+        let together = slots_together(operation, slots.len(), input, output.as_deref());
+        let in_flight = slots.len() / together;
+        let batches = self.count.div_ceil(together);
+        for step in 0..batches + in_flight {
+            let batch = &mut slots[step % in_flight * together..][..together];
+            let slices = |batch: usize| batch * together..self.count.min((batch + 1) * together);
+            let begin = if step < batches { slices(step) } else { 0..0 };
+            let end = step.checked_sub(in_flight).map_or(0..0, slices);
+            // 1. Wait for the slices that the slots have computed.
+            let mut uploaded = 0.0f64;
+            for (slice, slot) in end.clone().zip(&*batch) {
                 self.wait(&slot.times, slice, 0.95)?;
-                self.report.seconds_upload += slot.times[0].seconds_to(&slot.times[1])?;
+                uploaded = slot.times[0].seconds_to(&slot.times[1])?.max(uploaded);
                 self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
                 if queue_downloads {
                     slot.times[3].synchronize()?;
                     self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
                 }
             }
-            // 2. Download its result while the next slice is uploaded.
-            if let Some(slice) = begin {
+            self.report.seconds_upload += uploaded;
+            for (slice, slot) in end.clone().zip(&*batch) {
+                operation.finish(self, &slot.buffers, slice, output.as_deref_mut())?;
+            }
+            for (slice, slot) in begin.clone().zip(&*batch) {
                 self.poll(slice, 0.0)?;
                 slot.stream.record(&slot.times[0])?;
             }
-            let Slot { stream, upload, buffers, .. } = slot;
-            let up = || begin.map(|slice| upload.queue(pool, stream, input, operation.slices(slice))).transpose();
+            // 2. Download their results while the next slices are uploaded.
+            let (batch_now, operation_now) = (&*batch, &*operation);
+            let up = || {
+                let slots = begin.clone().zip(batch_now);
+                Upload::queue(
+                    pool,
+                    input,
+                    slots.map(|(slice, slot)| (operation_now.slices(slice), &slot.stream, &slot.upload)),
+                )
+            };
             let mut down = || -> Result<f64> {
                 let started = Instant::now();
-                if let (Some(slice), Some((from, pitch)), false) = (end, O::result(buffers), queue_downloads) {
-                    transfer.download(pool, stream, from, pitch, output, operation.slices(slice))?;
-                    if direct {
-                        stream.synchronize()?;
-                    }
+                let results = end.clone().zip(batch_now).filter_map(|(slice, slot)| {
+                    let (side, pitch) = O::result(&slot.buffers)?;
+                    Some((operation_now.slices(slice), DeviceRows { stream: &slot.stream, side, pitch }))
+                });
+                let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
+                if let Some(output) = output.as_deref_mut() {
+                    transfer.download(pool, output, &results)?;
+                }
+                if direct {
+                    results.iter().try_for_each(|(_, rows)| rows.stream.synchronize())?;
                 }
                 Ok(started.elapsed().as_secs_f64())
             };
-            let (pixels, seconds) = if begin.is_some() && end.is_some() && !queue_downloads {
-                let (pixels, seconds) = pool.join(up, down);
-                (pixels?, seconds?)
+            let (queued, downloaded) = if !begin.is_empty() && !end.is_empty() && !queue_downloads {
+                pool.join(up, down)
             } else {
-                (up()?, down()?)
+                (up(), down())
             };
-            self.report.seconds_download += seconds;
-            if let Some(slice) = end {
+            queued?;
+            self.report.seconds_download += downloaded?;
+            if let Some(slice) = end.last() {
                 self.report.slices_done = operation.slices(slice).end as u64;
             }
-            // 3. Queue the computation.
-            if let (Some(slice), Some(pixels)) = (begin, pixels) {
+            // 3. Queue the computations.
+            for (slice, slot) in begin.zip(batch) {
+                let pixels = slot.upload.slices(input, &operation.slices(slice));
                 slot.stream.record(&slot.times[1])?;
-                operation.compute(self, slot, pixels, slice, output)?;
+                operation.compute(self, slot, pixels, slice, output.as_deref())?;
                 slot.stream.record(&slot.times[2])?;
-                if let (Some((from, pitch)), true) = (O::result(&slot.buffers), queue_downloads) {
-                    transfer.download(pool, &slot.stream, from, pitch, output, operation.slices(slice))?;
+                if let (Some((side, pitch)), Some(output), true) =
+                    (O::result(&slot.buffers), output.as_deref_mut(), queue_downloads)
+                {
+                    let rows = DeviceRows { stream: &slot.stream, side, pitch };
+                    transfer.download(pool, output, &[(operation.slices(slice), rows)])?;
                 }
                 slot.stream.record(&slot.times[3])?;
             }
@@ -143,17 +182,25 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
 /// work, which uses the memory.
 pub(crate) struct Slot<B> {
     pub(crate) stream: Stream,
-    times: Times,
+    pub(crate) times: Times,
     upload: Upload,
     /// The operation's own buffers.
     pub(crate) buffers: B,
 }
 
 impl<B> Slot<B> {
-    /// Makes a slot for up to `slices` slices of `input`.
-    pub(crate) fn new(cuda: &Cuda, input: &Image<'_>, slices: usize, buffers: B) -> Result<Self> {
-        let upload = Upload::new(cuda, input, slices, 1)?;
+    /// Makes a slot for up to `slices` slices of `input`, whose rows begin at multiples of `alignment` bytes if they are
+    /// uploaded.
+    pub(crate) fn new(cuda: &Cuda, input: &Image<'_>, slices: usize, alignment: usize, buffers: B) -> Result<Self> {
+        let upload = Upload::new(cuda, input, slices, alignment)?;
         Ok(Self { stream: cuda.stream()?, times: cuda.times()?, upload, buffers })
+    }
+
+    /// Queues the upload of slices; returns where they are.
+    pub(crate) fn upload(&self, pool: &ThreadPool, input: &Image<'_>, slices: Range<usize>) -> Result<DeviceSlices> {
+        let pixels = self.upload.slices(input, &slices);
+        Upload::queue(pool, input, [(slices, &self.stream, &self.upload)].into_iter())?;
+        Ok(pixels)
     }
 }
 
@@ -173,33 +220,37 @@ pub(crate) trait SliceOperation: Sync {
         slot: &mut Slot<Self::Buffers>,
         pixels: DeviceSlices,
         slice: usize,
-        output: &ImageMut<'_>,
+        output: Option<&ImageMut<'_>>,
     ) -> Result<()>;
+
+    /// Does what is left to do on the host for a slice whose kernels are done.
+    fn finish(
+        &mut self,
+        _pipeline: &mut Pipeline<'_, '_, '_>,
+        _buffers: &Self::Buffers,
+        _slice: usize,
+        _output: Option<&mut ImageMut<'_>>,
+    ) -> Result<()> {
+        Ok(())
+    }
 
     /// Returns the result of a slot, and the bytes from row to row; `None` if the kernels wrote it to the caller's
     /// memory.
     fn result(buffers: &Self::Buffers) -> Option<(Side, usize)>;
 }
 
-/// Runs `count` slices through the slots, at least one and at most `count`: finishes the slice of a slot before the slot
-/// begins the next. The output is not part of `call` because both steps write to it.
-pub(crate) fn run_slices<C, S, O>(
-    call: &mut C,
-    slots: &mut [S],
-    count: usize,
-    output: &mut O,
-    begin: impl Fn(&mut C, &mut S, usize, &mut O) -> Result<()>,
-    finish: impl Fn(&mut C, &mut S, usize, &mut O) -> Result<()>,
-) -> Result<()> {
-    let in_flight = slots.len();
-    for slice in 0..count {
-        let slot = &mut slots[slice % in_flight];
-        if slice >= in_flight {
-            finish(call, slot, slice - in_flight, output)?;
-        }
-        begin(call, slot, slice, output)?;
-    }
-    (count - in_flight..count).try_for_each(|slice| finish(call, &mut slots[slice % in_flight], slice, output))
+/// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], with at least one other such batch
+/// in flight.
+fn slots_together<O: SliceOperation>(
+    operation: &O,
+    slots: usize,
+    input: &Image<'_>,
+    output: Option<&ImageMut<'_>>,
+) -> usize {
+    let [width, height, _] = input.shape();
+    let pixel_bytes = input.pixel_type().bytes().max(output.map_or(0, |output| output.pixel_type().bytes()));
+    let bytes = operation.slices(0).len() * width * height * pixel_bytes;
+    (TOGETHER_BYTES / bytes.max(1)).clamp(1, (slots / 2).max(1))
 }
 
 impl Cuda {

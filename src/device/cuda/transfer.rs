@@ -1,8 +1,8 @@
 //! Copies of images between the caller's memory and device memory.
 //!
 //! The device copies page-locked memory by itself. All other host memory goes through page-locked staging buffers: each
-//! of several threads has two, and fills (or empties) one of them while the device copies the other. So a copy takes as
-//! long as the slower of the link and the memory of the host. A small image is copied by the calling thread alone.
+//! of several threads has some, and fills (or empties) one of them while the device copies others. So a copy takes as long
+//! as the slower of the link and the memory of the host. A small image is copied by the calling thread alone.
 
 use super::memory::PageLocked;
 use super::{Buffer, Cuda, Event, Side, Stream, is_pinned};
@@ -13,12 +13,14 @@ use cudarc::driver::CudaContext;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
 use rayon::prelude::*;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The size of a staging buffer in bytes. With smaller ones the device copies more slowly: 512 MiB to the host take 13 ms,
-/// and 17 ms with 1 MiB.
-const STAGING_BYTES: usize = 4 << 20;
+/// The size of a staging buffer in bytes, and the number of those of a thread. Smaller or fewer ones leave the link idle:
+/// 512 MiB to the host take 22 ms with two buffers of 512 KiB, 15 ms with two of 1 MiB and 13 ms with four.
+const STAGING_BYTES: usize = 1 << 20;
+const STAGING_BUFFERS: usize = 4;
 
 /// The smallest part of an image that is worth a copy of its own, and the smallest share of a thread, in bytes.
 const MIN_PART_BYTES: usize = 256 << 10;
@@ -28,17 +30,31 @@ const MIN_COPIER_BYTES: usize = 512 << 10;
 const MAX_COPIERS: usize = 8;
 
 /// The largest number of copiers that are kept for later copies: a call copies both ways at once, and two calls may run
-/// side by side. Their buffers have 192 MiB.
+/// side by side. Their buffers have 96 MiB.
 const MAX_KEPT_COPIERS: usize = 24;
 
-/// A stream and two page-locked staging buffers, for one thread.
+/// A stream and page-locked staging buffers, for one thread.
 struct Copier {
     stream: Stream,
-    staging: [PageLocked; 2],
+    staging: Vec<PageLocked>,
     /// The events after the last copy from or to each buffer.
-    copied: [Event; 2],
-    /// An event of the operation's stream, before which no copy may begin.
-    ready: Event,
+    copied: Vec<Event>,
+}
+
+/// Device memory that slices of an image are copied to or from: rows `pitch` bytes apart, without gaps between slices. The
+/// copies come after what `stream` has queued, and what it queues from then on comes after an upload.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceRows<'a> {
+    pub(crate) stream: &'a Stream,
+    pub(crate) side: Side,
+    pub(crate) pitch: usize,
+}
+
+impl DeviceRows<'_> {
+    /// Returns the side of a copy from slice, row and byte on, of slices of `height` rows.
+    fn after(&self, place: Place, height: usize, pixel_bytes: usize) -> Side {
+        self.side.after((place.z * height + place.y) * self.pitch + place.x * pixel_bytes)
+    }
 }
 
 /// The copiers of a device that are not in use. All contexts on the device share them, because making page-locked
@@ -114,17 +130,25 @@ fn split_into_parts<V>(
     view: V,
     (depth, height, width): (usize, usize, usize),
     pixels: usize,
-    split_at: impl Fn(V, Axis, usize) -> (V, V),
-) -> Mutex<impl Iterator<Item = (Place, V)>> {
+    split_at: &impl Fn(V, Axis, usize) -> (V, V),
+) -> Vec<(Place, V)> {
     let [slices, rows, columns] = [pixels / (height * width), pixels / width, pixels].map(|most| most.max(1));
     let mut parts = Vec::new();
-    for (z, slab) in split(view, 0, depth, slices, &split_at) {
-        for (y, band) in split(slab, 1, height, rows, &split_at) {
-            let pieces = split(band, 2, width, columns, &split_at);
+    for (z, slab) in split(view, 0, depth, slices, split_at) {
+        for (y, band) in split(slab, 1, height, rows, split_at) {
+            let pieces = split(band, 2, width, columns, split_at);
             parts.extend(pieces.into_iter().map(|(x, part)| (Place { z, y, x }, part)));
         }
     }
-    Mutex::new(parts.into_iter())
+    parts
+}
+
+/// A copy that is divided into parts, each with the number of its image: the number of threads, and of the staging buffers
+/// that each of them uses. A thread that has many parts in flight leaves too few for the others at the end.
+struct Division<I> {
+    copiers: usize,
+    buffers: usize,
+    parts: Mutex<I>,
 }
 
 /// Returns the next part, for the thread that calls.
@@ -167,40 +191,60 @@ impl Transfer {
         let copier = match kept {
             Some(copier) => copier,
             None => {
-                let staging = || PageLocked::new(&self.context, STAGING_BYTES);
-                let event = || Event::new(&self.context);
+                let buffers = 0..STAGING_BUFFERS;
                 Copier {
                     stream: Stream::new(&self.context, false)?,
-                    staging: [staging()?, staging()?],
-                    copied: [event()?, event()?],
-                    ready: event()?,
+                    staging: buffers
+                        .clone()
+                        .map(|_| PageLocked::new(&self.context, STAGING_BYTES))
+                        .collect::<Result<_>>()?,
+                    copied: buffers.map(|_| Event::untimed(&self.context)).collect::<Result<_>>()?,
                 }
             }
         };
         Ok(Leased { copier: Some(copier), transfer: self })
     }
 
-    /// Returns the number of copiers for a copy of `bytes` bytes, and the bytes of a part.
-    fn copiers_for(pool: &ThreadPool, bytes: usize) -> (usize, usize) {
+    /// Divides the copy of images with these shapes: splits each into parts of about the same size.
+    fn divide<V>(
+        pool: &ThreadPool,
+        images: Vec<(V, (usize, usize, usize))>,
+        pixel_bytes: usize,
+        split_at: impl Fn(V, Axis, usize) -> (V, V),
+    ) -> Division<impl Iterator<Item = (usize, Place, V)>> {
+        let bytes: usize = images.iter().map(|(_, (depth, height, width))| depth * height * width * pixel_bytes).sum();
         let copiers = (bytes / MIN_COPIER_BYTES).clamp(1, pool.current_num_threads().min(MAX_COPIERS));
-        (copiers, (bytes / (2 * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES))
+        let pixels = (bytes / (2 * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES) / pixel_bytes;
+        let mut parts = Vec::new();
+        for (image, (view, shape)) in images.into_iter().enumerate() {
+            let split = split_into_parts(view, shape, pixels, &split_at);
+            parts.extend(split.into_iter().map(|(place, part)| (image, place, part)));
+        }
+        let buffers = (parts.len() / (2 * copiers)).clamp(2, STAGING_BUFFERS);
+        Division { copiers, buffers, parts: Mutex::new(parts.into_iter()) }
     }
 
-    /// Calls `work` with a copier that begins after what `stream` has queued, on `copiers` threads.
+    /// Returns an event after what the stream of each image has queued.
+    fn record_ready<'a>(&self, rows: impl Iterator<Item = DeviceRows<'a>>) -> Result<Vec<Event>> {
+        rows.map(|rows| {
+            let ready = Event::untimed(&self.context)?;
+            rows.stream.record(&ready)?;
+            Ok(ready)
+        })
+        .collect()
+    }
+
+    /// Calls `work` with a copier on each of `copiers` threads.
     fn on_copiers(
         &self,
         pool: &ThreadPool,
-        stream: &Stream,
         copiers: usize,
         work: impl Fn(&mut Copier) -> Result<()> + Sync,
     ) -> Result<()> {
         let one = || {
             self.context.bind_to_thread().map_err(|e| super::failed("activate the CUDA context", e))?;
             let mut leased = self.lease()?;
-            let copier = leased.copier();
-            stream.record(&copier.ready)?;
-            copier.stream.wait(&copier.ready)?;
-            work(copier)?;
+            work(leased.copier())?;
             leased.give_back();
             Ok(())
         };
@@ -210,148 +254,182 @@ impl Transfer {
         pool.install(|| (0..copiers).into_par_iter().with_max_len(1).try_for_each(|_| one()))
     }
 
-    /// Queues the copy of `slices` of an image in host memory to device memory, to rows `pitch` bytes apart without
-    /// gaps between slices. The image has been read when this returns, unless it is page-locked; what is queued on
-    /// `stream` from then on comes after the copy.
+    /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own. The image
+    /// has been read when this returns, unless it is page-locked.
     pub(crate) fn upload(
         &self,
         pool: &ThreadPool,
-        stream: &Stream,
         image: &Image<'_>,
-        slices: Range<usize>,
-        to: Side,
-        pitch: usize,
+        slices: &[(Range<usize>, DeviceRows<'_>)],
     ) -> Result<()> {
-        let slices = ndarray::s![slices, .., ..];
+        fn views<'a, 'r, T>(
+            view: &'a ArrayView3<'_, T>,
+            slices: &[(Range<usize>, DeviceRows<'r>)],
+        ) -> Vec<(ArrayView3<'a, T>, DeviceRows<'r>)> {
+            slices.iter().map(|(range, rows)| (view.slice(ndarray::s![range.clone(), .., ..]), *rows)).collect()
+        }
         match image {
-            Image::U8(view) => self.upload_view(pool, stream, view.slice(slices), to, pitch),
-            Image::U16(view) => self.upload_view(pool, stream, view.slice(slices), to, pitch),
-            Image::F32(view) => self.upload_view(pool, stream, view.slice(slices), to, pitch),
+            Image::U8(view) => self.upload_views(pool, views(view, slices)),
+            Image::U16(view) => self.upload_views(pool, views(view, slices)),
+            Image::F32(view) => self.upload_views(pool, views(view, slices)),
             Image::Device(_) => unreachable!("device memory is used as it is"),
         }
     }
 
-    /// Does what [`upload`](Self::upload) does, for pixels of any type.
-    pub(crate) fn upload_view<T: Pod + Send + Sync>(
+    /// Does what [`upload`](Self::upload) does, for images with pixels of any type.
+    pub(crate) fn upload_views<T: Pod + Send + Sync>(
         &self,
         pool: &ThreadPool,
-        stream: &Stream,
-        view: ArrayView3<'_, T>,
-        to: Side,
-        pitch: usize,
+        images: Vec<(ArrayView3<'_, T>, DeviceRows<'_>)>,
     ) -> Result<()> {
-        let (_, height, width) = view.dim();
-        let row = width * size_of::<T>();
+        let pixel_bytes = size_of::<T>();
+        let (direct, staged): (Vec<_>, Vec<_>) = images.into_iter().partition(|(view, _)| is_direct(view));
         // 1. Page-locked memory is copied as it is.
-        if is_direct(&view) {
-            return runs_of_rows(view.strides(), view.dim(), size_of::<T>()).try_for_each(|(z, rows, from_pitch)| {
+        for (view, to) in direct {
+            let (_, height, width) = view.dim();
+            for (z, rows, from_pitch) in runs_of_rows(view.strides(), view.dim(), pixel_bytes) {
                 let slice = view.index_axis(Axis(0), z);
+                let row = width * pixel_bytes;
                 let from = Side::Host { address: slice.as_ptr() as usize, bytes: (rows - 1) * from_pitch + row };
-                stream.copy(from, to.after(z * height * pitch), row, rows, [from_pitch, pitch])
-            });
+                let side = to.after(Place { z, y: 0, x: 0 }, height, pixel_bytes);
+                to.stream.copy(from, side, row, rows, [from_pitch, to.pitch])?;
+            }
         }
-        // 2. Other memory goes through staging buffers.
-        let (copiers, part_bytes) = Self::copiers_for(pool, bytes_of(&view));
-        let parts = split_into_parts(view, view.dim(), part_bytes / size_of::<T>(), ArrayView3::split_at);
-        self.on_copiers(pool, stream, copiers, |copier| {
-            let mut turn = 0;
-            while let Some((place, part)) = next(&parts) {
-                let index = turn % 2;
-                copier.copied[index].synchronize()?;
-                let (slices, rows, columns) = part.dim();
-                let part_row = columns * size_of::<T>();
-                fill(copier.staging[index].as_mut_slice(), &part);
-                let to = to.after((place.z * height + place.y) * pitch + place.x * size_of::<T>());
-                copier.stream.copy(copier.staging[index].side(), to, part_row, slices * rows, [part_row, pitch])?;
-                copier.stream.record(&copier.copied[index])?;
-                stream.wait(&copier.copied[index])?;
-                turn += 1;
+        if staged.is_empty() {
+            return Ok(());
+        }
+        // 2. Other memory goes through staging buffers: the thread fills one while the device copies the other.
+        let (views, to): (Vec<_>, Vec<_>) =
+            staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
+        let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
+        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at);
+        self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
+            // The copies of a copier are made in order, so the last one of an image stands for all of them.
+            let mut last: Option<(usize, usize)> = None;
+            for index in (0..buffers).cycle() {
+                let part = next(&parts);
+                if let Some((image, buffer)) = last
+                    && part.as_ref().is_none_or(|(next, ..)| *next != image)
+                {
+                    to[image].0.stream.wait(&copied[buffer])?;
+                }
+                let Some((image, place, part)) = part else { break };
+                copied[index].synchronize()?;
+                fill(staging[index].as_mut_slice(), &part);
+                stream.wait(&ready[image])?;
+                let ((slices, rows, columns), (to, height)) = (part.dim(), to[image]);
+                let row = columns * pixel_bytes;
+                let side = to.after(place, height, pixel_bytes);
+                stream.copy(staging[index].side(), side, row, slices * rows, [row, to.pitch])?;
+                stream.record(&copied[index])?;
+                last = Some((image, index));
             }
             Ok(())
         })
     }
 
-    /// Copies rows `pitch` bytes apart, without gaps between slices, from device memory to `slices` of an image in host
-    /// or device memory, after what `stream` has queued. Returns when an image in host memory that is not page-locked
-    /// has been written; else `stream` writes it.
+    /// Copies from device memory to slices of an image in host or device memory, from each device memory to its own range
+    /// of slices, in ascending order. Returns when an image in host memory that is not page-locked has been written; else
+    /// the streams write it.
     pub(crate) fn download(
         &self,
         pool: &ThreadPool,
-        stream: &Stream,
-        from: Side,
-        pitch: usize,
         image: &mut ImageMut<'_>,
-        slices: Range<usize>,
+        slices: &[(Range<usize>, DeviceRows<'_>)],
     ) -> Result<()> {
+        fn views<'a, 'r, T>(
+            view: &'a mut ArrayViewMut3<'_, T>,
+            slices: &[(Range<usize>, DeviceRows<'r>)],
+        ) -> Vec<(ArrayViewMut3<'a, T>, DeviceRows<'r>)> {
+            let (mut rest, mut first, mut found) = (view.view_mut(), 0, Vec::new());
+            for (range, rows) in slices {
+                let (_, after) = rest.split_at(Axis(0), range.start - first);
+                let (own, after) = after.split_at(Axis(0), range.len());
+                found.push((own, *rows));
+                (rest, first) = (after, range.end);
+            }
+            found
+        }
         let ImageMut::Device(pixels) = image else {
-            let slices = ndarray::s![slices, .., ..];
             return match image {
-                ImageMut::U8(view) => self.download_view(pool, stream, from, pitch, view.slice_mut(slices)),
-                ImageMut::U16(view) => self.download_view(pool, stream, from, pitch, view.slice_mut(slices)),
-                ImageMut::F32(view) => self.download_view(pool, stream, from, pitch, view.slice_mut(slices)),
+                ImageMut::U8(view) => self.download_views(pool, views(view, slices)),
+                ImageMut::U16(view) => self.download_views(pool, views(view, slices)),
+                ImageMut::F32(view) => self.download_views(pool, views(view, slices)),
                 ImageMut::Device(_) => unreachable!("handled above"),
             };
         };
         let [width, height, _] = pixels.shape;
         let row = width * pixels.pixel_type.bytes();
-        slices.enumerate().try_for_each(|(index, z)| {
-            let (to, to_pitch) = Side::of_slice(pixels, z);
-            stream.copy(from.after(index * height * pitch), to, row, height, [pitch, to_pitch])
-        })
+        for (range, from) in slices {
+            for (z, slice) in range.clone().enumerate() {
+                let (to, to_pitch) = Side::of_slice(pixels, slice);
+                from.stream.copy(
+                    from.after(Place { z, y: 0, x: 0 }, height, 0),
+                    to,
+                    row,
+                    height,
+                    [from.pitch, to_pitch],
+                )?;
+            }
+        }
+        Ok(())
     }
 
-    /// Does what [`download`](Self::download) does, for pixels of any type in host memory.
-    pub(crate) fn download_view<T: Pod + Send + Sync>(
+    /// Does what [`download`](Self::download) does, for images in host memory with pixels of any type.
+    pub(crate) fn download_views<T: Pod + Send + Sync>(
         &self,
         pool: &ThreadPool,
-        stream: &Stream,
-        from: Side,
-        pitch: usize,
-        mut view: ArrayViewMut3<'_, T>,
+        images: Vec<(ArrayViewMut3<'_, T>, DeviceRows<'_>)>,
     ) -> Result<()> {
-        let (_, height, width) = view.dim();
-        let row = width * size_of::<T>();
+        let pixel_bytes = size_of::<T>();
+        let (direct, staged): (Vec<_>, Vec<_>) = images.into_iter().partition(|(view, _)| is_direct(&view.view()));
         // 1. Page-locked memory is copied to as it is.
-        if is_direct(&view.view()) {
+        for (mut view, from) in direct {
             let (strides, shape) = ([view.strides()[0], view.strides()[1], view.strides()[2]], view.dim());
-            return runs_of_rows(&strides, shape, size_of::<T>()).try_for_each(|(z, rows, to_pitch)| {
+            for (z, rows, to_pitch) in runs_of_rows(&strides, shape, pixel_bytes) {
                 let mut slice = view.index_axis_mut(Axis(0), z);
+                let row = shape.2 * pixel_bytes;
                 let to = Side::Host { address: slice.as_mut_ptr() as usize, bytes: (rows - 1) * to_pitch + row };
-                stream.copy(from.after(z * height * pitch), to, row, rows, [pitch, to_pitch])
-            });
+                let side = from.after(Place { z, y: 0, x: 0 }, shape.1, pixel_bytes);
+                from.stream.copy(side, to, row, rows, [from.pitch, to_pitch])?;
+            }
+        }
+        if staged.is_empty() {
+            return Ok(());
         }
         // 2. Other memory goes through staging buffers: the device fills one while the thread empties the other.
-        if let Some(values) = view.as_slice_mut() {
-            use_huge_pages(bytemuck::cast_slice_mut(values));
+        let (mut views, mut from) = (Vec::new(), Vec::new());
+        for (mut view, rows) in staged {
+            if let Some(values) = view.as_slice_mut() {
+                use_huge_pages(bytemuck::cast_slice_mut(values));
+            }
+            from.push((rows, view.dim().1));
+            let shape = view.dim();
+            views.push((view, shape));
         }
-        let (copiers, part_bytes) = Self::copiers_for(pool, bytes_of(&view.view()));
-        let shape = view.dim();
-        let parts = split_into_parts(view, shape, part_bytes / size_of::<T>(), ArrayViewMut3::split_at);
-        self.on_copiers(pool, stream, copiers, |copier| {
-            let mut before = None;
-            for index in [0, 1].into_iter().cycle() {
-                let part = next(&parts);
-                if let Some((place, part)) = &part {
-                    let (slices, rows, columns) = part.dim();
-                    let part_row = columns * size_of::<T>();
-                    let from = from.after((place.z * height + place.y) * pitch + place.x * size_of::<T>());
-                    copier.stream.copy(
-                        from,
-                        copier.staging[index].side(),
-                        part_row,
-                        slices * rows,
-                        [pitch, part_row],
-                    )?;
-                    copier.stream.record(&copier.copied[index])?;
+        let ready = self.record_ready(from.iter().map(|(from, _)| *from))?;
+        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayViewMut3::split_at);
+        self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
+            let mut in_flight: VecDeque<(usize, _)> = VecDeque::new();
+            for index in (0..buffers).cycle() {
+                if in_flight.len() == buffers
+                    && let Some((buffer, part)) = in_flight.pop_front()
+                {
+                    copied[buffer].synchronize()?;
+                    empty(staging[buffer].as_slice(), part);
                 }
-                if let Some((_, part)) = before {
-                    copier.copied[1 - index].synchronize()?;
-                    empty(copier.staging[1 - index].as_slice(), part);
-                }
-                if part.is_none() {
-                    break;
-                }
-                before = part;
+                let Some((image, place, part)) = next(&parts) else { break };
+                let ((slices, rows, columns), (from, height)) = (part.dim(), from[image]);
+                let row = columns * pixel_bytes;
+                let side = from.after(place, height, pixel_bytes);
+                stream.wait(&ready[image])?;
+                stream.copy(side, staging[index].side(), row, slices * rows, [from.pitch, row])?;
+                stream.record(&copied[index])?;
+                in_flight.push_back((index, part));
+            }
+            for (buffer, part) in in_flight {
+                copied[buffer].synchronize()?;
+                empty(staging[buffer].as_slice(), part);
             }
             Ok(())
         })
@@ -473,24 +551,34 @@ impl Upload {
         Ok(Self { buffer, pitch, transfer: cuda.transfer().clone() })
     }
 
-    /// Queues the copy of `slices` of the input, unless they are on the device; returns where they are.
-    pub(crate) fn queue(
-        &self,
-        pool: &ThreadPool,
-        stream: &Stream,
-        input: &Image<'_>,
-        slices: Range<usize>,
-    ) -> Result<DeviceSlices> {
+    /// Returns where `slices` of the input will be on the device.
+    pub(crate) fn slices(&self, input: &Image<'_>, slices: &Range<usize>) -> DeviceSlices {
         match (input, &self.buffer) {
             (Image::Device(own), _) => {
                 let address = own.address + (slices.start * own.strides[1]) as u64;
-                Ok(DeviceSlices { address, strides: own.strides })
+                DeviceSlices { address, strides: own.strides }
             }
             (_, Some(buffer)) => {
-                self.transfer.upload(pool, stream, input, slices, buffer.side(0), self.pitch)?;
-                Ok(DeviceSlices { address: buffer.address(), strides: [self.pitch, self.pitch * input.shape()[1]] })
+                DeviceSlices { address: buffer.address(), strides: [self.pitch, self.pitch * input.shape()[1]] }
             }
             (_, None) => unreachable!("an input in host memory has a buffer on the device"),
         }
+    }
+
+    /// Queues the copies of slices of the input to the device, of each range by its own stream and to its own buffer,
+    /// unless they are there.
+    pub(crate) fn queue<'a>(
+        pool: &ThreadPool,
+        input: &Image<'_>,
+        uploads: impl Iterator<Item = (Range<usize>, &'a Stream, &'a Self)>,
+    ) -> Result<()> {
+        let mut transfer = None;
+        let mut slices = Vec::new();
+        for (range, stream, upload) in uploads {
+            let Some(buffer) = &upload.buffer else { return Ok(()) };
+            slices.push((range, DeviceRows { stream, side: buffer.side(0), pitch: upload.pitch }));
+            transfer = Some(&upload.transfer);
+        }
+        transfer.map_or(Ok(()), |transfer| transfer.upload(pool, input, &slices))
     }
 }

@@ -3,18 +3,23 @@
 #![allow(unsafe_code)]
 
 use super::super::prepare::Plan;
-use super::super::{Operator, Profile};
-use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
+use super::super::{Operator, Point, Profile};
+use crate::device::cuda::{Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
 use crate::device::kernels::edge_drawing::{
-    ED_GROUP, ED_HALO_X, ED_HALO_Y, ED_LANE_NARROW, ED_LANE_WIDE, ED_WARPS, GATHER_WORDS, MAPS_X, MAPS_Y,
-    MASK_WORD_BITS, REST_LIST, REST_WARPS, SMOOTH_ROWS, TILE_BLOCKS, WARP,
+    ED_GROUP, ED_HALO_X, ED_HALO_Y, ED_LANE_NARROW, ED_LANE_WIDE, ED_WARPS, MAPS_X, MAPS_Y, MASK_WORD_BITS, REST_LIST,
+    REST_WARPS, SEGMENT_THREADS, SMOOTH_ROWS, TILE_BLOCKS, WARP,
 };
-pub(super) use crate::device::kernels::edge_drawing::{isoline_ed_job as Job, isoline_ed_maps as MapTargets};
+pub(super) use crate::device::kernels::edge_drawing::{
+    isoline_ed_job as Job, isoline_ed_maps as MapTargets, isoline_ed_segments as SegmentArguments,
+};
 use crate::error::{Error, Result};
 use crate::image::PixelType;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "edge_drawing";
+
+/// The pixels of a thread of the segments' kernels, in small images: some have many links to follow.
+const PIXELS_PER_THREAD: usize = 4;
 
 /// The largest side: columns and rows are indexed in 32 bits, with their halos.
 const MAX_SIDE: usize = 1 << 30;
@@ -95,18 +100,14 @@ impl SliceLayout {
         self.width * self.height * size_of::<u32>()
     }
 
-    fn gather_blocks(&self) -> usize {
-        (self.bit_pitch * self.height).div_ceil(GATHER_WORDS)
+    /// Returns the number of words of a bit map.
+    fn bit_words(&self) -> usize {
+        self.bit_pitch * self.height
     }
 
-    /// Returns the size of the counts: one number per block of `gather`, and their sum.
-    pub(super) fn count_bytes(&self) -> usize {
-        (self.gather_blocks() + 1) * size_of::<u64>()
-    }
-
-    /// Returns the offset of that sum.
-    pub(super) fn total_at(&self) -> usize {
-        self.gather_blocks() * size_of::<u64>()
+    /// Returns the size of the numbers of links: four words for each of a bit map.
+    pub(super) fn number_bytes(&self) -> usize {
+        4 * self.bit_bytes()
     }
 }
 
@@ -227,38 +228,58 @@ impl Launcher {
     }
 }
 
-/// Queues the counting of a slice's edge pixels: `counts` (of [`SliceLayout::count_bytes`]) gets the number before each block, and
-/// the total.
-pub(super) fn count(cuda: &Cuda, stream: &Stream, layout: &SliceLayout, job: &Job, counts: &Buffer) -> Result<()> {
-    assert!(counts.bytes() >= layout.count_bytes(), "the counts need a number a block");
-    let counts = counts.address();
-    let blocks = layout.gather_blocks();
-    let config = |blocks| geometry([blocks, 1, 1], [GATHER_WORDS, 1, 1]);
-    let [count, offsets] = ["isoline_ed_count", "isoline_ed_offsets"].map(|name| cuda.kernel(MODULE, name));
-    // SAFETY: the kernels' arguments, in their order; the bits have the layout's size, the counts were checked.
-    unsafe {
-        stream.launch(&count?, config(blocks), &[job, &counts])?;
-        stream.launch(&offsets?, config(1), &[&counts, &(blocks as u32)])
-    }
+// SAFETY: two numbers in the layout of C, which the kernels write: all bits are a point, and there is no padding.
+unsafe impl bytemuck::Zeroable for Point {}
+// SAFETY: as above.
+unsafe impl bytemuck::Pod for Point {}
+
+/// The kernels of segments, and the number of their blocks, which run together.
+pub(super) struct SegmentKernels {
+    thin: Kernel,
+    chain: Kernel,
+    blocks: usize,
 }
 
-/// Queues the gathering of the `total` edge pixels' gradients in raster order, each of the working map's word size.
-pub(super) fn gather(
-    cuda: &Cuda,
-    stream: &Stream,
-    layout: &SliceLayout,
-    job: &Job,
-    counts: &Buffer,
-    gradients: &Buffer,
-    total: usize,
-) -> Result<()> {
-    assert!(gradients.bytes() >= total * layout.word_bytes(), "each edge pixel needs memory for its gradient");
-    let config = geometry([layout.gather_blocks(), 1, 1], [GATHER_WORDS, 1, 1]);
-    let kernel = cuda.kernel(MODULE, &format!("isoline_ed_gather_{}", 8 * layout.word_bytes()))?;
-    let (counts, gradients) = (counts.address(), gradients.address());
-    // SAFETY: the kernel's arguments, in its order; map and bits have the layout's sizes, and `gradients` has memory for the
-    // `total` of the counts.
-    unsafe { stream.launch(&kernel, config, &[job, &counts, &gradients]) }
+impl SegmentKernels {
+    pub(super) fn new(cuda: &Cuda, layout: &SliceLayout) -> Result<Self> {
+        if u32::try_from(layout.bit_words()).is_err() {
+            return Err(Error::unsupported(format!(
+                "segments on a CUDA device need slices of fewer than 2^37 pixels, but these have {} x {}; use the device cpu",
+                layout.width, layout.height
+            )));
+        }
+        let [thin, chain] = ["isoline_ed_thin", "isoline_ed_chain"].map(|name| cuda.kernel(MODULE, name));
+        let (thin, chain) = (thin?, chain?);
+        let resident = [&thin, &chain]
+            .map(|kernel| kernel.resident_blocks(cuda, SEGMENT_THREADS, 0).map(|blocks| blocks as usize));
+        let [thin_blocks, chain_blocks] = resident;
+        let blocks = layout.map_pitch() * layout.height / PIXELS_PER_THREAD / SEGMENT_THREADS;
+        let blocks = blocks.min(thin_blocks?).min(chain_blocks?).max(1);
+        Ok(Self { thin, chain, blocks })
+    }
+
+    /// Returns the size of the sums of all blocks.
+    pub(super) fn sum_bytes(&self) -> usize {
+        self.blocks * size_of::<u64>()
+    }
+
+    /// Queues the thinning of a slice's edge map and the numbering of its links. `arguments` has the addresses of
+    /// `thinned` and `pruned` (of [`SliceLayout::bit_bytes`] each), `numbers`, `sums`, `votes` and `link_count`.
+    pub(super) fn thin(&self, stream: &Stream, job: &Job, arguments: &SegmentArguments) -> Result<()> {
+        self.launch(&self.thin, stream, job, arguments)
+    }
+
+    /// Queues the chaining of a slice after [`thin`](Self::thin). `arguments` has all addresses: `links` has memory for the
+    /// states of all links, `gradients`, `points` and the properties for all segments that as many links can make.
+    pub(super) fn chain(&self, stream: &Stream, job: &Job, arguments: &SegmentArguments) -> Result<()> {
+        self.launch(&self.chain, stream, job, arguments)
+    }
+
+    fn launch(&self, kernel: &Kernel, stream: &Stream, job: &Job, arguments: &SegmentArguments) -> Result<()> {
+        let config = geometry([self.blocks, 1, 1], [SEGMENT_THREADS, 1, 1]);
+        // SAFETY: the kernel's arguments, in its order, whose addresses are as above; the blocks fit the device together.
+        unsafe { stream.launch_cooperative(kernel, config, &[job, arguments]) }
+    }
 }
 
 /// The two kernels of intermediate maps.

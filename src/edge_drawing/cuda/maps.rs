@@ -3,7 +3,7 @@
 use super::super::{Maps, Params};
 use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Pipeline, Stream, Upload};
+use crate::device::cuda::{Buffer, Cuda, DeviceRows, Pipeline, Stream, Upload};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
 use crate::progress::Progress;
@@ -48,7 +48,8 @@ impl<'m, 'i> MapOutput<'m, 'i> {
     /// Copies slice `slice` to the caller's host memory.
     fn deliver(target: &mut Option<Self>, context: &Context, cuda: &Cuda, stream: &Stream, slice: usize) -> Result<()> {
         let Some(Self { map, buffer: Some(buffer), pitch }) = target else { return Ok(()) };
-        cuda.transfer().download(context.pool(), stream, buffer.side(0), *pitch, map, slice..slice + 1)
+        let from = DeviceRows { stream, side: buffer.side(0), pitch: *pitch };
+        cuda.transfer().download(context.pool(), map, &[(slice..slice + 1, from)])
     }
 }
 
@@ -84,7 +85,9 @@ pub(in super::super) fn maps(
         let mut job = launcher.job(&plan).anchors_only();
         job.map = map.address();
         stream.record(&times[0])?;
-        job.set_pixels(upload.queue(context.pool(), &stream, input, slice..slice + 1)?);
+        let slices = slice..slice + 1;
+        Upload::queue(context.pool(), input, [(slices.clone(), &stream, &upload)].into_iter())?;
+        job.set_pixels(upload.slices(input, &slices));
         stream.record(&times[1])?;
         let [smoothed_to, gradient_to, direction_to, anchors_to] =
             [&smoothed, &gradient, &direction, &anchors].map(|map| MapOutput::of_slice(map, slice));

@@ -2,8 +2,8 @@
 
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
-use super::{Call, Slot};
-use crate::device::cuda::Side;
+use super::{Buffers, Call};
+use crate::device::cuda::{DeviceRows, Pipeline, Side, Slot};
 use crate::error::Result;
 use crate::image::{ImageMut, PixelType, copy_packed, zeroed};
 use crate::progress;
@@ -17,16 +17,28 @@ struct Workspace<'a, W> {
     edges: Vec<u8>,
 }
 
-impl Call<'_, '_, '_, '_> {
-    pub(super) fn run_linked(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
-        if self.layout.pixel_type == PixelType::U8 { self.linked::<u16>(edges) } else { self.linked::<u32>(edges) }
+impl Call<'_, '_> {
+    /// Runs the reference profile.
+    pub(super) fn run_linked(
+        &self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        edges: &mut Option<ImageMut<'_>>,
+    ) -> Result<Segments> {
+        match self.layout.pixel_type {
+            PixelType::U8 => self.linked::<u16>(pipeline, edges),
+            _ => self.linked::<u32>(pipeline, edges),
+        }
     }
 
-    fn linked<W: Word + bytemuck::Pod>(&mut self, edges: &mut Option<ImageMut<'_>>) -> Result<()> {
+    fn linked<W: Word + bytemuck::Pod>(
+        &self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        edges: &mut Option<ImageMut<'_>>,
+    ) -> Result<Segments> {
         let pixels = self.layout.width * self.layout.height;
         // This is declared before the slots, whose streams copy to it and are waited for when they are dropped.
         let mut workspaces = Vec::new();
-        let mut slots = self.slots(self.context.pool().current_num_threads())?;
+        let mut slots = self.slots(self.context.pool().current_num_threads(), None)?;
         for _ in &slots {
             let edges = zeroed(if edges.is_some() { pixels } else { 0 })?;
             workspaces.push(Workspace::<W> {
@@ -36,56 +48,66 @@ impl Call<'_, '_, '_, '_> {
             });
         }
         let mut all = Segments::default();
-        for first in (0..self.pipeline.count).step_by(slots.len()) {
-            let batch = slots.len().min(self.pipeline.count - first);
+        for first in (0..pipeline.count).step_by(slots.len()) {
+            let batch = slots.len().min(pipeline.count - first);
             for (index, slot) in slots[..batch].iter_mut().enumerate() {
-                self.begin_linked(slot, first + index)?;
+                self.begin_linked(pipeline, slot, first + index)?;
             }
             for (index, (slot, workspace)) in slots.iter_mut().zip(&mut workspaces[..batch]).enumerate() {
-                self.fetch(slot, workspace, first + index)?;
+                self.fetch(pipeline, slot, workspace, first + index)?;
             }
-            self.link(&mut workspaces[..batch], first)?;
+            self.link(pipeline, &mut workspaces[..batch], first)?;
             for (index, workspace) in workspaces[..batch].iter_mut().enumerate() {
                 if let Some(edges) = edges.as_mut() {
                     self.deliver(&slots[index], &workspace.edges, edges, first + index)?;
                 }
                 all.append(std::mem::take(&mut workspace.segments))?;
-                self.pipeline.report.slices_done = (first + index) as u64 + 1;
+                pipeline.report.slices_done = (first + index) as u64 + 1;
             }
         }
-        self.linked = all;
-        Ok(())
+        Ok(all)
     }
 
     /// Queues the upload of a slice and the computation of its working map.
-    fn begin_linked(&mut self, slot: &mut Slot, slice: usize) -> Result<()> {
-        self.queue_upload(slot, slice)?;
-        self.launcher.draw(&slot.stream, &slot.job)?;
+    fn begin_linked(&self, pipeline: &mut Pipeline<'_, '_, '_>, slot: &mut Slot<Buffers>, slice: usize) -> Result<()> {
+        pipeline.poll(slice, 0.0)?;
+        slot.stream.record(&slot.times[0])?;
+        let pixels = slot.upload(self.context.pool(), self.input, slice..slice + 1)?;
+        slot.buffers.job.set_pixels(pixels);
+        slot.stream.record(&slot.times[1])?;
+        self.launcher.draw(&slot.stream, &slot.buffers.job)?;
         slot.stream.record(&slot.times[2])
     }
 
     /// Downloads the working map, rows packed.
     fn fetch<W: Word + bytemuck::Pod>(
-        &mut self,
-        slot: &mut Slot,
+        &self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        slot: &Slot<Buffers>,
         workspace: &mut Workspace<'_, W>,
         slice: usize,
     ) -> Result<()> {
-        self.pipeline.wait(&slot.times, slice, 0.9)?;
+        pipeline.wait(&slot.times, slice, 0.9)?;
         let [width, height] = [self.layout.width, self.layout.height];
         let words = workspace.scratch.words(width * height)?;
         let words = ArrayViewMut3::from_shape((1, height, width), words);
         let words = words.unwrap_or_else(|_| unreachable!("as many words as pixels"));
-        let (from, pitch) = (slot.map.side(0), self.layout.map_pitch() * size_of::<W>());
-        self.cuda.transfer().download_view(self.context.pool(), &slot.stream, from, pitch, words)?;
+        let pitch = self.layout.map_pitch() * size_of::<W>();
+        let from = DeviceRows { stream: &slot.stream, side: slot.buffers.map.side(0), pitch };
+        self.cuda.transfer().download_views(self.context.pool(), vec![(words, from)])?;
         slot.stream.record(&slot.times[3])?;
-        self.pipeline.add(&slot.times)
+        pipeline.add(&slot.times)
     }
 
     /// Links slices side by side. The number of the first one is `first`.
-    fn link<W: Word>(&mut self, workspaces: &mut [Workspace<'_, W>], first: usize) -> Result<()> {
-        let (plan, ticker, width) = (self.plan, &self.pipeline.ticker, self.layout.width);
-        progress::run(self.context.pool(), self.pipeline.progress, ticker, || {
+    fn link<W: Word>(
+        &self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        workspaces: &mut [Workspace<'_, W>],
+        first: usize,
+    ) -> Result<()> {
+        let (plan, ticker, width) = (self.plan, &pipeline.ticker, self.layout.width);
+        progress::run(self.context.pool(), pipeline.progress, ticker, || {
             workspaces.par_iter_mut().enumerate().with_max_len(1).try_for_each(|(index, workspace)| {
                 let Workspace { scratch, segments, edges } = workspace;
                 let edges = if edges.is_empty() { None } else { Some(&mut edges[..]) };
@@ -95,7 +117,7 @@ impl Call<'_, '_, '_, '_> {
     }
 
     /// Copies one slice's edge map to the caller.
-    fn deliver(&self, slot: &Slot, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
+    fn deliver(&self, slot: &Slot<Buffers>, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
         let [width, height] = [self.layout.width, self.layout.height];
         match edges {
             ImageMut::U8(view) => {
@@ -103,10 +125,11 @@ impl Call<'_, '_, '_, '_> {
                 self.context.pool().install(|| copy_packed(packed, plane));
             }
             ImageMut::Device(pixels) => {
-                let (to, pitch) = Side::of_slice(pixels, slice);
+                let (side, pitch) = Side::of_slice(pixels, slice);
+                let to = DeviceRows { stream: &slot.stream, side, pitch };
                 let packed = ArrayView3::from_shape((1, height, width), packed);
                 let packed = packed.unwrap_or_else(|_| unreachable!("as many bytes as pixels"));
-                self.cuda.transfer().upload_view(self.context.pool(), &slot.stream, packed, to, pitch)?;
+                self.cuda.transfer().upload_views(self.context.pool(), vec![(packed, to)])?;
                 slot.stream.synchronize()?;
             }
             ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),

@@ -12,14 +12,12 @@
 
 use super::super::edge_map::{EdgeMap, WORD};
 use super::planes::{Around, Plane};
+use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::Result;
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// The largest number of rounds: lines of up to twice as many pixels become one pixel wide.
-pub(in super::super) const MAX_ROUNDS: usize = 16;
 
 /// The number of rows in a task.
 const ROWS: usize = 32;

@@ -4,7 +4,7 @@ use super::super::plan::ImageStatistics;
 use super::tables::{Layout, PADDING_BEFORE};
 use super::{launch, transfer};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Pinned, Stream, check_device_pixels, pixel_of_key};
+use crate::device::cuda::{Buffer, Cuda, DeviceRows, Pinned, Stream, check_device_pixels, pixel_of_key};
 use crate::device::kernels::level_set::{LEAD, MaskedRowsArguments, PixelTotals};
 use crate::error::Result;
 use crate::image::{Dimensions, Image, PixelType};
@@ -76,8 +76,8 @@ impl Loaded {
     }
 
     fn put_marks(&self, pool: &ThreadPool, marks: ArrayView3<'_, u8>) -> Result<()> {
-        let to = self.phi[0].side(0);
-        self.cuda.transfer().upload_view(pool, &self.stream, marks, to, self.layout.shape[0])?;
+        let to = DeviceRows { stream: &self.stream, side: self.phi[0].side(0), pitch: self.layout.shape[0] };
+        self.cuda.transfer().upload_views(pool, vec![(marks, to)])?;
         self.stream.synchronize()
     }
 

@@ -1,7 +1,7 @@
 //! The transfer of images and φ between the host, or a caller's device memory, and the rows of the kernels.
 
 use super::tables::{Layout, PADDING_BEFORE};
-use crate::device::cuda::{Buffer, Cuda, Side, Stream};
+use crate::device::cuda::{Buffer, Cuda, DeviceRows, Side, Stream};
 use crate::device::kernels::level_set::LEAD;
 use crate::error::Result;
 use crate::image::{DevicePixels, Image};
@@ -29,7 +29,10 @@ pub(super) fn upload(
             let ((from, from_pitch), to) = (Side::of_slice(pixels, z), slice_side(buffer, layout, bytes, z));
             stream.copy(from, to, width * bytes, height, [from_pitch, pitch])
         }),
-        _ => cuda.transfer().upload(pool, stream, image, 0..depth, slice_side(buffer, layout, bytes, 0), pitch),
+        _ => {
+            let to = DeviceRows { stream, side: slice_side(buffer, layout, bytes, 0), pitch };
+            cuda.transfer().upload(pool, image, &[(0..depth, to)])
+        }
     }
 }
 

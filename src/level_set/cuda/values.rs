@@ -2,7 +2,7 @@
 
 use super::tables::CONVERGENCE_BYTES;
 use super::{Solver, transfer};
-use crate::device::cuda::check_device_pixels;
+use crate::device::cuda::{DeviceRows, check_device_pixels};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
 use ndarray::Axis;
@@ -71,7 +71,8 @@ impl Solver {
                 for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
                     let target = (part.address(), [width, width * height]);
                     self.launcher.write_mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
-                    cuda.transfer().download_view(pool, stream, part.side(0), width, to)?;
+                    let from = DeviceRows { stream, side: part.side(0), pitch: width };
+                    cuda.transfer().download_views(pool, vec![(to, from)])?;
                 }
                 stream.synchronize()
             }
@@ -86,9 +87,9 @@ impl Solver {
             check_device_pixels(&self.cuda, "the output for phi", pixels)?;
         }
         let (phi_bytes, depth) = (size_of::<f32>(), self.plan.shape[2]);
-        let from = transfer::slice_side(&self.phi[self.current], &self.layout, phi_bytes, 0);
-        let pitch = self.layout.pitch * phi_bytes;
-        self.cuda.transfer().download(pool, &self.stream, from, pitch, &mut phi, 0..depth)?;
+        let side = transfer::slice_side(&self.phi[self.current], &self.layout, phi_bytes, 0);
+        let from = DeviceRows { stream: &self.stream, side, pitch: self.layout.pitch * phi_bytes };
+        self.cuda.transfer().download(pool, &mut phi, &[(0..depth, from)])?;
         self.stream.synchronize()
     }
 

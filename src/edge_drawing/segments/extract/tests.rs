@@ -28,14 +28,7 @@ fn drawn(lines: &[&str]) -> Grid<bool> {
 }
 
 fn map_of(grid: &Grid<bool>) -> EdgeMap {
-    let pitch = grid.width.div_ceil(32);
-    let mut words = vec![0u32; pitch * grid.height];
-    for y in 0..grid.height {
-        for x in 0..grid.width {
-            words[y * pitch + x / 32] |= u32::from(grid.at(x, y)) << (x % 32);
-        }
-    }
-    EdgeMap::from_words(grid.width, grid.height, &words, pitch).unwrap()
+    EdgeMap::from_fn(grid.width, grid.height, |x, y| grid.at(x, y)).unwrap()
 }
 
 fn fast(grid: &Grid<bool>, min_length: usize, threads: usize) -> Segments {
@@ -161,14 +154,6 @@ fn short_ones_are_left_out_and_the_mean_is_over_all_points() {
     assert_eq!(kept.offsets(), [0, 3, 5]);
     assert_eq!(kept.mean_gradients(), [0.5 * 1.0, 0.5 * (6.0 + 10.0) / 2.0]);
     assert_eq!(kept.get(1).unwrap().points, [Point { x: 0, y: 2 }, Point { x: 1, y: 3 }]);
-}
-
-#[test]
-fn bits_beyond_the_width_are_left_out() {
-    let map = EdgeMap::from_words(33, 2, &[u32::MAX; 4], 2).unwrap();
-    assert_eq!((map.row(0), map.row(1)), (&[(1u64 << 33) - 1][..], &[(1u64 << 33) - 1][..]));
-    let map = EdgeMap::from_words(64, 1, &[u32::MAX; 2], 2).unwrap();
-    assert_eq!(map.row(0), [u64::MAX, 0]);
 }
 
 /// Maps with edges of a random density, with long straight and wavy lines in some.
