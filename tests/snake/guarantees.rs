@@ -186,13 +186,23 @@ fn threads_steps_and_memory_layout_do_not_change_the_result() {
 }
 
 #[test]
-fn threads_do_not_change_the_search_of_one_large_target() {
+fn threads_do_not_change_the_search_of_a_few_large_targets() {
     let image = blob(1500, 1300, 6);
-    for (schedule, node_cost) in [(Schedule::Parallel, 0.0), (Schedule::Parallel, 0.5), (Schedule::Sequential, 0.5)] {
+    // On 16 threads all of these are shared among threads; on two and three the single one.
+    let mut few = Polygons::new();
+    for x in (0..700).step_by(100) {
+        few.push(&[Node::new(x, 10), Node::new(x + 800, 40), Node::new(x + 700, 1290), Node::new(x, 1200)]);
+    }
+    for (schedule, node_cost, starts) in [
+        (Schedule::Parallel, 0.0, None),
+        (Schedule::Parallel, 0.5, None),
+        (Schedule::Sequential, 0.5, None),
+        (Schedule::Parallel, 0.5, Some(&few)),
+    ] {
         let params = Params { schedule, node_cost, max_iterations: 150, ..Params::default() };
         let results = [1, 2, 3, 16].map(|threads| {
             let context = Context::with_threads("cpu", threads).unwrap();
-            let (found, statistics, _) = snake::run(&context, image.view().into(), None, &params, None).unwrap();
+            let (found, statistics, _) = snake::run(&context, image.view().into(), starts, &params, None).unwrap();
             (found, statistics)
         });
         assert!(results.iter().all(|result| *result == results[0]), "{schedule:?}, node cost {node_cost}");
