@@ -112,7 +112,7 @@ impl Solver {
         cuda.bind()?;
         cuda.memory().reset_peak();
         let loaded = Loaded::new(context, cuda, params.dimensions, input, mask)?;
-        let plan = params.resolve(input.shape(), &loaded.statistics()?)?;
+        let plan = params.resolve(input.shape(), &loaded.statistics(params.range.is_none())?)?;
         let tables = Tables::new(cuda, &plan)?;
         let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixel_type, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);

@@ -244,7 +244,8 @@ impl LevelSet {
                 if !on_host {
                     return Err(Error::in_cuda_memory("image"));
                 }
-                let statistics = context.pool().install(|| plan::image_statistics(&input, &mask));
+                let statistics =
+                    context.pool().install(|| plan::image_statistics(&input, &mask, params.range.is_none()));
                 let plan = params.resolve(input.shape(), &statistics)?;
                 Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
             },

@@ -286,26 +286,30 @@ fn automatic_range(statistics: &ImageStatistics) -> Result<TargetRange> {
 }
 
 /// Computes the statistics of images in host memory, on the threads of the current pool. The result does not depend on
-/// their number.
-pub(super) fn image_statistics(input: &Image<'_>, mask: &Image<'_>) -> ImageStatistics {
+/// their number. The deviation takes a second look at the pixels, and is 0 where it is not wanted.
+pub(super) fn image_statistics(input: &Image<'_>, mask: &Image<'_>, want_deviation: bool) -> ImageStatistics {
     match input {
-        Image::U8(view) => measure_pixels(*view, mask),
-        Image::U16(view) => measure_pixels(*view, mask),
-        Image::F32(view) => measure_pixels(*view, mask),
+        Image::U8(view) => measure_pixels(*view, mask, want_deviation),
+        Image::U16(view) => measure_pixels(*view, mask, want_deviation),
+        Image::F32(view) => measure_pixels(*view, mask, want_deviation),
         Image::Device(_) => unreachable!("device images are measured on the device"),
     }
 }
 
-fn measure_pixels<T: Pixel>(input: ArrayView3<'_, T>, mask: &Image<'_>) -> ImageStatistics {
+fn measure_pixels<T: Pixel>(input: ArrayView3<'_, T>, mask: &Image<'_>, want_deviation: bool) -> ImageStatistics {
     match mask {
-        Image::U8(view) => measure_inside(input, *view),
-        Image::U16(view) => measure_inside(input, *view),
-        Image::F32(view) => measure_inside(input, *view),
+        Image::U8(view) => measure_inside(input, *view, want_deviation),
+        Image::U16(view) => measure_inside(input, *view, want_deviation),
+        Image::F32(view) => measure_inside(input, *view, want_deviation),
         Image::Device(_) => unreachable!("device images are measured on the device"),
     }
 }
 
-fn measure_inside<T: Pixel, M: Mark>(input: ArrayView3<'_, T>, mask: ArrayView3<'_, M>) -> ImageStatistics {
+fn measure_inside<T: Pixel, M: Mark>(
+    input: ArrayView3<'_, T>,
+    mask: ArrayView3<'_, M>,
+    want_deviation: bool,
+) -> ImageStatistics {
     let (depth, height, _) = input.dim();
     // The sums are computed by rows, and the rows' sums are added in order.
     let rows: Vec<Row> = (0..depth * height)
@@ -321,6 +325,9 @@ fn measure_inside<T: Pixel, M: Mark>(input: ArrayView3<'_, T>, mask: ArrayView3<
             .unwrap_or(ImageStatistics::NO_RANGE),
         rows.iter().map(|row| row.sum).sum(),
     );
+    if !want_deviation {
+        return statistics;
+    }
     let squares: Vec<f64> = rows
         .into_par_iter()
         .enumerate()
@@ -491,9 +498,9 @@ mod tests {
             });
             let bytes = words.mapv(|n| n as u8);
             let mask = Array3::from_shape_fn(dim, |(z, y, x)| u8::from((x / 5 + y + z) % 3 < 2));
-            assert_eq!(measure_inside(bytes.view(), mask.view()), by_definition(&bytes.mapv(f64::from), &mask));
-            assert_eq!(measure_inside(words.view(), mask.view()), by_definition(&words.mapv(f64::from), &mask));
-            assert_eq!(measure_inside(floats.view(), mask.view()), by_definition(&floats.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(bytes.view(), mask.view(), true), by_definition(&bytes.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(words.view(), mask.view(), true), by_definition(&words.mapv(f64::from), &mask));
+            assert_eq!(measure_inside(floats.view(), mask.view(), true), by_definition(&floats.mapv(f64::from), &mask));
         }
     }
 }

@@ -82,8 +82,8 @@ impl Loaded {
     }
 
     /// Computes the statistics of the image, with the bits of those that the CPU computes. In between, the memory of
-    /// the second φ holds the sums of the rows, which the host adds in their order.
-    pub(super) fn statistics(&self) -> Result<ImageStatistics> {
+    /// the second φ holds the sums of the rows, which the host adds in their order. The deviation is 0 unless it is wanted.
+    pub(super) fn statistics(&self, want_deviation: bool) -> Result<ImageStatistics> {
         let Self { stream, cuda, layout, phi: [mask, results], image, pixel_type } = self;
         let rows = layout.rows();
         let first_pixel = (PADDING_BEFORE + LEAD) * pixel_type.bytes();
@@ -107,7 +107,7 @@ impl Loaded {
         let range =
             if low <= high { [low, high].map(|key| pixel_of_key(key, *pixel_type)) } else { ImageStatistics::NO_RANGE };
         let statistics = ImageStatistics::new([inside, sample], range, sum);
-        if sample == 0 {
+        if sample == 0 || !want_deviation {
             return Ok(statistics);
         }
         launch::measure(cuda, stream, &at, *pixel_type, to, Some(statistics.mean))?;
