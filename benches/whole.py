@@ -11,6 +11,7 @@ Shapes are width x height x depth. The columns:
   up, down   the bare link: as many bytes as the images and the results have, copied by the driver between page-locked
              memory and the device, one after the other
   compute    the device's work, as the report of the last call says
+The first line of a device is its cold start: a context, and the first and the second distance of 64 x 64 x 64 in it.
 Each time is the median of 3 to 40 calls after one that is not counted. Arguments are made, and the level set of the call
 before is freed, outside of it; segments and region snakes are made and freed in it.
 """
@@ -229,6 +230,19 @@ def cases(quick):
     yield snake_case((256, 256) if quick else (4096, 4096), 4)
 
 
+def cold_start(context, began):
+    """Returns the seconds of the context of a process, and of its first and second small call."""
+    seconds = {"context": time.perf_counter() - began}
+    case = image_case("", "distance", ball((64,) * 3), numpy.float32)
+    run = case.bind(context, case.inputs, [numpy.zeros(shape, dtype) for shape, dtype in case.results])
+    for name in ("first", "second"):
+        start = time.perf_counter()
+        run()
+        seconds[name] = time.perf_counter() - start
+    print("  cold start: " + ", ".join(f"{name} {1e3 * value:.1f} ms" for name, value in seconds.items()))
+    return seconds
+
+
 def label(shape):
     return " x ".join(str(n) for n in reversed(shape))
 
@@ -240,8 +254,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small images: a smoke test")
     parser.add_argument("--bench", action="store_true", help=argparse.SUPPRESS)  # which benches of Rust are given
     arguments = parser.parse_args()
-    wanted, records = os.environ.get("ISOLINE_BENCH_DEVICE", "auto"), []
+    wanted, records, cold = os.environ.get("ISOLINE_BENCH_DEVICE", "auto"), [], {}
     for device in dict.fromkeys(["cuda" if wanted == "auto" else wanted, "cpu"]):
+        began = time.perf_counter()
         try:
             context = arguments.library.context(device)
         except RuntimeError as error:
@@ -249,6 +264,7 @@ def main():
                 raise
             print(f"CUDA is skipped: {error}")
             continue
+        cold[device] = cold_start(context, began)
         driver = None if device == "cpu" else Driver(device)
         print(f"\n{device}: ms\n  {'':<50}" + "".join(f"{column:>11}" for column in COLUMNS))
         for case in cases(arguments.quick):
@@ -257,7 +273,7 @@ def main():
             numbers = (f"{1e3 * seconds[c]:>11.3f}" if c in seconds else f"{'-':>11}" for c in COLUMNS)
             print(f"  {case.name:<50}" + "".join(numbers), flush=True)
     if "ISOLINE_BENCH_JSON" in os.environ:
-        text = json.dumps({"threads": os.cpu_count(), "results": records}, indent=1) + "\n"
+        text = json.dumps({"threads": os.cpu_count(), "cold_start": cold, "results": records}, indent=1) + "\n"
         pathlib.Path(os.environ["ISOLINE_BENCH_JSON"]).write_text(text, encoding="utf-8")
 
 
