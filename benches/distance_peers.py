@@ -3,11 +3,12 @@
 
 Usage: distance_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) chooses
 where Isoline runs besides the CPU. Peers that are not installed are named and skipped: the package edt, SciPy, OpenCV
-(planes with equal spacings only), cuCIM with CuPy.
+(planes with equal spacings only), SimpleITK, cuCIM with CuPy.
 
-Isoline's distance is signed: it covers both classes, to the boundary between pixels. The peers compute one class, to the
-centres of the other's pixels; a signed map takes two calls of them, one of the mask and one of its inverse, and is listed
-as such. Masks are ready in memory (cuCIM's on the GPU), with one byte per pixel.
+Isoline's distance is signed: it covers both classes, to the boundary between pixels. SimpleITK's is signed, too, to the
+centres of the boundary's pixels. The other peers compute one class, to the centres of the other's pixels; a signed map
+takes two calls of them, one of the mask and one of its inverse, and is listed as such. Masks are ready in memory (cuCIM's
+on the GPU), with one byte per pixel.
 """
 import importlib.metadata
 import os
@@ -81,6 +82,19 @@ def opencv_calls(inside, spacing):
         yield f"OpenCV {cv2.__version__} precise, {what}, {cv2.getNumThreads()} threads", run
 
 
+def itk_calls(inside, spacing):
+    import SimpleITK
+
+    plane = inside[0] if len(inside) == 1 else inside
+    image = SimpleITK.GetImageFromArray(plane)
+    image.SetSpacing(spacing[:plane.ndim])
+    call = SimpleITK.SignedMaurerDistanceMapImageFilter()
+    call.SetUseImageSpacing(True)
+    call.SetSquaredDistance(False)
+    yield (f"SimpleITK {SimpleITK.__version__} Maurer, signed, {call.GetNumberOfThreads()} threads",
+           lambda: call.Execute(image))
+
+
 def cucim_calls(inside, spacing):
     import cucim
     import cupy
@@ -97,6 +111,10 @@ def cucim_calls(inside, spacing):
         yield f"cuCIM {cucim.__version__}, {what}, resident", run
 
 
+PEERS = (("edt", "edt", edt_calls), ("SciPy", "scipy", scipy_calls), ("OpenCV", "cv2", opencv_calls),
+         ("SimpleITK", "SimpleITK", itk_calls), ("cuCIM with CuPy", "cucim", cucim_calls))
+
+
 def ratios(medians):
     """Returns the columns of the table: edt's call for one class, and its two calls for both."""
     found = [(f"x edt, {what}", [name for name in medians if name.startswith("edt") and f", {what}," in name])
@@ -107,8 +125,7 @@ def ratios(medians):
 def main():
     options = peers.parse(__doc__)
     devices = peers.devices(options.library)
-    others = peers.installed((("edt", "edt", edt_calls), ("SciPy", "scipy", scipy_calls), ("OpenCV", "cv2", opencv_calls),
-                              ("cuCIM with CuPy", "cucim", cucim_calls)))
+    others = peers.installed(PEERS)
     records = []
     for size in QUICK_SIZES if options.quick else SIZES:
         for shape in ("gyroid", "ball", "specks", "half-space"):

@@ -12,7 +12,6 @@ import os
 import pathlib
 
 import numpy
-from PIL import Image
 
 import peers
 
@@ -22,6 +21,8 @@ HYSTERESIS = (20, 60)  # Canny's two; the lower one is edge drawing's
 
 
 def picture(side):
+    from PIL import Image
+
     data = pathlib.Path(os.environ.get("ISOLINE_TEST_DATA", peers.ROOT / "tests" / "data"))
     photograph = Image.open(data / "camera.pgm")
     return numpy.ascontiguousarray(photograph.resize((side, side), Image.Resampling.BICUBIC))
@@ -37,14 +38,17 @@ def isoline_calls(library, device, image):
                 image, edges, segments, profile=profile, gradient_threshold=THRESHOLD)
 
 
-def opencv_calls(image):
+def with_threads(count, function):
     import cv2
 
-    def with_threads(count, function):
-        def run():
-            cv2.setNumThreads(count)
-            function()
-        return run
+    def run():
+        cv2.setNumThreads(count)
+        function()
+    return run
+
+
+def opencv_calls(image):
+    import cv2
 
     def canny():
         cv2.Canny(image, *HYSTERESIS)
@@ -56,9 +60,11 @@ def opencv_calls(image):
     yield f"OpenCV {cv2.__version__} Canny, {every} threads", with_threads(every, canny)
     yield f"OpenCV GaussianBlur + Canny, {every} threads", with_threads(every, smoothed_canny)
     yield "OpenCV GaussianBlur + Canny, 1 thread", with_threads(1, smoothed_canny)
-    if not hasattr(cv2, "ximgproc"):
-        print("OpenCV is without its contributed modules: no EdgeDrawing")
-        return
+
+
+def ximgproc_calls(image):
+    import cv2
+
     detector = cv2.ximgproc.createEdgeDrawing()
     params = cv2.ximgproc_EdgeDrawing_Params()
     params.PFmode, params.NFAValidation, params.SumFlag = False, False, True
@@ -91,6 +97,10 @@ def cucim_calls(image):
     yield f"cuCIM {cucim.__version__} canny, resident", run
 
 
+PEERS = (("OpenCV", "cv2", opencv_calls), ("OpenCV's contributed modules", "cv2.ximgproc", ximgproc_calls),
+         ("scikit-image", "skimage", scikit_image_calls), ("cuCIM with CuPy", "cucim", cucim_calls))
+
+
 def ratios(medians):
     """Returns the columns of the table: OpenCV's Canny on a smoothed image, and its EdgeDrawing."""
     found = [(label, [name for name in medians if part in name])
@@ -101,8 +111,7 @@ def ratios(medians):
 def main():
     options = peers.parse(__doc__)
     devices = peers.devices(options.library)
-    others = peers.installed((("OpenCV", "cv2", opencv_calls), ("scikit-image", "skimage", scikit_image_calls),
-                              ("cuCIM with CuPy", "cucim", cucim_calls)))
+    others = peers.installed(PEERS)
     records = []
     for side in [256] if options.quick else SIDES:
         image = picture(side)

@@ -1,6 +1,7 @@
 """Helpers of the benches that compare with other programs (benches/*_peers.py): arguments, devices, timing, the table."""
 import argparse
 import importlib
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -51,6 +52,15 @@ def installed(peers):
         except ImportError as error:
             print(f"left out: {name} ({error})")
     return found
+
+
+def version(module):
+    """Returns the version of a module, or None if it is not installed."""
+    try:
+        found = importlib.import_module(module)
+    except ImportError:
+        return None
+    return getattr(sys.modules[found.__name__.partition(".")[0]], "__version__", None) or importlib.metadata.version(module)
 
 
 def measure(calls, quick):

@@ -79,6 +79,22 @@ class Driver:
         return seconds
 
 
+    def copy_rate(self):
+        """Returns the bytes per second that a copy on the device reads and writes."""
+        count, places = 1 << 30, (c_uint64(), c_uint64())
+        for place in places:
+            self.call("cuMemAlloc_v2", byref(place), c_size_t(count))
+
+        def copy():
+            self.call("cuMemcpyDtoD_v2", *places, c_size_t(count))
+            self.call("cuCtxSynchronize")
+
+        seconds, _ = measured(lambda: copy)
+        for place in places:
+            self.call("cuMemFree_v2", place)
+        return 2 * count / seconds
+
+
 class Case(NamedTuple):
     """A call. `bind(context, inputs, results)` takes arrays of `inputs` and of the (shape, dtype) of `results`, and returns
     a function that makes the call and returns its report, if it has one."""
@@ -197,22 +213,25 @@ def level_set_cases(shape):
     surface.clear()
 
 
-def snake_case(shape, iterations):
-    """Region snakes from a square in a bright blob of each tile: new, some iterations, the labels."""
-    starts = [[(x, y), (x + 16, y), (x + 16, y + 16), (x, y + 16)]
-              for y in range(24, shape[0], TILE) for x in range(24, shape[1], TILE)]
+def squares(shape):
+    """Returns a start of a region snake in a bright blob of each tile."""
+    return [[(x, y), (x + 16, y), (x + 16, y + 16), (x, y + 16)]
+            for y in range(24, shape[0], TILE) for x in range(24, shape[1], TILE)]
 
+
+def snake_case(image, starts, iterations=None, **parameters):
+    """Region snakes: new, some iterations or all until they rest, the labels."""
     def bind(context, inputs, results):
         described = context.describe(results[0])
 
         def run():
-            snake = context.snake(inputs[0], starts)
-            report = snake.step(iterations)
+            snake = context.snake(inputs[0], starts, **parameters)
+            report = snake.step() if iterations is None else snake.step(iterations)
             context.library.call("snake_draw_labels", snake.handle, byref(described))
             return report
         return run
-    name = f"{len(starts)} region snakes {label(shape)}, {iterations} steps"
-    return Case(name, [blobs(shape)], [(shape, numpy.uint16)], bind)
+    name = f"{len(starts)} region snakes {label(image.shape)}, {iterations} steps"
+    return Case(name, [image], [(image.shape, numpy.uint16)], bind)
 
 
 def cases(quick):
@@ -227,7 +246,8 @@ def cases(quick):
         yield image_case(", segments" * segments, "edge_drawing", blobs(shape), numpy.uint8, segments)
     for shape in [(32,) * 3] if quick else [(128,) * 3, (512,) * 3, (300, 1024, 1024)]:
         yield from level_set_cases(shape)
-    yield snake_case((256, 256) if quick else (4096, 4096), 4)
+    shape = (256, 256) if quick else (4096, 4096)
+    yield snake_case(blobs(shape), squares(shape), 4)
 
 
 def cold_start(context, began):
@@ -247,13 +267,26 @@ def label(shape):
     return " x ".join(str(n) for n in reversed(shape))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    default = str(ROOT / "lib" if (ROOT / "lib").exists() else ROOT / "target/release")
+def parse(description):
+    """Parses the arguments of a bench of whole calls."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    root = pathlib.Path(sys.argv[0]).resolve().parent.parent
+    default = str(root / "lib" if (root / "lib").exists() else root / "target/release")
     parser.add_argument("library", nargs="?", default=default, type=Library, help="the folder that libisoline.so is in")
     parser.add_argument("--quick", action="store_true", help="small images: a smoke test")
     parser.add_argument("--bench", action="store_true", help=argparse.SUPPRESS)  # which benches of Rust are given
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def write(**numbers):
+    """Writes the numbers to the file that is asked for, if there is one."""
+    if "ISOLINE_BENCH_JSON" in os.environ:
+        text = json.dumps(numbers, indent=1) + "\n"
+        pathlib.Path(os.environ["ISOLINE_BENCH_JSON"]).write_text(text, encoding="utf-8")
+
+
+def main():
+    arguments = parse(__doc__)
     wanted, records, cold = os.environ.get("ISOLINE_BENCH_DEVICE", "auto"), [], {}
     for device in dict.fromkeys(["cuda" if wanted == "auto" else wanted, "cpu"]):
         began = time.perf_counter()
@@ -272,9 +305,7 @@ def main():
             records.append({"what": case.name, "device": device, **seconds})
             numbers = (f"{1e3 * seconds[c]:>11.3f}" if c in seconds else f"{'-':>11}" for c in COLUMNS)
             print(f"  {case.name:<50}" + "".join(numbers), flush=True)
-    if "ISOLINE_BENCH_JSON" in os.environ:
-        text = json.dumps({"threads": os.cpu_count(), "cold_start": cold, "results": records}, indent=1) + "\n"
-        pathlib.Path(os.environ["ISOLINE_BENCH_JSON"]).write_text(text, encoding="utf-8")
+    write(threads=os.cpu_count(), cold_start=cold, results=records)
 
 
 if __name__ == "__main__":

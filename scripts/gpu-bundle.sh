@@ -71,9 +71,11 @@ mkdir -p "$stage/fonts"
 cp "$font" "$stage/fonts/"
 
 cp -r tests/data "$stage/data"
-# Comparisons with other libraries and a bench, through the C API, in Python.
-cp scripts/libisoline.py "$stage/"
-cp benches/whole.py "$stage/bench/whole"
+# Comparisons with other libraries and benches, through the C API, in Python.
+cp scripts/libisoline.py benches/*.py "$stage/"
+for bench in whole sizes; do
+    cp "benches/$bench.py" "$stage/bench/$bench"
+done
 for program in tests/*_oracle.py; do
     if [ -e "$program" ]; then
         cp "$program" "$stage/"

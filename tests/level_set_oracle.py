@@ -17,7 +17,6 @@ import SimpleITK
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]  # what it imports is beside this file or among the scripts
-import fetch_brain  # noqa: E402
 from libisoline import Library  # noqa: E402
 
 STACK = (20, 233, 197)
@@ -45,6 +44,8 @@ def stack():
 
 
 def stack_white_matter():
+    import fetch_brain  # only where it is needed: benches use this file without it
+
     return (fetch_brain.read("white_matter.nii.gz") > 127)[STACK_SLICES, ::-1]
 
 
@@ -89,6 +90,8 @@ def with_isoline(context, pixels, start, spacing, target, epsilon, alpha, iterat
 
 def cases():
     """Name, pixels, start, spacing, T, ε, α, iterations of Isoline and of ITK, map of white matter."""
+    import fetch_brain
+
     pixels, white = stack(), stack_white_matter()
     seeds = balls(STACK, STACK_SPACING, SLICE_SEEDS, RADIUS)
     for target, epsilon, alpha in ((215, 20, 0.05), (215, 20, 0.2), (215, 20, 0.5), (210, 30, 0.2)):
@@ -149,6 +152,8 @@ def main():
     parser.add_argument("--only", choices=("slice", "ch2"))
     parser.add_argument("--time", action="store_true")
     options = parser.parse_args()
+    import fetch_brain
+
     fetch_brain.main()
     context = Library(options.library).context(options.device)
     if options.time:
