@@ -161,7 +161,9 @@ final class LevelSetScenes {
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "90");
         write(field(dialog, "Alpha"), "0.02");
-        write(field(dialog, "Iterations"), "3000");
+        // A small time step: the run lasts long enough for many pictures, of which there are at most 25 a second.
+        write(field(dialog, "Time step"), "0.0002");
+        write(field(dialog, "Iterations"), "300000");
         write(field(dialog, "Show every"), "5");
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
