@@ -227,7 +227,8 @@ final class LevelSetScenes {
         write(field(dialog, "Target"), "200");
         write(field(dialog, "Epsilon"), "25");
         write(field(dialog, "Alpha"), "0.05");
-        write(field(dialog, "Iterations"), "600");
+        write(field(dialog, "Time step"), "0.02");
+        write(field(dialog, "Iterations"), "2000");
         write(field(dialog, "Show every"), "2");
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
