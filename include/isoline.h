@@ -47,9 +47,12 @@
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
  *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
  *   be called on any thread that is inside a call.
- * - Devices. "auto" selects the first CUDA device that works, else the CPU; a call whose data do not fit into the free
- *   memory of that device falls back to the CPU. The report, the device's `reason` and the log give the cause. "cuda:N"
- *   never falls back: a call that the device cannot run is an error.
+ * - Devices. "auto" selects the CUDA device that works and has the largest part of its memory free, else the CPU. A call
+ *   runs on the CPU instead if its data do not fit into the free memory of that device, or if it is expected to finish
+ *   there first: distance, edge drawing and iterations of the edge strength measure both devices at their first call of
+ *   each kind (up to half a second) and keep the times in the user's cache folder, as isoline/device-times.tsv. The
+ *   report, the device's `reason` and the log give the cause. "cuda:N" never falls back: a call that the device cannot
+ *   run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the
  *   edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within 1e-6 up to 200 iterations).
@@ -359,7 +362,8 @@ extern "C" {
  * them.
  *
  * @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
- *   the first CUDA device that works, else the CPU; a device that is named never falls back to another.
+ *   the CUDA device that works and has the largest part of its memory free, else the CPU; a device that is named never
+ *   falls back to another.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text;
  *   ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
@@ -464,7 +468,7 @@ typedef struct {
     uint32_t struct_size;
     /**
      * The device that ran the call, an isoline_device_kind. With "auto" it is the CPU if the data did not fit into
-     * the memory of the GPU.
+     * the memory of the GPU, or if the CPU was expected to finish first.
      */
     uint32_t device_kind;
     /** The number in cuda:N; 0 for the CPU. */

@@ -12,7 +12,7 @@ pub struct isoline_report {
     /// The size of the struct, set by isoline_report_init.
     pub struct_size: u32,
     /// The device that ran the call, an isoline_device_kind. With "auto" it is the CPU if the data did not fit into
-    /// the memory of the GPU.
+    /// the memory of the GPU, or if the CPU was expected to finish first.
     pub device_kind: u32,
     /// The number in cuda:N; 0 for the CPU.
     pub device_index: u32,

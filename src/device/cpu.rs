@@ -74,7 +74,7 @@ fn vector_unit() -> &'static str {
 }
 
 /// Returns the CPU's name. It is read once, because the system writes a long text for it, with a part for each core.
-fn name() -> &'static str {
+pub(super) fn name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -96,9 +96,27 @@ pub(crate) struct Cuda {
 impl Cuda {
     /// Opens the first CUDA device that can load the kernels.
     pub(super) fn first_usable() -> Result<(Arc<Self>, DeviceInfo)> {
+        Self::first_usable_of(0..find::start()?)
+    }
+
+    /// Opens the CUDA device with the largest part of its memory free, of those that can load the kernels.
+    pub(super) fn freest_usable() -> Result<(Arc<Self>, DeviceInfo)> {
         let count = find::start()?;
+        if count == 1 {
+            return Self::first_usable();
+        }
+        let percent_used = |index| {
+            let info = find::open(index).0;
+            100 - 100 * info.free_memory / info.total_memory.max(1)
+        };
+        let mut indices: Vec<_> = (0..count).collect();
+        indices.sort_by_cached_key(|index| percent_used(*index));
+        Self::first_usable_of(indices)
+    }
+
+    fn first_usable_of(indices: impl IntoIterator<Item = u32>) -> Result<(Arc<Self>, DeviceInfo)> {
         let mut reasons = Vec::new();
-        for index in 0..count {
+        for index in indices {
             match Self::open(index) {
                 Ok(found) => return Ok(found),
                 Err(error) => reasons.push(format!("cuda:{index}: {error}")),

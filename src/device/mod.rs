@@ -1,11 +1,13 @@
 //! Devices: the list of them, the reason why each can or cannot be used, and the [`Context`] that holds one.
 
 mod buffer_pool;
+mod choice;
 mod cpu;
 pub(crate) mod cuda;
 mod per_thread;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
+pub(crate) use choice::Workload;
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub(crate) use per_thread::PerThread;
@@ -113,7 +115,7 @@ pub struct Context {
 struct Shared {
     info: DeviceInfo,
     backend: Backend,
-    /// Set for `auto`, under which a call that does not fit the GPU runs on the CPU.
+    /// Set for `auto`, under which a call that does not fit the GPU, or is faster on the CPU, runs on the CPU.
     automatic: bool,
     pool: Arc<ThreadPool>,
     buffer_pool: BufferPool,
@@ -133,14 +135,19 @@ impl Context {
             return self.shared.info.clone();
         }
         let mut info = cpu_info();
-        info.reason = "auto chose the CPU for this call (the log says why)".into();
+        info.reason = "auto chose the CPU for this call, which is faster there or does not fit the GPU (the log says \
+                       which)"
+            .into();
         info
     }
 
     /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
     ///
-    /// `auto` chooses the first CUDA device that works, else the CPU; [`device`](Self::device) says why. A named
-    /// device never falls back.
+    /// `auto` chooses the CUDA device that works and has the largest part of its memory free, else the CPU;
+    /// [`device`](Self::device) says why. A call on it runs on the CPU if it does not fit the GPU, and, if the results
+    /// are the same bits (distance, edge drawing, iterations of edge strength), where it is expected to finish first.
+    /// For that the first call of each kind on a machine measures both devices, which takes up to half a second; the
+    /// times are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for any other text; [`ErrorKind::DeviceUnavailable`], with the reason,
@@ -174,9 +181,9 @@ impl Context {
             })
         };
         let context: Result<Self> = match wanted {
-            "" | "auto" => match cuda::Cuda::first_usable() {
+            "" | "auto" => match cuda::Cuda::freest_usable() {
                 Ok((cuda, mut info)) => {
-                    info.reason = format!("auto chose {}: the first CUDA device that works", info.id);
+                    info.reason = format!("auto chose {}: the CUDA device with most of its memory free", info.id);
                     context(info, Backend::Cuda(cuda), true)
                 }
                 Err(why) => {
@@ -326,14 +333,26 @@ impl Context {
         self.shared.automatic && error.kind() == ErrorKind::OutOfMemory
     }
 
-    /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other.
-    /// `progress` and the like, which both need, are in `state`.
+    /// Returns a context on the CPU or on the CUDA device of this context, chosen by name, for calls inside a call.
+    fn of_kind(&self, kind: DeviceKind) -> Self {
+        let (info, backend) = match &self.shared.backend {
+            Backend::Cuda(cuda) if kind == DeviceKind::Cuda => (self.shared.info.clone(), Backend::Cuda(cuda.clone())),
+            _ => (cpu_info(), Backend::Cpu),
+        };
+        let (pool, buffer_pool, lock) = (self.shared.pool.clone(), BufferPool::default(), ContextLock::default());
+        Self { shared: Arc::new(Shared { info, backend, automatic: false, pool, buffer_pool, lock }) }
+    }
+
+    /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other. Under
+    /// `auto` a call with a `workload` runs where it is expected to finish first. `progress` and the like, which both
+    /// need, are in `state`.
     ///
     /// # Errors
     /// The errors of the backend that ran last; [`ErrorKind::OutOfMemory`] as from [`cuda_for`](Self::cuda_for).
     pub(crate) fn run_on_device<S, T>(
         &self,
         needs: DeviceNeeds,
+        workload: Option<Workload>,
         state: &mut S,
         on_cuda: impl FnOnce(&Arc<cuda::Cuda>, &mut S) -> Result<T>,
         on_cpu: impl FnOnce(&mut S) -> Result<T>,
@@ -341,6 +360,10 @@ impl Context {
         if needs.cpu_only && self.shared.automatic {
             log::debug!("computing on the CPU: only the CPU has the chosen variant");
         } else if let Some(cuda) = self.cuda_for(needs.device_bytes)? {
+            let choice = workload.filter(|_| self.shared.automatic && needs.host_memory);
+            if choice.is_some_and(|workload| self.cpu_is_faster(&workload)) {
+                return on_cpu(state);
+            }
             match on_cuda(cuda, state) {
                 Err(error) if needs.host_memory && self.may_fall_back(&error) => {
                     log::warn!("computing on the CPU: {error}");

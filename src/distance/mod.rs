@@ -22,12 +22,13 @@ pub(crate) mod cpu;
 pub(crate) mod cuda;
 pub(crate) mod parameters;
 
-use crate::device::{Context, DeviceNeeds};
+use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_type, host_only};
 use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
+use ndarray::Array3;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
@@ -126,10 +127,26 @@ pub fn run(
     };
     let mut report = context.run_on_device(
         needs,
+        Some(workload(params.dimensions, mask.shape())),
         &mut (&mut progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, params, &mask, progress, output),
         |(progress, output)| cpu::run(context, params, &mask, progress, output),
     )?;
     report.complete(started, format_args!("distance of {:?} pixels", mask.shape()));
     Ok(report)
+}
+
+/// Describes a call for the choice of its device.
+fn workload(dimensions: Dimensions, shape: [usize; 3]) -> Workload {
+    let run = move |context: &Context, image: &Array3<u8>| {
+        let params = Params { dimensions, threshold: 75.0, ..Params::default() };
+        let mut output = Array3::<f32>::zeros(image.dim());
+        run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
+    };
+    Workload {
+        kind: format!("distance, {dimensions:?}"),
+        pixels: shape.iter().product(),
+        is_volume: dimensions == Dimensions::Volume,
+        run: Box::new(run),
+    }
 }

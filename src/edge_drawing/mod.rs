@@ -34,11 +34,12 @@ mod segments;
 
 pub use segments::{Point, Segment, Segments};
 
-use crate::device::{Context, DeviceNeeds};
+use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
+use ndarray::Array3;
 use std::time::Instant;
 
 /// The algorithm that links the anchors.
@@ -207,6 +208,7 @@ pub fn run(
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
     let (mut report, found) = context.run_on_device(
         needs(params, &input, segments.is_some(), on_host),
+        workload(params, input.shape(), edges.is_some(), want_segments),
         &mut (&mut progress, &mut edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
         |(progress, edges)| cpu::run(context, params, &input, progress, edges, want_segments),
@@ -263,6 +265,7 @@ pub fn maps(
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
     let mut report = context.run_on_device(
         needs(params, &input, false, on_host),
+        None,
         &mut (&mut progress, &mut maps),
         |cuda, (progress, maps)| cuda::maps(context, cuda, params, &input, progress, maps),
         |(progress, maps)| cpu::maps(context, params, &input, progress, maps),
@@ -277,6 +280,29 @@ fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool)
         cpu_only: params.variant == Variant::Scalar,
         host_memory: on_host,
     }
+}
+
+/// Describes a call for the choice of its device.
+fn workload(params: &Params, shape: [usize; 3], want_map: bool, want_segments: bool) -> Option<Workload> {
+    if params.variant != Variant::Default {
+        return None;
+    }
+    let profile = params.profile;
+    let run = move |context: &Context, image: &Array3<u8>| {
+        let params = Params { profile, ..Params::default() };
+        let mut edges = want_map.then(|| Array3::<u8>::zeros(image.dim()));
+        let edges = edges.as_mut().map(|edges| edges.view_mut().into());
+        let mut segments = want_segments.then(Segments::new);
+        run(context, image.view().into(), &params, None, edges, segments.as_mut()).map(drop)
+    };
+    let outputs = if want_segments { "segments" } else { "map" };
+    let pixels = shape.iter().product();
+    Some(Workload {
+        kind: format!("edge drawing, {profile:?}, {outputs}"),
+        pixels,
+        is_volume: false,
+        run: Box::new(run),
+    })
 }
 
 /// Refuses sides that the 32 bits of a [`Point`] and of a segment's slice cannot count.

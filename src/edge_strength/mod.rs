@@ -26,13 +26,14 @@ mod prepare;
 mod scalar;
 
 use crate::device::kernels::edge_strength::FLUSH_THRESHOLD;
-use crate::device::{Context, DeviceNeeds};
+use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
 pub use crate::image::{Dimensions, Foreground};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_only};
 use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
+use ndarray::Array3;
 use std::time::Instant;
 
 /// The stopping criterion.
@@ -305,12 +306,31 @@ pub fn run(
     };
     let mut report = context.run_on_device(
         needs,
+        workload(params, input.shape()),
         &mut (&mut progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, &plan, params.start, &input, progress, output),
         |(progress, output)| cpu::run(context, &plan, params.start, &input, progress, output),
     )?;
     report.complete(started, format_args!("edge strength of {:?} pixels", input.shape()));
     Ok(report)
+}
+
+/// Describes a call for the choice of its device. Only the default variant's iterations have the same bits on both.
+fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
+    let (Mode::Iterate { iterations }, Variant::Default) = (params.mode, params.variant) else { return None };
+    let (dimensions, iterations) = (params.dimensions, iterations.next_power_of_two());
+    let run = move |context: &Context, image: &Array3<u8>| {
+        let mode = Mode::Iterate { iterations };
+        let params = Params { dimensions, mode, threshold: 75.0, ..Params::default() };
+        let mut output = Array3::<f32>::zeros(image.dim());
+        run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
+    };
+    Some(Workload {
+        kind: format!("edge strength, {dimensions:?}, {iterations} iterations"),
+        pixels: shape.iter().product(),
+        is_volume: dimensions == Dimensions::Volume,
+        run: Box::new(run),
+    })
 }
 
 /// The outcome for one slice or volume, or the worst of several.

@@ -235,6 +235,7 @@ impl LevelSet {
         };
         let (plan, solver) = context.run_on_device(
             needs,
+            None,
             &mut (),
             |cuda, ()| {
                 let solver = cuda::Solver::new(context, cuda, params, &input, &mask)?;

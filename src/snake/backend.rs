@@ -38,6 +38,7 @@ impl Backend {
         };
         context.run_on_device(
             needs,
+            None,
             &mut unmeasured,
             |cuda, targets| {
                 cuda::check_schedule(params)?;

@@ -108,8 +108,8 @@ static void a_context_opens_its_device_once(const char *device) {
     if (!with_driver("whole")) {
         return;
     }
-    const char *const texts[][2] = {{"cuda:1", "cuda:1"}, {"cuda", "cuda:0"}, {"auto", "cuda:0"}};
-    for (int i = 0; i < 3; i++) {
+    const char *const texts[][2] = {{"cuda:1", "cuda:1"}, {"cuda", "cuda:0"}};
+    for (int i = 0; i < 2; i++) {
         isoline_context *context = open_context(texts[i][0]);
         isoline_device entry = told(0);
         GOOD(isoline_context_device(context, &entry));
@@ -117,6 +117,23 @@ static void a_context_opens_its_device_once(const char *device) {
         isoline_context_free(context);
         CHECK_NUMBER(*opened, i + 1);
         CHECK_NUMBER(*closed, i + 1);
+    }
+}
+
+static void auto_takes_the_freest_device(const char *device) {
+    const char *const busy[][2] = {{"-1", "cuda:0"}, {"0", "cuda:1"}, {"1", "cuda:0"}};
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        setenv("FAKE_BUSY", busy[i][0], 1);
+        isoline_context *context = open_context("auto");
+        isoline_device entry = told(0);
+        GOOD(isoline_context_device(context, &entry));
+        CHECK_TEXT(entry.id, busy[i][1]);
+        isoline_context_free(context);
+        CHECK_NUMBER(*opened, *closed);
     }
 }
 
@@ -264,6 +281,7 @@ int main(void) {
     RUN_ON(counting_and_refusing_open_no_device, "fake");
     RUN_ON(an_entry_opens_its_device_only_and_closes_it, "fake");
     RUN_ON(a_context_opens_its_device_once, "fake");
+    RUN_ON(auto_takes_the_freest_device, "fake");
     RUN_ON(an_old_driver_is_named, "fake");
     RUN_ON(a_driver_that_lacks_functions_is_survived, "fake");
     RUN_ON(a_driver_without_devices_says_so, "fake");

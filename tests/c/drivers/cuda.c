@@ -5,7 +5,7 @@
  * FAKE_VERSION  the CUDA version that it supports (default 13000)     FAKE_INIT    what cuInit returns (default 0)
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
  * FAKE_RETAIN   what opening a device returns (default 0)             FAKE_LOAD    what loading kernels returns (0)
- * FAKE_FREE     KiB of a device that are free (default 5 Gi)
+ * FAKE_FREE     KiB of a device that are free (default 5 Gi)          FAKE_BUSY    a device with half of that (none)
  *
  * With -DLACKING it has nothing but its version.
  */
@@ -51,7 +51,8 @@ enum {
     COMPUTE_CAPABILITY_MINOR = 76,
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
-static int place_of_a_context, place_of_a_module;
+static int places_of_contexts[8], place_of_a_module;
+static void *current_context;
 
 int cuInit(unsigned flags) {
     (void)flags;
@@ -92,10 +93,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     int result = number("FAKE_RETAIN", 0);
-    (void)device;
     if (result == 0) {
         fake_opened++;
-        *context = &place_of_a_context;
+        *context = &places_of_contexts[device];
     }
     return result;
 }
@@ -107,7 +107,7 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 }
 
 int cuCtxSetCurrent(void *context) {
-    (void)context;
+    current_context = context;
     return 0;
 }
 
@@ -117,7 +117,9 @@ int cuCtxGetCurrent(void **context) {
 }
 
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes) {
-    *free_bytes = (size_t)number("FAKE_FREE", 5 << 20) << 10;
+    int busy = number("FAKE_BUSY", -1);
+    int halves = busy >= 0 && current_context == &places_of_contexts[busy] ? 1 : 2;
+    *free_bytes = ((size_t)number("FAKE_FREE", 5 << 20) << 10) / 2 * halves;
     *total_bytes = (size_t)7 << 30;
     return 0;
 }
