@@ -31,7 +31,7 @@ import whole  # noqa: E402
 MOST, SECONDS, LONGEST = 40, 0.1, 1.0  # calls of one time, and their seconds together; of the longest call
 SIDES = {2: (64, 128, 256, 512, 1024, 2048, 4096, 8192), 3: (32, 64, 128, 256, 512)}
 QUICK_SIDES = {2: (64, 128), 3: (16, 32)}
-THREADS, SIDE_OF_THREADS = (1, 2, 4, 8, 16), {2: 2048, 3: 192}
+THREADS, SIDE_OF_THREADS = (1, 2, 4, 8, 16), {2: 2048, 3: 128}
 DEPTHS, SIDE_OF_STACK = (1, 4, 16, 64), 1024
 TARGETS, SIDE_OF_TARGETS = (1, 10, 100, 1000), 4096
 ITERATIONS, TARGET, EPSILON = 50, 110, 40  # of level sets
@@ -62,7 +62,8 @@ def level_set(shape):
             surface.step(ITERATIONS)
             context.library.call("level_set_read_mask", surface.handle, whole.byref(described))
         return run
-    return whole.Case("", [whole.blobs(shape), whole.ball(shape)], [(shape, numpy.uint8)], bind)
+    name = f"level set {whole.label(shape)}, {ITERATIONS} iterations"
+    return whole.Case(name, [whole.blobs(shape), whole.ball(shape)], [(shape, numpy.uint8)], bind)
 
 
 def itk_level_set(case):

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Speed tables, operations beside other programs, and whole calls of the C API by memory, size and threads.
+# Speed tables, operations beside other programs, and whole calls of the C API by memory, size and threads, and beside the
+# plugin (after 'make plugin').
 # Usage: bench.sh [DEVICE]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +12,7 @@ cargo bench --locked --bench '*'
 python=.tools/venv/bin/python
 if [ -x "$python" ]; then
     cargo build --release --locked
-    for program in benches/*_peers.py benches/whole.py benches/sizes.py; do
+    for program in benches/*_peers.py benches/whole.py benches/sizes.py benches/plugin.py; do
         "$python" "$program" "${CARGO_TARGET_DIR:-target}/release"
     done
 else

@@ -17,7 +17,7 @@ SQUARES = (1024, 2048, 4096, 8192)
 class Record:
     def __init__(self, path):
         benches = json.loads(path.read_text(encoding="utf-8"))["benches"]
-        self.results = {bench["name"]: bench["numbers"]["results"] for bench in benches}
+        self.results = {bench["name"]: bench["numbers"]["results"] for bench in benches if bench["numbers"]}
 
     def all(self, bench, field, **wanted):
         """A field of all results that have these values."""

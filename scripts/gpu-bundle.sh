@@ -72,8 +72,8 @@ cp "$font" "$stage/fonts/"
 
 cp -r tests/data "$stage/data"
 # Comparisons with other libraries and benches, through the C API, in Python.
-cp scripts/libisoline.py benches/*.py "$stage/"
-for bench in whole sizes; do
+cp scripts/libisoline.py benches/*.py benches/*.ijm "$stage/"
+for bench in whole sizes plugin; do
     cp "benches/$bench.py" "$stage/bench/$bench"
 done
 for program in tests/*_oracle.py; do

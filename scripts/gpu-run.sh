@@ -5,7 +5,7 @@
 #   tests      rust and c: the Rust and the C test programs
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
-#   bench      every bench; bench:NAME for one, as bench:level_set; the one in Python is left out like an oracle
+#   bench      every bench; bench:NAME for one, as bench:level_set; those in Python are left out like an oracle
 #   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
@@ -184,12 +184,20 @@ fi
 
 # ----------------------------------------------------------------------------------------------------------- macro
 
-imagej() { # imagej MACRO ARGUMENT
-    env -u DISPLAY LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/system" FONTCONFIG_FILE="$work/fonts.conf" \
-        "$work/java/bin/java" -Xmx2g -Djava.awt.headless=true -Duser.home="$work/home" \
-        -cp "$work/imagej/ij.jar:$work/imagej/jna.jar:$(echo "$work"/imagej/Isoline_-*.jar)" \
-        io.github.isoline.ij.HeadlessImageJ "$1" "$2"
-}
+# A program, imagej.sh MACRO ARGUMENT, as the bench of the plugin needs it, too.
+mkdir -p "$work/home"
+cat > "$work/fonts.conf" << EOF
+<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig><dir>$work/fonts</dir><cachedir>$work/home</cachedir></fontconfig>
+EOF
+cat > "$work/imagej.sh" << EOF
+#!/usr/bin/env bash
+exec env -u DISPLAY LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$work/system" FONTCONFIG_FILE="$work/fonts.conf" \\
+    "$work/java/bin/java" -Xmx2g -Djava.awt.headless=true -Duser.home="$work/home" \\
+    -cp "$work/imagej/ij.jar:$work/imagej/jna.jar:$(echo "$work"/imagej/Isoline_-*.jar)" \\
+    io.github.isoline.ij.HeadlessImageJ "\$1" "\$2"
+EOF
+chmod +x "$work/imagej.sh"
 same_tables() { # same_tables FOLDER FOLDER: every .csv of the first is in the second, byte for byte
     local table different=0
     for table in "$1"/*.csv; do
@@ -200,19 +208,15 @@ same_tables() { # same_tables FOLDER FOLDER: every .csv of the first is in the s
 }
 
 if wanted macro; then
-    mkdir -p "$work/raw-cuda" "$work/raw-cpu" "$work/home"
-    cat > "$work/fonts.conf" << EOF
-<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>$work/fonts</dir><cachedir>$work/home</cachedir></fontconfig>
-EOF
+    mkdir -p "$work/raw-cuda" "$work/raw-cpu"
     for device in cuda cpu; do
-        logged "macro demo.ijm on $device" imagej "$work/macros/demo.ijm" "$work/data|$work/raw-$device|$device"
+        logged "macro demo.ijm on $device" "$work/imagej.sh" "$work/macros/demo.ijm" "$work/data|$work/raw-$device|$device"
         passed=$(grep -c ' in the library' "$work/out")
         grep -q 'demo.ijm: done' "$work/out" || status=1
         grep ' in the library' "$work/out"
         suite "macro on $device" "$passed" "$((status != 0))" 0 "$took" "$status"
     done
-    logged "macro: CPU and CUDA give the same" imagej "$work/macros/same-pixels.ijm" "$work/raw-cpu|$work/raw-cuda"
+    logged "macro: CPU and CUDA give the same" "$work/imagej.sh" "$work/macros/same-pixels.ijm" "$work/raw-cpu|$work/raw-cuda"
     same=$(number 'the same')
     different=$(number 'different')
     # No image compared is no proof.

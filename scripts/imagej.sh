@@ -22,7 +22,7 @@ cp "$plugin" "$home/plugins/"
 cp "$built/lib/jna.jar" "$home/plugins/jars/"
 
 if [ "$how" = headless ]; then
-    timeout "$time_limit" env -u DISPLAY java -Xmx1g -Dfile.encoding=UTF-8 -Djava.awt.headless=true -Duser.home="$home" \
+    timeout "$time_limit" env -u DISPLAY java -Xmx2g -Dfile.encoding=UTF-8 -Djava.awt.headless=true -Duser.home="$home" \
         -cp "$home/ij.jar:$home/plugins/jars/jna.jar:$plugin" \
         io.github.isoline.ij.HeadlessImageJ "$macro" "$argument"
     exit
