@@ -5,6 +5,7 @@ Usage: make_benchmarks.py [--check] [--record FILE] [--out FOLDER]; with --check
 with --record and --out reads another record and writes another folder. Sections whose numbers the record lacks are left out.
 """
 import argparse
+import collections
 import json
 import pathlib
 import sys
@@ -14,8 +15,10 @@ DEVICES = {"cuda": "Isoline, GPU", "cpu": "Isoline, CPU"}
 # The columns of the table of whole calls: heading, device, field.
 COLUMNS = (("link", "cuda", None), ("page-locked", "cuda", "pinned"), ("used", "cuda", "used"),
            ("untouched", "cuda", "untouched"), ("CPU, used", "cpu", "used"))
-COLOURS = ("#2b6cb0", "#d9822b", "#3a923a", "#a94a8f", "#8c564b", "#17a2a2", "#999999", "#c9b037", "#6b6bd0", "#555555",
-           "#e377c2")
+# By the first word of a program; lines that are no programs take them in this order.
+COLOURS = {"cuda": "#2b6cb0", "cpu": "#d9822b", "edt": "#3a923a", "SciPy": "#a94a8f", "OpenCV": "#8c564b",
+           "SimpleITK": "#17a2a2", "scikit-image": "#6b6bd0", "cuCIM": "#999999", "CuPy": "#c9b037", "PyTorch": "#e377c2",
+           "other": "#555555"}
 # The bytes that a kernel cannot but move: name, bench, values of its result, the field of the seconds and what multiplies
 # it, pixels, bytes a pixel, and why so many.
 DISTANCE = {"what": "gyroid", "device": "cuda:0", "spacing": [1.0, 1.0, 1.0]}
@@ -125,8 +128,9 @@ images on the device. What is far from this bound is bound by instructions or la
 PLUGIN = """## The plugin beside the C API
 
 Measured by `benches/plugin.py` at commit `{commit}`: a command of the Fiji plugin in a macro, without a window, from an
-open image to the open result, beside the call of the C API within it. Milliseconds, the median of {calls} runs after one
-that is not counted.
+open image to the open result; the part of it that is spent in the library; and the same call from Python through the C
+API, with results in memory fresh from the system, as those of the plugin are. Milliseconds, the median of {calls} commands
+after one that is not counted.
 """
 
 
@@ -269,10 +273,11 @@ def share(record):
 
 def plugin(record):
     numbers = record.numbers("plugin")
-    rows = [[result["what"], named(result["device"]), number(1e3 * result["command"]), number(1e3 * result["library"]),
-             number(1e3 * (result["command"] - result["library"]))] for result in numbers["results"]]
+    parts = ("command", "library", "c_api")
+    rows = [[result["what"], named(result["device"]), *(number(1e3 * result[part]) for part in parts),
+             times_as(result["command"], result["c_api"])] for result in numbers["results"]]
     head = PLUGIN.format(commit=record.commit("plugin"), calls=numbers.get("calls"))
-    return [head, *table(["call", "device", "command", "C API", "added"], rows)] if rows else []
+    return [head, *table(["call", "device", "command", "library", "C API", "command : C API"], rows)] if rows else []
 
 
 def page(record):
@@ -323,10 +328,14 @@ def draw_rows(axes, title, rows, across, up="ms", base=2, logarithmic=True):
 
 
 def coloured(programs):
-    """Returns the rows of a plot: Isoline in its two colours, peers in others."""
-    peers = [who for who in programs if who not in DEVICES]
-    colours = {"cuda": COLOURS[0], "cpu": COLOURS[1], **dict(zip(peers, COLOURS[2:]))}
-    return [(named(who), colours[who], "-" if who in DEVICES else "--", row) for who, row in programs.items()]
+    """Returns the rows of a plot: Isoline's lines are solid, and those of one peer have a colour."""
+    rows, drawn = [], collections.Counter()
+    for who, row in programs.items():
+        name = who.split()[0]
+        dashes = "-" if who in DEVICES else ("--", ":", "-.")[drawn[name] % 3]
+        rows.append((named(who), COLOURS.get(name, COLOURS["other"]), dashes, row))
+        drawn[name] += 1
+    return rows
 
 
 def draw_sizes(plot, rows, path):
@@ -343,12 +352,12 @@ def draw_sizes(plot, rows, path):
 def draw_lines(plot, record, path):
     figure, grid = plot.subplots(1, 3, figsize=(12, 4.3), layout="constrained")
     faster = [(operation, colour, "-", {count: row[1] / ms for count, ms in row.items()})
-              for (operation, programs), colour in zip(record.sweep("threads").items(), COLOURS)
+              for (operation, programs), colour in zip(record.sweep("threads").items(), COLOURS.values())
               for row in programs.values() if 1 in row]
     draw_rows(grid[0], "threads", faster, "threads", "times as fast as one", logarithmic=False)
     stacks = [(f"{operation}, {'GPU' if who == 'cuda' else 'CPU'}", colour, "-" if who == "cuda" else "--",
                {depth: ms / depth for depth, ms in row.items()})
-              for (operation, programs), colour in zip(record.sweep("depth").items(), COLOURS)
+              for (operation, programs), colour in zip(record.sweep("depth").items(), COLOURS.values())
               for who, row in programs.items()]
     draw_rows(grid[1], "depth of a stack", stacks, "slices", "ms a slice")
     for operation, programs in record.sweep("targets").items():
