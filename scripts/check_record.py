@@ -2,7 +2,7 @@
 
 A number in a document is right if it is the record's, rounded to as many digits. A check is a piece of a document, with
 {} for each number, and those numbers; any space in it stands for any space or line break. After a new record this names
-what the documents have to say now, and with --fix writes it. Not checked: the level set's numbers.
+what the documents have to say now, and with --fix writes it.
 """
 
 import json
@@ -124,6 +124,24 @@ def snake(record):
         yield "docs/snake.md", f"| {name} | {{}} | {{}} | {{}} |", [*seconds, sum(seconds)]
 
 
+def level_set(record):
+    sizes = {"head": "head, 181 × 217 × 181", "64^3": "64³", "128^3": "128³", "256^3": "256³", "512^3": "512³",
+             "256^2": "256²", "512^2": "512²"}
+    for image, name in sizes.items():
+        cells, numbers = [], []
+        for variant in ("Paper", "Dense", "Band"):
+            wanted = dict(image=image, device="cuda:0", variant=variant)
+            found = record.all("level_set", "ms", **wanted)
+            cells.append("{}" if found else "")
+            numbers += [1e3 * ms / record.one("level_set", "iterations", **wanted) for ms in found]
+        rest = dict(image=image, device="cuda:0", variant="to rest")
+        found = [*record.all("level_set", "ms", **rest), *record.all("level_set", "iterations", **rest)]
+        cells.append("{}, {}" if found else "")
+        row = "|".join(f" {cell} " if cell else " " for cell in cells)
+        iterations = record.one("level_set", "iterations", image=image, device="cuda:0", variant="Dense")
+        yield "docs/level_set.md", f"| {name} | {iterations} |{row}|", numbers + found
+
+
 def is_rounded(text, value):
     digits = len(text.partition(".")[2])
     return abs(float(text) - value) <= 0.5000001 * 10**-digits
@@ -147,7 +165,7 @@ def compared(text, document, template, values):
 def main():
     record = Record(ROOT / "docs" / "gpu-validation.json")
     fix, problems, texts = "--fix" in sys.argv[1:], [], {}
-    for document, template, values in (check for bench in (edge_strength, edge_drawing, distance, snake)
+    for document, template, values in (check for bench in (edge_strength, edge_drawing, distance, snake, level_set)
                                        for check in bench(record)):
         text = texts.get(document) or (ROOT / document).read_text(encoding="utf-8")
         problem, corrected = compared(text, document, template, values)
