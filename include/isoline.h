@@ -50,7 +50,7 @@
  * - Devices. "auto" selects the CUDA device that works and has the largest part of its memory free, else the CPU. A call
  *   runs on the CPU instead if its data do not fit into the free memory of that device, or if it is expected to finish
  *   there first: distance, edge drawing and iterations of the edge strength measure both devices at their first call of
- *   each kind (up to half a second) and keep the times in the user's cache folder, as isoline/device-times.tsv. The
+ *   each kind (in less than a second) and keep the times in the user's cache folder, as isoline/device-times.tsv. The
  *   report, the device's `reason` and the log give the cause. "cuda:N" never falls back: a call that the device cannot
  *   run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU

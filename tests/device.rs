@@ -3,7 +3,6 @@
 
 mod common;
 
-use isoline::edge_drawing::{self, Segments};
 use isoline::edge_strength::{self, Mode, Params, Variant};
 use isoline::{Context, DeviceKind, ErrorKind, PixelType, devices};
 use ndarray::{Array2, Array3, s};
@@ -155,27 +154,6 @@ fn cuda_memory_limit_refuses_by_name_and_falls_back_under_auto() {
         edge_strength::run(&automatic, input.view().into(), &Params::default(), None, output.view_mut().into())
             .unwrap();
     assert_eq!(report.device.kind, DeviceKind::Cpu);
-}
-
-#[test]
-fn auto_runs_a_call_on_the_device_that_finishes_it_first() {
-    let Some(cuda) = cuda() else { return };
-    let (cpu, automatic) = (Context::new("cpu").unwrap(), Context::new("auto").unwrap());
-    for side in [16, 64, 256, 2048] {
-        let image = drawing(1, side, side, 0);
-        let mut segments = Segments::new();
-        let mut run = |context: &Context| {
-            let params = edge_drawing::Params::default();
-            edge_drawing::run(context, image.view().into(), &params, None, None, Some(&mut segments)).unwrap()
-        };
-        let mut seconds = |context| (0..10).map(|_| run(context).seconds_total).fold(f64::INFINITY, f64::min);
-        let (on_cuda, on_cpu) = (seconds(&cuda), seconds(&cpu));
-        // Near the size at which both take as long, either is right.
-        if on_cuda.max(on_cpu) > 2.0 * on_cuda.min(on_cpu) {
-            let faster = if on_cuda < on_cpu { DeviceKind::Cuda } else { DeviceKind::Cpu };
-            assert_eq!(run(&automatic).device.kind, faster, "side {side}: {on_cuda} s on CUDA, {on_cpu} s on the CPU");
-        }
-    }
 }
 
 #[test]

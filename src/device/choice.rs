@@ -1,11 +1,11 @@
 //! The device of a call under `auto`: the one that is expected to finish first.
 //!
-//! The time of a call is taken as a fixed part and a part per pixel. Both are measured, on the GPU and on the CPU, with the
-//! operation itself on two small images, when a context first needs them. They are kept in the user's cache folder, so
-//! that a machine measures each kind of call once.
+//! The operation itself is measured on the GPU and on the CPU, on a few small images, when a context first needs its times.
+//! Between these sizes, and beyond the largest, the time of a call is taken as linear in the number of pixels. The times are
+//! kept in the user's cache folder, so that a machine measures each kind of call once.
 
 use super::{Context, DeviceKind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use ndarray::Array3;
 use std::collections::HashMap;
 use std::io::Write;
@@ -13,16 +13,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The sides of the images that are measured: slices and volumes.
-const SLICE_SIDES: [usize; 2] = [64, 1024];
-const VOLUME_SIDES: [usize; 2] = [32, 128];
+/// The side of the smallest image that is measured, a slice or a volume; the next ones are 4 and 16 times as wide.
+const SLICE_SIDE: usize = 64;
+const VOLUME_SIDE: usize = 32;
+/// A larger image is measured if it has at most so many pixels, and if a call on it should not take longer than this.
+const MOST_PIXELS: usize = 1 << 21;
+const LONGEST_CALL: Duration = Duration::from_millis(50);
 
-/// One measurement is the shortest of so many calls, or of those that begin within the time, after one that is not counted.
-const MEASURED_CALLS: usize = 5;
-const MEASURED_TIME: Duration = Duration::from_millis(30);
-
-/// The larger image is not measured where a call on it would take longer than this.
-const LONGEST_CALL: Duration = Duration::from_millis(200);
+/// A measurement is the median of so many calls, or of those that begin within the time, after one that is not counted.
+const MEASURED_CALLS: usize = 9;
+const MEASURED_TIME: Duration = Duration::from_millis(100);
+/// The time between two calls, in which threads and GPU come to rest as they do between the calls of a user.
+const PAUSE: Duration = Duration::from_millis(1);
+/// Other work disturbed a measurement whose median is more times the shortest call than this.
+const MOST_SPREAD: u32 = 4;
 
 /// A call for which the CPU and a GPU give the same bits, so that the choice between them cannot be seen in the result.
 pub(crate) struct Workload {
@@ -39,51 +43,86 @@ pub(crate) struct Workload {
 /// A call of an operation on a context and an image.
 type RunOn = dyn Fn(&Context, &Array3<u8>) -> Result<()>;
 
-/// The time of calls of one kind on one device, in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Rate {
-    fixed: f64,
-    per_pixel: f64,
-}
+/// The seconds of calls of one kind on one device, by their number of pixels, in ascending order; there is at least one.
+#[derive(Clone, Debug, PartialEq)]
+struct Times(Vec<(f64, f64)>);
 
-impl Rate {
-    fn seconds(self, pixels: usize) -> f64 {
-        self.fixed + self.per_pixel * pixels as f64
-    }
-
-    /// Returns the rate at which images of `pixels` take `seconds`.
-    fn through(pixels: [usize; 2], seconds: [f64; 2]) -> Self {
-        let per_pixel = ((seconds[1] - seconds[0]) / (pixels[1] - pixels[0]) as f64).max(0.0);
-        Self { fixed: (seconds[0] - per_pixel * pixels[0] as f64).max(0.0), per_pixel }
+impl Times {
+    /// Returns the seconds that a call on so many pixels is expected to take.
+    fn expected(&self, pixels: usize) -> f64 {
+        let pixels = pixels as f64;
+        if let [(n, seconds)] = self.0[..] {
+            // A larger image was not measured because calls are long, so that their fixed part is small.
+            return seconds * (pixels / n).max(1.0);
+        }
+        let after = self.0.partition_point(|(measured, _)| *measured < pixels).min(self.0.len() - 1);
+        match (after.checked_sub(1).map(|before| self.0[before]), self.0[after]) {
+            (Some((n, seconds)), (more, longer)) => {
+                (seconds + (pixels - n) * (longer - seconds) / (more - n)).max(seconds.min(longer))
+            }
+            (None, (_, seconds)) => seconds,
+        }
     }
 
     /// Measures calls on the device of `context`.
     fn measure(context: &Context, workload: &Workload) -> Result<Self> {
-        let images = if workload.is_volume { VOLUME_SIDES.map(|n| [n, n, n]) } else { SLICE_SIDES.map(|n| [1, n, n]) };
-        let pixels = images.map(|shape| shape.iter().product());
-        let small = shortest(|| (workload.run)(context, &chequers(images[0])))?;
-        if small * (pixels[1] / pixels[0]) as u32 > LONGEST_CALL {
-            return Ok(Self { fixed: 0.0, per_pixel: small.as_secs_f64() / pixels[0] as f64 });
+        let mut times = Vec::new();
+        for factor in [1, 4, 16] {
+            let shape = match workload.is_volume {
+                true => [factor * VOLUME_SIDE; 3],
+                false => [1, factor * SLICE_SIDE, factor * SLICE_SIDE],
+            };
+            let pixels = shape.iter().product::<usize>();
+            let too_long = times.last().is_some_and(|(n, seconds)| {
+                pixels > MOST_PIXELS || seconds / n * pixels as f64 > LONGEST_CALL.as_secs_f64()
+            });
+            if too_long {
+                break;
+            }
+            let image = chequers(shape);
+            times.push((pixels as f64, median(|| (workload.run)(context, &image))?.as_secs_f64()));
         }
-        let image = chequers(images[1]);
-        let large = shortest(|| (workload.run)(context, &image))?;
-        Ok(Self::through(pixels, [small, large].map(|time| time.as_secs_f64())))
+        Ok(Self(times))
+    }
+
+    /// Returns the times as text: `pixels:seconds`, separated by blanks.
+    fn text(&self) -> String {
+        let texts: Vec<_> = self.0.iter().map(|(pixels, seconds)| format!("{pixels}:{seconds:e}")).collect();
+        texts.join(" ")
+    }
+
+    /// Reads what [`text`](Self::text) wrote; `None` for anything else.
+    fn parse(text: &str) -> Option<Self> {
+        let number = |text: &str| text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+        let times: Option<Vec<_>> = text
+            .split(' ')
+            .map(|point| point.split_once(':').and_then(|(pixels, seconds)| Some((number(pixels)?, number(seconds)?))))
+            .collect();
+        times.filter(|times| times.is_sorted_by(|(n, _), (more, _)| n < more)).map(Self)
     }
 }
 
-/// Returns the time of the shortest of several calls.
-fn shortest(mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
+/// Returns the median time of several calls.
+///
+/// # Errors
+/// Those of the call, and [`ErrorKind::Busy`](crate::ErrorKind::Busy) if the calls take very different times.
+fn median(mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
     call()?;
-    let (begun, mut shortest) = (Instant::now(), Duration::MAX);
-    for _ in 0..MEASURED_CALLS {
+    let (begun, mut times) = (Instant::now(), Vec::new());
+    while times.len() < MEASURED_CALLS && (times.is_empty() || begun.elapsed() < MEASURED_TIME) {
+        std::thread::sleep(PAUSE);
         let started = Instant::now();
         call()?;
-        shortest = shortest.min(started.elapsed());
-        if begun.elapsed() > MEASURED_TIME {
-            break;
-        }
+        times.push(started.elapsed());
     }
-    Ok(shortest)
+    times.sort();
+    let median = times[times.len() / 2];
+    if median > MOST_SPREAD * times[0] {
+        let text =
+            format!("calls on an image took {:?} to {median:?} and longer, because other work disturbs", times[0]);
+        return Err(Error::new(crate::ErrorKind::Busy, text));
+    }
+    Ok(median)
 }
 
 /// Makes an image of bright and dark squares with some noise: it has shape, background and edges for every operation.
@@ -94,81 +133,77 @@ fn chequers(shape: [usize; 3]) -> Array3<u8> {
     })
 }
 
-/// The rates of the GPU and of the CPU, by machine and kind of call, as far as they are known.
-static RATES: Mutex<Option<HashMap<String, [Rate; 2]>>> = Mutex::new(None);
+/// The times of the GPU and of the CPU, by machine and kind of call, as far as they are known; `None` if they could not be
+/// measured.
+type Known = HashMap<String, Option<[Times; 2]>>;
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
-/// Returns the file that keeps the rates; `None` where the user has no cache folder.
+/// Returns the file that keeps the times; `None` where the user has no cache folder.
 fn file() -> Option<PathBuf> {
     dirs::cache_dir().map(|folder| folder.join("isoline").join("device-times.tsv"))
 }
 
 /// Reads what a file keeps. Lines that are not understood are passed over.
-fn read(path: &Path) -> HashMap<String, [Rate; 2]> {
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().filter_map(parse).collect()
-}
-
-fn parse(line: &str) -> Option<(String, [Rate; 2])> {
-    let mut fields = line.split('\t');
-    let key = fields.next()?.to_owned();
-    let mut number = || fields.next()?.parse().ok().filter(|seconds: &f64| seconds.is_finite() && *seconds >= 0.0);
-    let mut rate = || Some(Rate { fixed: number()?, per_pixel: number()? });
-    Some((key, [rate()?, rate()?]))
+fn read(path: &Path) -> Known {
+    let parse = |line: &str| {
+        let mut fields = line.split('\t');
+        let key = fields.next()?.to_owned();
+        let mut times = || Times::parse(fields.next()?);
+        Some((key, Some([times()?, times()?])))
+    };
+    std::fs::read_to_string(path).unwrap_or_default().lines().filter_map(parse).collect()
 }
 
 /// Adds a line to the file.
-fn append(path: &Path, key: &str, rates: [Rate; 2]) -> std::io::Result<()> {
+fn append(path: &Path, key: &str, [cuda, cpu]: &[Times; 2]) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let [cuda, cpu] = rates.map(|rate| format!("{:e}\t{:e}", rate.fixed, rate.per_pixel));
     // One write of a short line: those of programs that run at the same time do not mix.
     let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
-    file.write_all(format!("{key}\t{cuda}\t{cpu}\n").as_bytes())
+    file.write_all(format!("{key}\t{}\t{}\n", cuda.text(), cpu.text()).as_bytes())
 }
 
-/// Returns what is kept under `key`, or measures it and keeps it.
-fn known_or_measured(path: Option<&Path>, key: &str, measure: impl FnOnce() -> Result<[Rate; 2]>) -> Result<[Rate; 2]> {
-    let known = |rates: &mut Option<HashMap<_, _>>| {
-        rates.get_or_insert_with(|| path.map(read).unwrap_or_default()).get(key).copied()
-    };
-    if let Some(rates) = known(&mut RATES.lock().unwrap_or_else(|e| e.into_inner())) {
-        return Ok(rates);
+/// Applies `choose` to the times that are kept under `key`, or else to those that it measures and keeps. Returns `None` if
+/// they cannot be measured, which is tried once in a process.
+fn with_times<T>(
+    path: Option<&Path>,
+    key: &str,
+    measure: impl FnOnce() -> Result<[Times; 2]>,
+    choose: impl Fn(&[Times; 2]) -> T,
+) -> Option<T> {
+    // Measurements hold the lock: they would disturb each other, and another thread may want the same.
+    let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
+    let known = known.get_or_insert_with(|| path.map(read).unwrap_or_default());
+    if !known.contains_key(key) {
+        let times = measure().inspect_err(|error| log::info!("cannot measure {key}: {error}")).ok();
+        if let (Some(path), Some(times)) = (path, &times)
+            && let Err(error) = append(path, key, times)
+        {
+            log::debug!("cannot keep the times of devices in {}: {error}", path.display());
+        }
+        known.insert(key.to_owned(), times);
     }
-    let rates = measure()?;
-    if let Some(path) = path
-        && let Err(error) = append(path, key, rates)
-    {
-        log::debug!("cannot keep the times of devices in {}: {error}", path.display());
-    }
-    let mut all = RATES.lock().unwrap_or_else(|e| e.into_inner());
-    all.get_or_insert_default().insert(key.to_owned(), rates);
-    Ok(rates)
+    known[key].as_ref().map(choose)
 }
 
 impl Context {
     /// Returns whether a call is expected to take less time on the CPU than on the CUDA device of this `auto` context.
     pub(super) fn cpu_is_faster(&self, workload: &Workload) -> bool {
-        let threads = self.pool().current_num_threads();
-        let (cuda, cpu) = (self.device(), super::cpu::name());
-        let machine =
-            format!("{}, {} of {}, {threads} threads of {}", workload.kind, env!("CARGO_PKG_VERSION"), cuda.name, cpu);
-        let key = machine.replace(['\t', '\n'], " ");
+        let (cuda, cpu, threads) = (self.device(), super::cpu::name(), self.pool().current_num_threads());
+        let Workload { kind, pixels, .. } = workload;
+        let key = format!("{kind}, isoline {}, {}, {cpu}, {threads} threads", env!("CARGO_PKG_VERSION"), cuda.name);
         let measure = || {
-            log::info!("measuring {} on {} and on the CPU, once on this machine", workload.kind, cuda.id);
-            let on = |kind| Rate::measure(&self.of_kind(kind), workload);
+            log::info!("measuring {kind} on {} and on the CPU, once on this machine", cuda.id);
+            let on = |device| Times::measure(&self.of_kind(device), workload);
             Ok([on(DeviceKind::Cuda)?, on(DeviceKind::Cpu)?])
         };
-        let seconds = match known_or_measured(file().as_deref(), &key, measure) {
-            Ok(rates) => rates.map(|rate| rate.seconds(workload.pixels)),
-            Err(error) => {
-                log::info!("computing on {}: cannot measure whether the CPU is faster: {error}", cuda.id);
-                return false;
-            }
+        let choose = |times: &[Times; 2]| {
+            let [on_cuda, on_cpu] = times.each_ref().map(|times| 1e3 * times.expected(*pixels));
+            log::debug!("{kind}: expected to take {on_cuda:.3} ms on {} and {on_cpu:.3} ms on the CPU", cuda.id);
+            on_cpu < on_cuda
         };
-        let [on_cuda, on_cpu] = seconds.map(|seconds| 1e3 * seconds);
-        log::debug!("{}: expected to take {on_cuda:.3} ms on {} and {on_cpu:.3} ms on the CPU", workload.kind, cuda.id);
-        on_cpu < on_cuda
+        with_times(file().as_deref(), &key.replace(['\t', '\n'], " "), measure, choose).unwrap_or(false)
     }
 }
 
@@ -176,61 +211,61 @@ impl Context {
 mod tests {
     use super::*;
 
-    const RATE: Rate = Rate { fixed: 1e-4, per_pixel: 1e-9 };
-
-    #[test]
-    fn a_rate_goes_through_both_measurements() {
-        let rate = Rate::through([4096, 1 << 20], [RATE.seconds(4096), RATE.seconds(1 << 20)]);
-        assert!((rate.fixed / RATE.fixed - 1.0).abs() < 1e-9 && (rate.per_pixel / RATE.per_pixel - 1.0).abs() < 1e-9);
-        // Noise must not give negative times.
-        let noisy = Rate::through([4096, 1 << 20], [2e-4, 1e-4]);
-        assert_eq!(noisy, Rate { fixed: 2e-4, per_pixel: 0.0 });
+    fn times() -> Times {
+        Times(vec![(4096.0, 1e-4), (65_536.0, 3e-4), (1_048_576.0, 2e-3)])
     }
 
     #[test]
-    fn rates_are_measured_once_and_kept_in_the_file() {
-        let folder = std::env::temp_dir().join(format!("isoline-rates-{}", std::process::id()));
+    fn times_are_linear_between_the_measurements_and_beyond() {
+        let times = times();
+        assert_eq!([1, 4096, 65_536, 1_048_576].map(|pixels| times.expected(pixels)), [1e-4, 1e-4, 3e-4, 2e-3]);
+        assert!((times.expected(34_816) / 2e-4 - 1.0).abs() < 1e-9);
+        assert!((times.expected(2 * 1_048_576 - 65_536) / 3.7e-3 - 1.0).abs() < 1e-9);
+        // Noise must not give negative times.
+        assert_eq!(Times(vec![(1.0, 2e-4), (2.0, 1e-4)]).expected(1000), 1e-4);
+        assert_eq!([1, 10, 1000].map(|pixels| Times(vec![(10.0, 0.5)]).expected(pixels)), [0.5, 0.5, 50.0]);
+    }
+
+    #[test]
+    fn times_are_measured_once_and_kept_in_the_file() {
+        let folder = std::env::temp_dir().join(format!("isoline-times-{}", std::process::id()));
         let path = folder.join("isoline").join("device-times.tsv");
-        let other = Rate { fixed: 0.0, per_pixel: 2.5e-9 };
+        let pair = [times(), Times(vec![(1.0, 2.5e-9)])];
         let mut measured = 0;
         for _ in 0..2 {
-            let rates = known_or_measured(Some(&path), "a test, 1 thread", || {
+            let measure = || {
                 measured += 1;
-                Ok([RATE, other])
-            });
-            assert_eq!(rates.unwrap(), [RATE, other]);
+                Ok(pair.clone())
+            };
+            assert_eq!(with_times(Some(&path), "a test", measure, Clone::clone), Some(pair.clone()));
         }
         assert_eq!(measured, 1);
-        append(&path, "another", [other, RATE]).unwrap();
-        std::fs::OpenOptions::new()
-            .append(true)
-            .open(&path)
-            .unwrap()
-            .write_all(b"half a li\nx\t1\t-2\t3\t4\n")
-            .unwrap();
+        append(&path, "another", &pair).unwrap();
+        let damaged = "half a li\nx\t1:1 1:2\t3:4\ny\t1:-1\t1:1\nz\t1:1\n";
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(damaged.as_bytes()).unwrap();
         let kept = read(&path);
         assert_eq!(kept.len(), 2, "{kept:?}");
-        assert_eq!((kept["a test, 1 thread"], kept["another"]), ([RATE, other], [other, RATE]));
+        assert!(["a test", "another"].iter().all(|key| kept[*key].as_ref() == Some(&pair)));
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
-    fn a_failed_measurement_is_not_kept() {
-        let fail = || Err(crate::Error::memory("no memory"));
-        assert!(known_or_measured(None, "a failing test", fail).is_err());
-        assert_eq!(known_or_measured(None, "a failing test", || Ok([RATE; 2])).unwrap(), [RATE; 2]);
+    fn a_failed_measurement_is_tried_once() {
+        let fail = || Err(Error::memory("no memory"));
+        assert_eq!(with_times(None, "a failing test", fail, |_| ()), None);
+        assert_eq!(with_times(None, "a failing test", || Ok([times(), times()]), |_| ()), None);
     }
 
     #[test]
-    fn long_calls_are_not_measured_on_the_larger_image() {
+    fn long_calls_are_measured_on_the_smallest_image_only() {
         let context = Context::new("cpu").unwrap();
         let run = |_: &Context, image: &Array3<u8>| {
             assert_eq!(image.len(), 64 * 64);
-            std::thread::sleep(Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(5));
             Ok(())
         };
         let workload = Workload { kind: "sleep".into(), pixels: 0, is_volume: false, run: Box::new(run) };
-        let rate = Rate::measure(&context, &workload).unwrap();
-        assert!(rate.fixed == 0.0 && rate.per_pixel >= 0.01 / 4096.0);
+        let Times(measured) = Times::measure(&context, &workload).unwrap();
+        assert!(measured.len() == 1 && measured[0].1 >= 0.005, "{measured:?}");
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use per_thread::PerThread;
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use rayon::ThreadPool;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::ThreadId;
 
 /// The kind of a device.
@@ -115,6 +115,8 @@ pub struct Context {
 struct Shared {
     info: DeviceInfo,
     backend: Backend,
+    /// The description of the CPU for reports of an `auto` context with a GPU.
+    cpu: OnceLock<DeviceInfo>,
     /// Set for `auto`, under which a call that does not fit the GPU, or is faster on the CPU, runs on the CPU.
     automatic: bool,
     pool: Arc<ThreadPool>,
@@ -134,11 +136,13 @@ impl Context {
         if self.shared.info.kind == DeviceKind::Cpu {
             return self.shared.info.clone();
         }
-        let mut info = cpu_info();
-        info.reason = "auto chose the CPU for this call, which is faster there or does not fit the GPU (the log says \
-                       which)"
-            .into();
-        info
+        // It is described once, because the system takes longer for that than for a small call.
+        let described = self.shared.cpu.get_or_init(|| {
+            let reason =
+                "auto chose the CPU for this call, which is faster there or does not fit the GPU (the log says which)";
+            DeviceInfo { reason: reason.into(), ..cpu_info() }
+        });
+        described.clone()
     }
 
     /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
@@ -146,7 +150,7 @@ impl Context {
     /// `auto` chooses the CUDA device that works and has the largest part of its memory free, else the CPU;
     /// [`device`](Self::device) says why. A call on it runs on the CPU if it does not fit the GPU, and, if the results
     /// are the same bits (distance, edge drawing, iterations of edge strength), where it is expected to finish first.
-    /// For that the first call of each kind on a machine measures both devices, which takes up to half a second; the
+    /// For that the first call of each kind on a machine measures both devices, which takes less than a second; the
     /// times are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
     ///
     /// # Errors
@@ -173,6 +177,7 @@ impl Context {
                 shared: Arc::new(Shared {
                     info,
                     backend,
+                    cpu: OnceLock::new(),
                     automatic,
                     pool: start_pool()?,
                     buffer_pool: BufferPool::default(),
@@ -340,7 +345,8 @@ impl Context {
             _ => (cpu_info(), Backend::Cpu),
         };
         let (pool, buffer_pool, lock) = (self.shared.pool.clone(), BufferPool::default(), ContextLock::default());
-        Self { shared: Arc::new(Shared { info, backend, automatic: false, pool, buffer_pool, lock }) }
+        let cpu = OnceLock::new();
+        Self { shared: Arc::new(Shared { info, backend, cpu, automatic: false, pool, buffer_pool, lock }) }
     }
 
     /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other. Under
@@ -359,11 +365,13 @@ impl Context {
     ) -> Result<T> {
         if needs.cpu_only && self.shared.automatic {
             log::debug!("computing on the CPU: only the CPU has the chosen variant");
+        } else if self.shared.info.kind == DeviceKind::Cuda
+            && self.shared.automatic
+            && needs.host_memory
+            && workload.is_some_and(|workload| self.cpu_is_faster(&workload))
+        {
+            log::debug!("computing on the CPU: it is expected to finish first");
         } else if let Some(cuda) = self.cuda_for(needs.device_bytes)? {
-            let choice = workload.filter(|_| self.shared.automatic && needs.host_memory);
-            if choice.is_some_and(|workload| self.cpu_is_faster(&workload)) {
-                return on_cpu(state);
-            }
             match on_cuda(cuda, state) {
                 Err(error) if needs.host_memory && self.may_fall_back(&error) => {
                     log::warn!("computing on the CPU: {error}");

@@ -143,10 +143,11 @@ fn workload(dimensions: Dimensions, shape: [usize; 3]) -> Workload {
         let mut output = Array3::<f32>::zeros(image.dim());
         run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
     };
+    let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
     Workload {
-        kind: format!("distance, {dimensions:?}"),
+        kind: format!("distance of {}", if is_volume { "a volume" } else { "slices" }),
         pixels: shape.iter().product(),
-        is_volume: dimensions == Dimensions::Volume,
+        is_volume,
         run: Box::new(run),
     }
 }

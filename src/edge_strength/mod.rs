@@ -325,10 +325,11 @@ fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
         let mut output = Array3::<f32>::zeros(image.dim());
         run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
     };
+    let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
     Some(Workload {
-        kind: format!("edge strength, {dimensions:?}, {iterations} iterations"),
+        kind: format!("edge strength of {}, {iterations} iterations", if is_volume { "a volume" } else { "slices" }),
         pixels: shape.iter().product(),
-        is_volume: dimensions == Dimensions::Volume,
+        is_volume,
         run: Box::new(run),
     })
 }
