@@ -1,6 +1,7 @@
 //! Images as views of the caller's memory: x is fastest, then y, then z; row 0 is at the top.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::huge_pages;
 use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
@@ -216,6 +217,16 @@ impl ImageMut<'_> {
             Self::Device(pixels) => pixels.pixel_type,
         }
     }
+
+    /// Asks for huge pages where packed host memory, which the CPU is about to write, was never written.
+    pub(crate) fn use_huge_pages(&mut self) {
+        match self {
+            Self::U8(view) => view.as_slice_mut().into_iter().for_each(huge_pages::advise),
+            Self::U16(view) => view.as_slice_mut().into_iter().for_each(huge_pages::advise),
+            Self::F32(view) => view.as_slice_mut().into_iter().for_each(huge_pages::advise),
+            Self::Device(_) => {}
+        }
+    }
 }
 
 /// Returns whether both images are in host memory, so that the CPU can run the call.
@@ -263,9 +274,11 @@ pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usiz
 }
 
 /// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made
-/// here. The system zeroes a large one page by page, at the first use of each page.
+/// here. The system zeroes a large one page by page, huge pages where it has them, at the first use of each page.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
-    bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))
+    let mut values = bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
+    huge_pages::advise(&mut values);
+    Ok(values)
 }
 
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose

@@ -26,6 +26,7 @@ pub mod distance;
 pub mod edge_drawing;
 pub mod edge_strength;
 mod error;
+mod huge_pages;
 mod image;
 pub mod level_set;
 mod levels;

@@ -130,7 +130,10 @@ pub fn run(
         Some(workload(params.dimensions, mask.shape())),
         &mut (&mut progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, params, &mask, progress, output),
-        |(progress, output)| cpu::run(context, params, &mask, progress, output),
+        |(progress, output)| {
+            output.use_huge_pages();
+            cpu::run(context, params, &mask, progress, output)
+        },
     )?;
     report.complete(started, format_args!("distance of {:?} pixels", mask.shape()));
     Ok(report)

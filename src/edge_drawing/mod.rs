@@ -211,7 +211,10 @@ pub fn run(
         workload(params, input.shape(), edges.is_some(), want_segments),
         &mut (&mut progress, &mut edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
-        |(progress, edges)| cpu::run(context, params, &input, progress, edges, want_segments),
+        |(progress, edges)| {
+            edges.iter_mut().for_each(ImageMut::use_huge_pages);
+            cpu::run(context, params, &input, progress, edges, want_segments)
+        },
     )?;
     if let (Some(segments), Some(found)) = (segments, found) {
         *segments = found;

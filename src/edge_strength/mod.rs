@@ -309,7 +309,10 @@ pub fn run(
         workload(params, input.shape()),
         &mut (&mut progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, &plan, params.start, &input, progress, output),
-        |(progress, output)| cpu::run(context, &plan, params.start, &input, progress, output),
+        |(progress, output)| {
+            output.use_huge_pages();
+            cpu::run(context, &plan, params.start, &input, progress, output)
+        },
     )?;
     report.complete(started, format_args!("edge strength of {:?} pixels", input.shape()));
     Ok(report)

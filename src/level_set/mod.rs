@@ -302,10 +302,11 @@ impl LevelSet {
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
+    pub fn read_mask(&self, mut mask: ImageMut<'_>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
         let _lock = self.context.lock()?;
+        mask.use_huge_pages();
         match (&self.solver, mask) {
             (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
@@ -320,10 +321,11 @@ impl LevelSet {
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
+    pub fn read_phi(&self, mut phi: ImageMut<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
         let _lock = self.context.lock()?;
+        phi.use_huge_pages();
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => {

@@ -130,9 +130,10 @@ pub(super) fn iterate(
 pub(super) fn draw(
     context: &Context,
     targets: &[Target],
-    output: ImageMut<'_>,
+    mut output: ImageMut<'_>,
     value: impl Fn(usize) -> u32 + Sync,
 ) -> Result<()> {
+    output.use_huge_pages();
     context.pool().install(|| match output {
         ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
         ImageMut::U16(view) => draw_into(targets, view, |index| value(index) as u16),

@@ -7,6 +7,7 @@
 use super::memory::PageLocked;
 use super::{Buffer, Cuda, Event, Side, Stream, is_pinned};
 use crate::error::Result;
+use crate::huge_pages;
 use crate::image::{Image, ImageMut};
 use bytemuck::Pod;
 use cudarc::driver::CudaContext;
@@ -401,7 +402,7 @@ impl Transfer {
         let (mut views, mut from) = (Vec::new(), Vec::new());
         for (mut view, rows) in staged {
             if let Some(values) = view.as_slice_mut() {
-                use_huge_pages(bytemuck::cast_slice_mut(values));
+                huge_pages::advise(values);
             }
             from.push((rows, view.dim().1));
             let shape = view.dim();
@@ -503,22 +504,6 @@ pub(crate) fn output_is_direct(output: &ImageMut<'_>) -> bool {
         ImageMut::U16(view) => is_direct(&view.view()),
         ImageMut::F32(view) => is_direct(&view.view()),
         ImageMut::Device(_) => true,
-    }
-}
-
-/// Asks the system to back memory that was never written with large pages, which makes its first use several times
-/// faster; does nothing for small memory and on systems without them.
-fn use_huge_pages(memory: &mut [u8]) {
-    /// The size of a large page on x86-64, and on ARM with pages of 4 KiB.
-    const HUGE: usize = 2 << 20;
-    #[cfg(target_os = "linux")]
-    if memory.len() >= 4 * HUGE {
-        let first = memory.as_ptr().align_offset(HUGE);
-        let whole = &mut memory[first..];
-        // SAFETY: the range lies within `memory`, and the advice changes no byte. A refusal changes nothing.
-        unsafe {
-            libc::madvise(whole.as_mut_ptr().cast(), whole.len() / HUGE * HUGE, libc::MADV_HUGEPAGE);
-        }
     }
 }
 
