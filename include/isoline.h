@@ -31,6 +31,7 @@
  *   (isoline_level_set, isoline_snake) keeps its state between calls; after a cancelled step it has the state of its
  *   last complete iteration. A solver is poisoned if a call on it failed with an internal error: later calls return
  *   ISOLINE_PANIC, and it can only be freed.
+ *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
@@ -44,6 +45,8 @@
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
+ * - Forks. The child of a fork() must not use the parent's contexts and solvers, whose threads and CUDA driver it does not
+ *   have; it must not free them either. isoline_buffer_free says what holds for buffers.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
  *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
  *   be called on any thread that is inside a call.
@@ -396,8 +399,9 @@ isoline_status isoline_context_set_memory_limit(isoline_context *context,
                                                 uint64_t bytes);
 
 /**
- * Releases the memory that a context keeps between calls: pooled device memory, page-locked memory and the host
- * memory of the CPU's computations (at most 320 MiB per context). Memory that a running call uses is kept.
+ * Releases the memory that a context keeps between calls: pooled device memory, page-locked memory, the host memory of
+ * the CPU's computations (at most 320 MiB per context) and freed buffers (at most 1 GiB). Memory that a running call or a
+ * buffer uses is kept.
  *
  * @param context not NULL.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
@@ -411,6 +415,59 @@ isoline_status isoline_context_trim(isoline_context *context);
  * @param context may be NULL.
  */
 void isoline_context_free(isoline_context *context);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+/** @} */
+
+/**
+ * @defgroup buffer Buffers
+ * @{
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Makes a buffer: host memory for images, from and to which a context's calls are fastest. On a CUDA device it is
+ * page-locked, so that the device copies it directly; on every device a large one is in huge pages, so that its first
+ * use takes less time. It is ordinary memory for everything else: any context, thread and program code may use it.
+ *
+ * The contents are undefined: zeros, or what an earlier buffer of this process held. The address is a multiple of 65536,
+ * for 2 MiB and more a multiple of 2 MiB.
+ *
+ * If the system refuses to page-lock it, or if it is more than half of the free memory, a buffer that is not page-locked
+ * is made, on "auto" and on a named device alike, and a warning is logged with the reason: calls have the same results
+ * with it, and take longer.
+ *
+ * @param context not NULL. It may be freed before the buffer; a page-locked buffer keeps the device open. May be in a
+ *   call, also in one whose callback calls this function.
+ * @param bytes the size, at least 1.
+ * @param out receives the address; free it with isoline_buffer_free. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_SIZE for 0 and for more than can be addressed;
+ *   ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+ */
+isoline_status isoline_buffer_new(const isoline_context *context,
+                                  size_t bytes,
+                                  void **out);
+
+/**
+ * Frees a buffer. No call may be using it, and it must not be used again. Its memory is kept for the next
+ * isoline_buffer_new on its context, up to 1 GiB per context, until isoline_context_trim or the end of the context; call
+ * isoline_context_trim when no buffer has been needed for a while, such as 30 s. After the end of the context the memory
+ * is released at once.
+ *
+ * An address that is not that of a buffer, or of one that was freed before, is ignored, and a warning is logged. So is, in
+ * the child of a fork, the address of a buffer of the parent: it is released when the child ends. Until then the child may
+ * use its memory, which is a copy of the parent's, with undefined contents if the buffer is page-locked. May be called on
+ * any thread.
+ *
+ * @param buffer the address that isoline_buffer_new has given; may be NULL.
+ */
+void isoline_buffer_free(void *buffer);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -554,8 +611,8 @@ enum isoline_memory
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
     /**
-     * Host memory. Page-locked memory (cudaHostAlloc, cudaHostRegister) is detected and copied without a staging
-     * buffer.
+     * Host memory. Page-locked memory (isoline_buffer_new, cudaHostAlloc, cudaHostRegister) is detected and copied
+     * without a staging buffer.
      */
     ISOLINE_HOST = 0,
     /**

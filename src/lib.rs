@@ -37,7 +37,7 @@ mod report;
 pub mod snake;
 mod threshold;
 
-pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, devices};
+pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, HostBuffer, devices};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
 pub use progress::Progress;

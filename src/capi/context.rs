@@ -75,8 +75,9 @@ pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_
     guard(|| unsafe { self::context(context) }.map(|context| context.set_memory_limit(bytes)))
 }
 
-/// Releases the memory that a context keeps between calls: pooled device memory, page-locked memory and the host
-/// memory of the CPU's computations (at most 320 MiB per context). Memory that a running call uses is kept.
+/// Releases the memory that a context keeps between calls: pooled device memory, page-locked memory, the host memory of
+/// the CPU's computations (at most 320 MiB per context) and freed buffers (at most 1 GiB). Memory that a running call or a
+/// buffer uses is kept.
 ///
 /// @param context not NULL.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.

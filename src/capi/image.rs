@@ -24,8 +24,8 @@ pub enum isoline_type {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum isoline_memory {
-    /// Host memory. Page-locked memory (cudaHostAlloc, cudaHostRegister) is detected and copied without a staging
-    /// buffer.
+    /// Host memory. Page-locked memory (isoline_buffer_new, cudaHostAlloc, cudaHostRegister) is detected and copied
+    /// without a staging buffer.
     ISOLINE_HOST = 0,
     /// The memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
     /// call; the call returns when its own work on it is finished.

@@ -33,6 +33,9 @@ mod device;
 
 mod context;
 
+// Header: Buffers
+mod buffer;
+
 // Header: Progress and reports
 mod progress;
 mod report;

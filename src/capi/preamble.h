@@ -31,6 +31,7 @@
  *   (isoline_level_set, isoline_snake) keeps its state between calls; after a cancelled step it has the state of its
  *   last complete iteration. A solver is poisoned if a call on it failed with an internal error: later calls return
  *   ISOLINE_PANIC, and it can only be freed.
+ *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
@@ -44,6 +45,8 @@
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
+ * - Forks. The child of a fork() must not use the parent's contexts and solvers, whose threads and CUDA driver it does not
+ *   have; it must not free them either. isoline_buffer_free says what holds for buffers.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
  *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
  *   be called on any thread that is inside a call.

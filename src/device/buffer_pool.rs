@@ -1,18 +1,87 @@
-//! Host memory that a context keeps from call to call, because fresh memory costs a page fault for each page.
+//! Host memory that a context keeps from call to call, because fresh memory costs a page fault for each page: workspaces
+//! of the CPU, and buffers that a caller has freed.
 
 use crate::error::Result;
 use crate::image::zeroed;
 use std::ops::{Deref, DerefMut};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 /// The most bytes that a pool keeps between calls: a field of 8192 x 8192 floats and some workspace beside it.
 pub(crate) const KEPT_BYTES: usize = 320 << 20;
 /// A pooled buffer is reused only if the request takes at least 1/WASTE of it.
 const WASTE: usize = 4;
 
-/// Buffers that are not in use; the one that was released last is at the end.
-#[derive(Debug, Default)]
-pub(crate) struct BufferPool(Mutex<Vec<Vec<f32>>>);
+/// Memory that can be kept.
+pub(super) trait Bytes {
+    /// Returns its size in bytes.
+    fn bytes(&self) -> usize;
+}
+
+impl Bytes for Vec<f32> {
+    fn bytes(&self) -> usize {
+        size_of_val(&self[..])
+    }
+}
+
+/// Memory that is not in use, of a limited number of bytes in all; what was released last is at the end.
+#[derive(Debug)]
+pub(super) struct Kept<B> {
+    list: Mutex<Vec<B>>,
+    most: usize,
+}
+
+impl<B: Bytes> Kept<B> {
+    /// Returns a list that keeps at most so many bytes.
+    pub(super) fn at_most(most: usize) -> Self {
+        Self { list: Mutex::default(), most }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<B>> {
+        self.list.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Takes the smallest that has `bytes` and is not much larger.
+    pub(super) fn take(&self, bytes: usize) -> Option<B> {
+        let mut list = self.lock();
+        let fits = |kept: &B| kept.bytes() >= bytes && kept.bytes() / WASTE <= bytes;
+        let best = (0..list.len()).filter(|i| fits(&list[*i])).min_by_key(|i| list[*i].bytes())?;
+        Some(list.remove(best))
+    }
+
+    /// Keeps `released`, and frees what has been unused for longest where that is too much.
+    pub(super) fn keep(&self, released: B) {
+        let mut freed = Vec::new();
+        if released.bytes() > self.most {
+            freed.push(released);
+        } else {
+            let mut list = self.lock();
+            list.push(released);
+            let mut bytes: usize = list.iter().map(B::bytes).sum();
+            while bytes > self.most {
+                bytes -= list[0].bytes();
+                freed.push(list.remove(0));
+            }
+        }
+        // Freeing takes a while, and other threads wait for the lock.
+        drop(freed);
+    }
+
+    /// Frees everything.
+    pub(super) fn clear(&self) {
+        let freed = std::mem::take(&mut *self.lock());
+        drop(freed);
+    }
+}
+
+/// The workspaces of the CPU that are not in use.
+#[derive(Debug)]
+pub(crate) struct BufferPool(Kept<Vec<f32>>);
+
+impl Default for BufferPool {
+    fn default() -> Self {
+        Self(Kept::at_most(KEPT_BYTES))
+    }
+}
 
 impl BufferPool {
     /// Returns a buffer of at least `len` floats with any values.
@@ -20,14 +89,11 @@ impl BufferPool {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory).
     pub(crate) fn acquire(&self, len: usize) -> Result<PooledBuffer<'_>> {
-        let mut kept = self.kept();
-        let fits = |buffer: &Vec<f32>| buffer.len() >= len && buffer.len() / WASTE <= len;
-        let best = (0..kept.len()).filter(|i| fits(&kept[*i])).min_by_key(|i| kept[*i].len());
-        let values = match best {
-            Some(i) => kept.remove(i),
+        let values = match self.0.take(len.saturating_mul(size_of::<f32>())) {
+            Some(values) => values,
             None => zeroed(len).or_else(|_| {
                 // The buffers that are kept may take the memory that this request needs.
-                kept.clear();
+                self.0.clear();
                 zeroed(len)
             })?,
         };
@@ -36,11 +102,7 @@ impl BufferPool {
 
     /// Gives all buffers that are not in use back to the system.
     pub(crate) fn trim(&self) {
-        *self.kept() = Vec::new();
-    }
-
-    fn kept(&self) -> std::sync::MutexGuard<'_, Vec<Vec<f32>>> {
-        self.0.lock().unwrap_or_else(|e| e.into_inner())
+        self.0.clear();
     }
 }
 
@@ -67,17 +129,7 @@ impl DerefMut for PooledBuffer<'_> {
 
 impl Drop for PooledBuffer<'_> {
     fn drop(&mut self) {
-        let values = std::mem::take(&mut self.values);
-        if size_of_val(&values[..]) > KEPT_BYTES {
-            return;
-        }
-        let mut kept = self.pool.kept();
-        kept.push(values);
-        // The buffers that have been unused for longest are freed first.
-        let mut bytes: usize = kept.iter().map(|buffer| size_of_val(&buffer[..])).sum();
-        while bytes > KEPT_BYTES {
-            bytes -= size_of_val(&kept.remove(0)[..]);
-        }
+        self.pool.0.keep(std::mem::take(&mut self.values));
     }
 }
 
@@ -86,7 +138,7 @@ mod tests {
     use super::*;
 
     fn kept(pool: &BufferPool) -> Vec<usize> {
-        pool.kept().iter().map(Vec::len).collect()
+        pool.0.lock().iter().map(Vec::len).collect()
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! CUDA as a device, through the driver API that is loaded at run time: the embedded kernels, streams, events and
-//! textures. [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers, [`transfer`] copies
+//! textures. [`find`] lists the devices and says why one cannot be used; [`memory`] holds buffers, [`host`] page-locks host
+//! memory of callers, [`transfer`] copies
 //! between them and the caller's memory, and [`launch`] the parts that all kernel launches share.
 //!
 //! # Safety
-//! All calls into the driver are here, in [`find`] and in [`memory`]. Two rules keep them sound:
+//! All calls into the driver are here, in [`find`], in [`memory`] and in [`host`]. Two rules keep them sound:
 //! 1. The context is bound to the calling thread before a call ([`Cuda::bind`]).
 //! 2. Memory that a stream works on outlives that work: owners hold their [`Stream`]s in fields before their buffers,
 //!    and dropping a [`Stream`] waits for it.
 #![allow(unsafe_code)]
 
 pub(super) mod find;
+mod host;
 pub(crate) mod kernels;
 mod launch;
 mod memory;
@@ -17,6 +19,7 @@ mod pipeline;
 mod range;
 mod transfer;
 
+pub(crate) use host::HostMemory;
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};

@@ -4,15 +4,18 @@ mod buffer_pool;
 mod choice;
 mod cpu;
 pub(crate) mod cuda;
+mod host_buffer;
 mod per_thread;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
 pub(crate) use choice::Workload;
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
+pub use host_buffer::HostBuffer;
 pub(crate) use per_thread::PerThread;
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
+use host_buffer::FreedBuffers;
 use rayon::ThreadPool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use std::thread::ThreadId;
@@ -121,6 +124,7 @@ struct Shared {
     automatic: bool,
     pool: Arc<ThreadPool>,
     buffer_pool: BufferPool,
+    freed_buffers: FreedBuffers,
     lock: ContextLock,
 }
 
@@ -181,6 +185,7 @@ impl Context {
                     automatic,
                     pool: start_pool()?,
                     buffer_pool: BufferPool::default(),
+                    freed_buffers: FreedBuffers::default(),
                     lock: ContextLock::default(),
                 }),
             })
@@ -249,10 +254,11 @@ impl Context {
         }
     }
 
-    /// Gives pooled device memory, page-locked host memory and the host memory that the CPU keeps between calls (at
-    /// most 320 MiB) back to the system. They are also freed with the context.
+    /// Gives pooled device memory, page-locked host memory, the host memory that the CPU keeps between calls (at most
+    /// 320 MiB) and freed host buffers (at most 1 GiB) back to the system. They are also freed with the context.
     pub fn trim(&self) {
         self.shared.buffer_pool.trim();
+        self.shared.freed_buffers.clear();
         if let Backend::Cuda(cuda) = &self.shared.backend {
             cuda.trim();
         }
@@ -277,6 +283,38 @@ impl Context {
             )),
             Backend::Cuda(cuda) => DeviceImage::new(cuda, &self.shared.pool, pixel_type, shape),
         }
+    }
+
+    /// Makes a buffer of `bytes` in host memory, in which calls of this context read and write images faster than in other
+    /// host memory. A context on a CUDA device page-locks it; if the system refuses that, or if it is more than half of the
+    /// memory that is free, the log says so, and the buffer is ordinary memory that any device takes. May be called while
+    /// the context works.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InvalidSize`] for 0 bytes or more than can be addressed, [`ErrorKind::OutOfMemory`].
+    pub fn host_buffer(&self, bytes: usize) -> Result<HostBuffer> {
+        // Twice the size can be addressed, so that rounding up does not overflow.
+        if bytes == 0 || bytes > isize::MAX as usize / 2 {
+            return Err(Error::size(format!(
+                "cannot make a buffer: its size must be from 1 to {} bytes (got {bytes}); give the size of an image in bytes",
+                isize::MAX / 2
+            )));
+        }
+        let mut memory = self.shared.freed_buffers.take(bytes)?;
+        if let Backend::Cuda(cuda) = &self.shared.backend
+            && !memory.is_page_locked()
+        {
+            let free = cpu::free_memory();
+            let locked = if free > 0 && bytes as u64 > free / 2 {
+                Err(Error::memory(format!("{} are more than half of the free memory", human_bytes(bytes as u64))))
+            } else {
+                memory.page_lock(cuda)
+            };
+            if let Err(why) = locked {
+                log::warn!("a buffer is not page-locked, so that copies from and to it take longer: {why}");
+            }
+        }
+        Ok(self.shared.freed_buffers.hand_out(memory, bytes))
     }
 
     /// Returns the worker threads.
@@ -345,8 +383,10 @@ impl Context {
             _ => (cpu_info(), Backend::Cpu),
         };
         let (pool, buffer_pool, lock) = (self.shared.pool.clone(), BufferPool::default(), ContextLock::default());
-        let cpu = OnceLock::new();
-        Self { shared: Arc::new(Shared { info, backend, cpu, automatic: false, pool, buffer_pool, lock }) }
+        let (freed_buffers, cpu) = (FreedBuffers::default(), OnceLock::new());
+        Self {
+            shared: Arc::new(Shared { info, backend, cpu, automatic: false, pool, buffer_pool, freed_buffers, lock }),
+        }
     }
 
     /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other. Under

@@ -6,7 +6,7 @@
 #include <limits.h>
 
 /* Counters of the fake. */
-static int *starts, *opened, *closed;
+static int *starts, *opened, *closed, *locks, *locked;
 
 /* Loads a fake under the name that the library looks for first, so that it finds this one. 0 if this build does not look. */
 static int with_driver(const char *name) {
@@ -24,7 +24,9 @@ static int with_driver(const char *name) {
     starts = (int *)dlsym(driver, "fake_starts");
     opened = (int *)dlsym(driver, "fake_opened");
     closed = (int *)dlsym(driver, "fake_closed");
-    CHECK(starts != NULL && opened != NULL && closed != NULL);
+    locks = (int *)dlsym(driver, "fake_locks");
+    locked = (int *)dlsym(driver, "fake_locked");
+    CHECK(starts != NULL && opened != NULL && closed != NULL && locks != NULL && locked != NULL);
     return 1;
 }
 
@@ -272,6 +274,115 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
 }
 
+static void *buffer_of(isoline_context *context, size_t bytes) {
+    void *buffer = NULL;
+    if (!GOOD(isoline_buffer_new(context, bytes, &buffer))) {
+        exit(1);
+    }
+    memset(buffer, 3, bytes);
+    return buffer;
+}
+
+static void a_buffer_is_page_locked_until_its_memory_is_released(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = open_context("cuda:0");
+    const size_t sizes[] = {1, 100000, (size_t)5 << 20};
+    void *buffers[3];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3; i++) {
+            buffers[i] = buffer_of(context, sizes[i]);
+        }
+        CHECK(*locks == 3 && *locked == 3);
+        for (int i = 0; i < 3; i++) {
+            isoline_buffer_free(buffers[i]);
+        }
+        /* Freed memory that is kept stays locked. */
+        CHECK_NUMBER(*locked, 3);
+    }
+    GOOD(isoline_context_trim(context));
+    CHECK_NUMBER(*locked, 0);
+    isoline_buffer_free(buffer_of(context, 1));
+    void *longer = buffer_of(context, 2);
+    CHECK_NUMBER(*locked, 1);
+    isoline_context_free(context);
+    /* The device stays open for the buffer. */
+    CHECK(*locked == 1 && *closed == 0);
+    isoline_buffer_free(longer);
+    CHECK(*locked == 0 && *closed == 1);
+}
+
+static void memory_that_cannot_be_page_locked_is_ordinary(const char *device) {
+    (void)device;
+    char warned[512] = "";
+    setenv("FAKE_LOCK", "2", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    GOOD(isoline_set_logger(keep_warnings, warned, ISOLINE_LOG_WARN));
+    const char *const devices[] = {"cuda:0", "auto"};
+    for (int i = 0; i < 2; i++) {
+        isoline_context *context = open_context(devices[i]);
+        warned[0] = '\0';
+        void *buffer = buffer_of(context, (size_t)3 << 20);
+        CHECK_HAS(warned, "not page-locked");
+        CHECK_HAS(warned, "out of memory");
+        isoline_buffer_free(buffer);
+        CHECK_NUMBER(*locked, 0);
+        /* It is tried again with the kept memory. */
+        unsetenv("FAKE_LOCK");
+        CHECK(buffer_of(context, (size_t)3 << 20) == buffer);
+        CHECK_NUMBER(*locked, 1);
+        isoline_buffer_free(buffer);
+        isoline_context_free(context);
+        CHECK_NUMBER(*locked, 0);
+        setenv("FAKE_LOCK", "2", 1);
+    }
+    GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
+}
+
+static void more_than_half_of_the_free_memory_is_not_page_locked(const char *device) {
+    (void)device;
+    char warned[512] = "";
+    if (slow()) {
+        skip("an instrument writes to the memory");
+        return;
+    }
+    if (!with_driver("whole")) {
+        return;
+    }
+    GOOD(isoline_set_logger(keep_warnings, warned, ISOLINE_LOG_WARN));
+    isoline_context *context = open_context("cuda:0");
+    void *buffer = NULL;
+    /* The memory is not touched. */
+    GOOD(isoline_buffer_new(context, (size_t)(0.6 * (double)told(0).free_memory), &buffer));
+    CHECK_HAS(warned, "more than half of the free memory");
+    CHECK_NUMBER(*locks, 0);
+    isoline_buffer_free(buffer);
+    isoline_context_free(context);
+    GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
+}
+
+/* The driver takes the addresses for page-locked memory for ever, so no other memory may get them. */
+static void memory_that_cannot_be_unlocked_is_not_freed(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = open_context("cuda:0");
+    char *buffer = (char *)buffer_of(context, (size_t)3 << 20);
+    isoline_buffer_free(buffer);
+    setenv("FAKE_UNLOCK", "700", 1);
+    GOOD(isoline_context_trim(context));
+    for (int i = 0; i < 3; i++) {
+        CHECK(buffer[i << 20] == 3);
+        CHECK(buffer_of(context, (size_t)3 << 20) != buffer);
+    }
+    isoline_context_free(context);
+}
+
 int main(void) {
     if (in_child(probe_build, "cuda") == EXIT_SKIPPED) {
         /* This test is always present: a build without CUDA has none of the others. */
@@ -290,5 +401,9 @@ int main(void) {
     RUN_ON(a_device_that_cannot_be_opened_says_why, "fake");
     RUN_ON(kernels_that_cannot_be_loaded_are_told, "fake");
     RUN_ON(a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu, "fake");
+    RUN_ON(a_buffer_is_page_locked_until_its_memory_is_released, "fake");
+    RUN_ON(memory_that_cannot_be_page_locked_is_ordinary, "fake");
+    RUN_ON(more_than_half_of_the_free_memory_is_not_page_locked, "fake");
+    RUN_ON(memory_that_cannot_be_unlocked_is_not_freed, "fake");
     return summary();
 }

@@ -6,6 +6,7 @@
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
  * FAKE_RETAIN   what opening a device returns (default 0)             FAKE_LOAD    what loading kernels returns (0)
  * FAKE_FREE     KiB of a device that are free (default 5 Gi)          FAKE_BUSY    a device with half of that (none)
+ * FAKE_LOCK     what page-locking returns (default 0)                 FAKE_UNLOCK  what unlocking returns (0)
  *
  * With -DLACKING it has nothing but its version.
  */
@@ -27,11 +28,14 @@ int cuCtxGetCurrent(void **context);
 int cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes);
 int cuModuleLoadData(void **module, const void *image);
 int cuModuleUnload(void *module);
+int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags);
+int cuMemHostUnregister(void *memory);
 int cuGetErrorName(int error, const char **name);
 int cuGetErrorString(int error, const char **text);
-/* The numbers of starts of the driver, and of devices that were opened and closed. */
-extern int fake_starts, fake_opened, fake_closed;
-int fake_starts, fake_opened, fake_closed;
+/* The numbers of starts of the driver, of devices that were opened and closed, and of ranges of memory that were
+ * page-locked and are. */
+extern int fake_starts, fake_opened, fake_closed, fake_locks, fake_locked;
+int fake_starts, fake_opened, fake_closed, fake_locks, fake_locked;
 
 static int number(const char *variable, int otherwise) {
     const char *text = getenv(variable);
@@ -133,6 +137,30 @@ int cuModuleLoadData(void **module, const void *image) {
 int cuModuleUnload(void *module) {
     (void)module;
     return 0;
+}
+
+/* Like a driver: whole pages only, portable, and writable, which it proves. */
+int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags) {
+    enum { PORTABLE = 1, INVALID_VALUE = 1, PAGE = 4096 };
+    int result = number("FAKE_LOCK", 0);
+    if ((size_t)memory % PAGE != 0 || bytes == 0 || bytes % PAGE != 0 || flags != PORTABLE) {
+        return INVALID_VALUE;
+    }
+    if (result == 0) {
+        volatile char *last = (char *)memory + bytes - 1;
+        *last = *last;
+        fake_locks++;
+        fake_locked++;
+    }
+    return result;
+}
+
+int cuMemHostUnregister(void *memory) {
+    int result = number("FAKE_UNLOCK", 0);
+    if (result == 0 && memory != NULL) {
+        fake_locked--;
+    }
+    return result;
 }
 
 int cuGetErrorName(int error, const char **name) {

@@ -1,0 +1,99 @@
+//! Buffers in host memory.
+
+use super::context::{context, isoline_context};
+use super::{check, guard, guard_or, isoline_status};
+use crate::device::HostBuffer;
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+/// The buffers that C programs own, by address.
+///
+/// After a fork the child has the parent's buffers in its memory, but cannot free them: their locks may be held by threads
+/// that it does not have, and the driver's memory is the parent's. So each process has a registry of its own, and never
+/// touches those of its ancestors.
+struct Registry {
+    process: OnceLock<u32>,
+    owned: Mutex<BTreeMap<usize, HostBuffer>>,
+    of_child: OnceLock<Box<Registry>>,
+}
+
+static REGISTRY: Registry = Registry::new();
+
+impl Registry {
+    const fn new() -> Self {
+        Self { process: OnceLock::new(), owned: Mutex::new(BTreeMap::new()), of_child: OnceLock::new() }
+    }
+
+    /// Locks the buffers of this process.
+    fn lock() -> MutexGuard<'static, BTreeMap<usize, HostBuffer>> {
+        let mut registry = &REGISTRY;
+        while *registry.process.get_or_init(std::process::id) != std::process::id() {
+            registry = registry.of_child.get_or_init(|| Box::new(Self::new()));
+        }
+        registry.owned.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+/// Makes a buffer: host memory for images, from and to which a context's calls are fastest. On a CUDA device it is
+/// page-locked, so that the device copies it directly; on every device a large one is in huge pages, so that its first
+/// use takes less time. It is ordinary memory for everything else: any context, thread and program code may use it.
+///
+/// The contents are undefined: zeros, or what an earlier buffer of this process held. The address is a multiple of 65536,
+/// for 2 MiB and more a multiple of 2 MiB.
+///
+/// If the system refuses to page-lock it, or if it is more than half of the free memory, a buffer that is not page-locked
+/// is made, on "auto" and on a named device alike, and a warning is logged with the reason: calls have the same results
+/// with it, and take longer.
+///
+/// @param context not NULL. It may be freed before the buffer; a page-locked buffer keeps the device open. May be in a
+///   call, also in one whose callback calls this function.
+/// @param bytes the size, at least 1.
+/// @param out receives the address; free it with isoline_buffer_free. Not written on failure.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_SIZE for 0 and for more than can be addressed;
+///   ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_buffer_new(
+    context: *const isoline_context,
+    bytes: usize,
+    out: *mut *mut c_void,
+) -> isoline_status {
+    guard(|| {
+        check::not_null(out, "out")?;
+        // SAFETY: as the caller ensures.
+        let mut buffer = unsafe { self::context(context) }?.host_buffer(bytes)?;
+        let address = buffer.pixels_mut::<u8>().as_mut_ptr();
+        Registry::lock().insert(address as usize, buffer);
+        // SAFETY: not NULL; writable, as the caller ensures.
+        unsafe { out.write(address.cast()) };
+        Ok(())
+    })
+}
+
+/// Frees a buffer. No call may be using it, and it must not be used again. Its memory is kept for the next
+/// isoline_buffer_new on its context, up to 1 GiB per context, until isoline_context_trim or the end of the context; call
+/// isoline_context_trim when no buffer has been needed for a while, such as 30 s. After the end of the context the memory
+/// is released at once.
+///
+/// An address that is not that of a buffer, or of one that was freed before, is ignored, and a warning is logged. So is, in
+/// the child of a fork, the address of a buffer of the parent: it is released when the child ends. Until then the child may
+/// use its memory, which is a copy of the parent's, with undefined contents if the buffer is page-locked. May be called on
+/// any thread.
+///
+/// @param buffer the address that isoline_buffer_new has given; may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_buffer_free(buffer: *mut c_void) {
+    if buffer.is_null() {
+        return;
+    }
+    guard_or((), || {
+        let owned = Registry::lock().remove(&(buffer as usize));
+        if owned.is_none() {
+            log::warn!(
+                "isoline_buffer_free ignores the address {buffer:p}: no buffer of this process is there; free each buffer \
+                 once, with the address that isoline_buffer_new has given"
+            );
+        }
+        // It is dropped here, after the registry is unlocked: that takes a while.
+    });
+}

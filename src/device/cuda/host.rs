@@ -1,0 +1,191 @@
+//! Host memory that a CUDA device may page-lock.
+//!
+//! The memory is ordinary memory in huge pages, and page locking is added to it. So it can be used where the driver refuses
+//! to lock it, and the pages are made by several threads, which the driver would do by one.
+//!
+//! # Safety
+//! [`HostMemory`] owns the memory that the driver has locked, and frees it only after the driver has unlocked it.
+#![allow(unsafe_code)]
+
+use super::{Cuda, failed};
+use crate::device::buffer_pool::Bytes;
+use crate::error::Result;
+use crate::huge_pages::HUGE_PAGE;
+use crate::image::zeroed;
+use cudarc::driver::CudaContext;
+use cudarc::driver::sys::{self, CU_MEMHOSTREGISTER_PORTABLE};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+/// Smaller memory than a huge page begins and ends at multiples of this: at ends of pages of any system, so that no other
+/// memory is locked with it.
+const GRANULE: usize = 1 << 16;
+
+/// The smallest page of any system.
+const PAGE: usize = 4096;
+
+/// The largest number of threads that make the pages of memory to be locked.
+const MAX_THREADS: usize = 8;
+
+/// Memory that the driver could not unlock, and still takes for locked, so that nothing else may ever have its addresses.
+static STILL_LOCKED: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+/// Host memory for images: aligned to pages, those of large memory huge ones.
+#[derive(Debug)]
+pub(crate) struct HostMemory {
+    memory: Vec<u8>,
+    /// The part of `memory` that is handed out.
+    used: Range<usize>,
+    /// The context of the device that has page-locked it.
+    locked_by: Option<Arc<CudaContext>>,
+}
+
+impl HostMemory {
+    /// Allocates at least `bytes`, which are 0. The caller has checked that they can be addressed.
+    pub(crate) fn new(bytes: usize) -> Result<Self> {
+        let (unit, rounded) = (Self::unit(bytes), Self::rounded(bytes));
+        let memory: Vec<u8> = zeroed(rounded + unit)?;
+        let first = memory.as_ptr().align_offset(unit);
+        Ok(Self { memory, used: first..first + rounded, locked_by: None })
+    }
+
+    /// Returns the size of new memory for `bytes`.
+    pub(crate) fn rounded(bytes: usize) -> usize {
+        bytes.next_multiple_of(Self::unit(bytes))
+    }
+
+    /// Returns the number of bytes at whose multiples memory for `bytes` begins and ends.
+    fn unit(bytes: usize) -> usize {
+        if bytes < HUGE_PAGE { GRANULE } else { HUGE_PAGE }
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.memory[self.used.clone()]
+    }
+
+    pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
+        &mut self.memory[self.used.clone()]
+    }
+
+    pub(crate) fn is_page_locked(&self) -> bool {
+        self.locked_by.is_some()
+    }
+
+    /// Lets the device copy from and to the memory itself. After an error the memory is what it was.
+    pub(crate) fn page_lock(&mut self, cuda: &Cuda) -> Result<()> {
+        if self.is_page_locked() {
+            return Ok(());
+        }
+        cuda.bind()?;
+        let memory = self.as_mut_slice();
+        make_pages(memory);
+        set_fork_advice(memory, true);
+        // SAFETY: the context is current. The memory stays allocated until the driver has unlocked it (see `drop`).
+        let locked = unsafe {
+            sys::cuMemHostRegister_v2(memory.as_mut_ptr().cast::<c_void>(), memory.len(), CU_MEMHOSTREGISTER_PORTABLE)
+        };
+        if let Err(error) = locked.result() {
+            set_fork_advice(memory, false);
+            return Err(failed("page-lock host memory", error));
+        }
+        self.locked_by = Some(cuda.context.clone());
+        Ok(())
+    }
+}
+
+impl Bytes for HostMemory {
+    fn bytes(&self) -> usize {
+        self.used.len()
+    }
+}
+
+impl Drop for HostMemory {
+    fn drop(&mut self) {
+        let Some(context) = self.locked_by.take() else { return };
+        let memory = self.as_mut_slice();
+        let address = memory.as_mut_ptr().cast::<c_void>();
+        let unlocked = context.bind_to_thread().and_then(|()| {
+            // SAFETY: the context is current; the memory was locked by `page_lock` and is unlocked once.
+            unsafe { sys::cuMemHostUnregister(address) }.result()
+        });
+        match unlocked {
+            Ok(()) => set_fork_advice(memory, false),
+            Err(error) => {
+                log::error!("{}; it is not freed", failed("unlock page-locked host memory", error));
+                STILL_LOCKED.lock().unwrap_or_else(|e| e.into_inner()).push(std::mem::take(&mut self.memory));
+            }
+        }
+    }
+}
+
+/// Writes to every page, from several threads, so that the system makes them.
+fn make_pages(memory: &mut [u8]) {
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(MAX_THREADS);
+    let share = memory.len().div_ceil(threads).next_multiple_of(HUGE_PAGE);
+    let touch = |part: &mut [u8]| {
+        for page in part.chunks_mut(PAGE) {
+            // The byte is written back as it is: the memory may be in its second use.
+            page[0] = std::hint::black_box(page[0]);
+        }
+    };
+    let (own, others) = memory.split_at_mut(share.min(memory.len()));
+    std::thread::scope(|scope| {
+        for part in others.chunks_mut(share) {
+            // The driver makes the pages for which no thread can be started.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, move || touch(part));
+        }
+        touch(own);
+    });
+}
+
+/// Gives the child of a fork zeros in place of the memory (`apart`), or a copy of it as usual. If a child shared the pages,
+/// the next write to one would move it, and the device would go on with the old one.
+fn set_fork_advice(memory: &mut [u8], apart: bool) {
+    #[cfg(target_os = "linux")]
+    {
+        let advice = if apart { libc::MADV_WIPEONFORK } else { libc::MADV_KEEPONFORK };
+        // SAFETY: whole pages of this memory (GRANULE); the advice changes no byte in this process.
+        unsafe { libc::madvise(memory.as_mut_ptr().cast(), memory.len(), advice) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (memory, apart);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::is_pinned;
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_and_zero() {
+        for bytes in [1, GRANULE, GRANULE + 1, HUGE_PAGE - 1, HUGE_PAGE, 5 * HUGE_PAGE + 1] {
+            let mut memory = HostMemory::new(bytes).unwrap();
+            let unit = HostMemory::unit(bytes);
+            assert!((memory.as_mut_slice().as_ptr() as usize).is_multiple_of(unit));
+            assert_eq!(memory.bytes(), bytes.next_multiple_of(unit));
+            make_pages(memory.as_mut_slice());
+            assert!(memory.as_slice().iter().all(|byte| *byte == 0));
+        }
+    }
+
+    #[test]
+    fn cuda_knows_that_memory_is_page_locked_until_it_is_freed() {
+        let cuda = match Cuda::first_usable() {
+            Ok((cuda, _)) => cuda,
+            Err(error) => return eprintln!("skipped, needs CUDA: {error}"),
+        };
+        for bytes in [1, 3 * GRANULE, 7 * HUGE_PAGE] {
+            let mut memory = HostMemory::new(bytes).unwrap();
+            memory.as_mut_slice().fill(7);
+            let [first, last] = [0, bytes - 1].map(|at| memory.as_slice()[at..].as_ptr() as usize);
+            assert!(!is_pinned(first) && !is_pinned(last));
+            memory.page_lock(&cuda).unwrap();
+            memory.page_lock(&cuda).unwrap();
+            assert!(memory.is_page_locked() && is_pinned(first) && is_pinned(last));
+            assert!(memory.as_slice().iter().all(|byte| *byte == 7), "locking changes no byte");
+            drop(memory);
+            assert!(!is_pinned(first) && !is_pinned(last));
+        }
+    }
+}
