@@ -4,8 +4,8 @@ import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * An open device. Opening a CUDA context takes a while, so keep it for several calls; {@link #trim()} frees the device
- * memory that it holds between them.
+ * An open device. Opening a CUDA context takes a while, so keep it for several calls; {@link #trim()} frees the memory
+ * that it holds between them.
  */
 public final class Context implements AutoCloseable {
     private Pointer pointer;
@@ -42,7 +42,7 @@ public final class Context implements AutoCloseable {
         return device;
     }
 
-    /** Returns pooled device memory to the driver, for other programs. */
+    /** Returns pooled device memory, and the memory of closed pixel buffers, to the system for other programs. */
     public synchronized void trim() throws IsolineException {
         Status.check(IsolineLibrary.isoline_context_trim(pointer()));
     }

@@ -37,6 +37,10 @@ final class IsolineLibrary {
 
     static native void isoline_context_free(Pointer context);
 
+    static native int isoline_buffer_new(Pointer context, long bytes, PointerByReference out);
+
+    static native void isoline_buffer_free(Pointer buffer);
+
     static native int isoline_image_init(Structs.Image out, long structSize);
 
     static native int isoline_report_init(Structs.Report out, long structSize);

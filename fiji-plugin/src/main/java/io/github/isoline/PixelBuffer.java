@@ -1,9 +1,12 @@
 package io.github.isoline;
 
-import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.PointerByReference;
 
 /**
- * Pixels in native memory: slices of one size and type, one after the other without gaps.
+ * Pixels in native memory: slices of one size and type, one after the other without gaps. The memory is a buffer of the
+ * library, from which and to which a device of the context copies fastest; its contents are undefined until they are
+ * written. It must be closed, also after the context.
  *
  * <p>Java arrays are copied in and out slice by slice. Handing them to JNA as arguments would copy each of them twice
  * per call, and no Java array can hold more than 2³¹ pixels. Several threads may copy different slices at once.
@@ -30,35 +33,26 @@ public final class PixelBuffer implements AutoCloseable {
         }
     }
 
-    /** JNA's Memory with an accessible release: close() came only with JNA 5.12. */
-    private static final class Block extends Memory {
-        Block(long bytes) {
-            super(bytes);
-        }
-
-        @SuppressWarnings("deprecation") // as said above
-        void release() {
-            dispose();
-        }
-    }
-
     private final Type type;
     private final int width;
     private final int height;
     private final int capacity;
-    private final Block memory;
+    /** Holds null when closed. */
+    private Pointer memory;
+
     private final double[] spacing = {1, 1, 1};
 
     /**
-     * Allocates native memory.
+     * Takes native memory, which a context may have kept since an earlier buffer was closed.
      *
+     * @param context the one whose calls use the buffer; another one's may, too
      * @param type of every pixel
      * @param width in pixels, above 0
      * @param height in pixels, above 0
      * @param capacity the largest number of slices, above 0
      * @throws IsolineException if out of memory
      */
-    public PixelBuffer(Type type, int width, int height, int capacity) throws IsolineException {
+    public PixelBuffer(Context context, Type type, int width, int height, int capacity) throws IsolineException {
         if (width <= 0 || height <= 0 || capacity <= 0) {
             throw new IllegalArgumentException(
                     "a pixel buffer needs a size, got " + width + "x" + height + "x" + capacity);
@@ -68,9 +62,9 @@ public final class PixelBuffer implements AutoCloseable {
         this.height = height;
         this.capacity = capacity;
         long bytes = Math.multiplyExact(sliceBytes(), (long) capacity);
-        try {
-            memory = new Block(bytes);
-        } catch (OutOfMemoryError e) {
+        PointerByReference out = new PointerByReference();
+        int status = IsolineLibrary.isoline_buffer_new(context.pointer(), bytes, out);
+        if (status == Status.OUT_OF_MEMORY) {
             throw new IsolineException(
                     Status.OUT_OF_MEMORY,
                     "Not enough memory outside Java: %s MB were needed for %s slice(s) of %s x %s pixels. Close "
@@ -80,6 +74,8 @@ public final class PixelBuffer implements AutoCloseable {
                     width,
                     height);
         }
+        Status.check(status);
+        memory = out.getValue();
     }
 
     /** Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, according to the type. */
@@ -88,40 +84,40 @@ public final class PixelBuffer implements AutoCloseable {
         int count = width * height;
         switch (type) {
             case U8:
-                memory.write(offset, (byte[]) pixels, 0, count);
+                memory().write(offset, (byte[]) pixels, 0, count);
                 break;
             case U16:
-                memory.write(offset, (short[]) pixels, 0, count);
+                memory().write(offset, (short[]) pixels, 0, count);
                 break;
             default:
-                memory.write(offset, (float[]) pixels, 0, count);
+                memory().write(offset, (float[]) pixels, 0, count);
                 break;
         }
     }
 
     /** Copies some pixels of a slice of type U8 in, from the one at an index on. */
     public void write(int slice, int from, byte[] pixels, int count) {
-        memory.write(offset(slice, Type.U8, from, count), pixels, 0, count);
+        memory().write(offset(slice, Type.U8, from, count), pixels, 0, count);
     }
 
     /** Copies some pixels of a slice of type U8 out, from the one at an index on. */
     public void read(int slice, int from, byte[] pixels, int count) {
-        memory.read(offset(slice, Type.U8, from, count), pixels, 0, count);
+        memory().read(offset(slice, Type.U8, from, count), pixels, 0, count);
     }
 
     /** Copies one slice of type F32 out. */
     public void read(int slice, float[] pixels) {
-        memory.read(offset(slice, Type.F32), pixels, 0, width * height);
+        memory().read(offset(slice, Type.F32), pixels, 0, width * height);
     }
 
     /** Copies one slice of type U8 out. */
     public void read(int slice, byte[] pixels) {
-        memory.read(offset(slice, Type.U8), pixels, 0, width * height);
+        memory().read(offset(slice, Type.U8), pixels, 0, width * height);
     }
 
     /** Copies one slice of type U16 out. */
     public void read(int slice, short[] pixels) {
-        memory.read(offset(slice, Type.U16), pixels, 0, width * height);
+        memory().read(offset(slice, Type.U16), pixels, 0, width * height);
     }
 
     /** Sets the size of a pixel along x, y and z; 1 until it is set. The unit is the caller's. */
@@ -136,10 +132,21 @@ public final class PixelBuffer implements AutoCloseable {
         return type;
     }
 
-    /** Frees the native memory; a second call does nothing. */
+    /** Frees the native memory; a second call does nothing. No thread may be copying. */
     @Override
-    public void close() {
-        memory.release();
+    public synchronized void close() {
+        if (memory != null) {
+            IsolineLibrary.isoline_buffer_free(memory);
+            memory = null;
+        }
+    }
+
+    private Pointer memory() {
+        Pointer pointer = memory;
+        if (pointer == null) {
+            throw new IllegalStateException("the pixel buffer is closed");
+        }
+        return pointer;
     }
 
     /** Returns the description of the first {@code depth} slices that the C API takes. */
@@ -154,7 +161,7 @@ public final class PixelBuffer implements AutoCloseable {
         image.height = height;
         image.depth = depth;
         image.spacing = spacing.clone();
-        image.data = memory;
+        image.data = memory();
         return image;
     }
 

@@ -39,8 +39,8 @@ class DistanceLibraryTest implements OperationContract {
     @Test
     void wrongSpacingIsRefusedByName() throws IsolineException {
         try (Context context = Context.open("cpu");
-                PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);
-                PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
+                PixelBuffer mask = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 1);
+                PixelBuffer output = new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
             mask.setSpacing(1, -2, 1);
             IsolineException e = assertThrows(
                     IsolineException.class,
@@ -56,8 +56,8 @@ class DistanceLibraryTest implements OperationContract {
             pixels[i] = (byte) (i % SIDE < 20 ? 0 : 7);
         }
         try (Context context = Context.open("cpu");
-                PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, slices);
-                PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, slices)) {
+                PixelBuffer mask = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, slices);
+                PixelBuffer output = new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, slices)) {
             for (int z = 0; z < slices; z++) {
                 mask.write(z, pixels);
             }

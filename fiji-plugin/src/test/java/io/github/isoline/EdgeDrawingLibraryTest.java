@@ -56,8 +56,8 @@ class EdgeDrawingLibraryTest implements OperationContract {
             max = Math.max(max, value);
         }
         try (Context context = Context.open("cpu");
-                PixelBuffer input = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1);
-                PixelBuffer edges = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1)) {
+                PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, 1);
+                PixelBuffer edges = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 1)) {
             input.write(0, ramp);
             Params params = new Params(EdgeDrawing.NAME);
             byte[] automatic = new byte[SIDE * SIDE];
@@ -121,7 +121,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
             pixels[i] = (byte) (y < 20 ? 0 : y == 20 ? 128 : 255);
         }
         try (Context context = Context.open("cpu");
-                PixelBuffer input = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, slices)) {
+                PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, slices)) {
             for (int z = 0; z < slices; z++) {
                 input.write(z, pixels);
             }

@@ -64,7 +64,7 @@ class LevelSetLibraryTest implements OperationContract {
             assertEquals(1, surface.inside() / (double) scene.ball, 0.05);
             surface.readMask(scene.mask);
             assertEquals(surface.inside(), scene.count());
-            try (PixelBuffer phi = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, SIDE)) {
+            try (PixelBuffer phi = new PixelBuffer(scene.context, PixelBuffer.Type.F32, SIDE, SIDE, SIDE)) {
                 surface.readPhi(phi);
                 float[] slice = new float[SIDE * SIDE];
                 byte[] mask = new byte[SIDE * SIDE];
@@ -160,7 +160,8 @@ class LevelSetLibraryTest implements OperationContract {
 
     @Test
     void shapesAreFilledInTheUnitOfTheSpacing() throws IsolineException {
-        try (PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 3)) {
+        try (Context context = Context.open("cpu");
+                PixelBuffer mask = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 3)) {
             byte[] slice = new byte[SIDE * SIDE];
             for (int z = 0; z < 3; z++) {
                 mask.write(z, slice);
@@ -197,8 +198,8 @@ class LevelSetLibraryTest implements OperationContract {
     /** A grey ball in the dark, and a small cube in its middle to start from. */
     private static final class Scene implements AutoCloseable {
         final Context context = Context.open("cpu");
-        final PixelBuffer image = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, SIDE);
-        final PixelBuffer mask = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, SIDE);
+        final PixelBuffer image = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, SIDE);
+        final PixelBuffer mask = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, SIDE);
         int ball;
 
         Scene() throws IsolineException {

@@ -1,13 +1,16 @@
 package io.github.isoline;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.jna.Pointer;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
@@ -123,27 +126,70 @@ class LibraryTest implements OperationContract {
 
     @Test
     void buffersCheckTheirBounds() throws IsolineException {
-        try (PixelBuffer buffer = new PixelBuffer(PixelBuffer.Type.U16, 3, 2, 2)) {
+        try (Context context = Context.open("cpu");
+                PixelBuffer buffer = new PixelBuffer(context, PixelBuffer.Type.U16, 3, 2, 2)) {
             assertThrows(IndexOutOfBoundsException.class, () -> buffer.write(2, new short[6]));
             assertThrows(IllegalArgumentException.class, () -> buffer.describe(3));
             assertThrows(IllegalStateException.class, () -> buffer.read(0, new float[6]));
             assertThrows(ClassCastException.class, () -> buffer.write(0, new byte[6]));
+            assertThrows(IndexOutOfBoundsException.class, () -> buffer.write(0, new short[5]));
+            assertThrows(IllegalArgumentException.class, () -> new PixelBuffer(context, PixelBuffer.Type.U8, 0, 1, 1)
+                    .close());
         }
-        assertThrows(IllegalArgumentException.class, () -> new PixelBuffer(PixelBuffer.Type.U8, 0, 1, 1).close());
     }
 
     @Test
-    void memoryThatIsNotThereIsSaidWithItsSize() {
-        // The size is 16 TB, more than the address space limit of any test machine.
-        IsolineException e = assertThrows(
-                IsolineException.class, () -> new PixelBuffer(PixelBuffer.Type.F32, 1 << 16, 1 << 15, 1 << 16).close());
-        assertTrue(e.getMessage().contains("MB were needed"), e.getMessage());
+    void closedBuffersAreRefusedInJavaAndGiveTheirMemoryToTheNext() throws IsolineException {
+        try (Context context = Context.open("cpu")) {
+            PixelBuffer buffer = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 3);
+            buffer.write(2, new byte[SIDE * SIDE]);
+            Pointer first = buffer.describe(3).data;
+            buffer.close();
+            buffer.close();
+            assertThrows(IllegalStateException.class, () -> buffer.write(0, new byte[SIDE * SIDE]));
+            assertThrows(IllegalStateException.class, () -> buffer.read(0, new byte[SIDE * SIDE]));
+            assertThrows(IllegalStateException.class, () -> buffer.describe(1));
+            try (PixelBuffer next = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 3)) {
+                assertEquals(first, next.describe(1).data);
+                try (PixelBuffer other = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 3)) {
+                    assertNotEquals(first, other.describe(1).data);
+                }
+            }
+            context.trim();
+        }
+    }
+
+    @Test
+    void buffersOutliveTheirContext() throws IsolineException {
+        Context context = Context.open("cpu");
+        try (PixelBuffer buffer = new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
+            context.close();
+            float[] pixels = new float[SIDE * SIDE];
+            pixels[7] = 0.5f;
+            buffer.write(0, pixels);
+            float[] back = new float[SIDE * SIDE];
+            buffer.read(0, back);
+            assertArrayEquals(pixels, back);
+            assertThrows(IsolineException.class, () -> new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, 1)
+                    .close());
+        }
+    }
+
+    @Test
+    void memoryThatIsNotThereIsSaidWithItsSize() throws IsolineException {
+        try (Context context = Context.open("cpu")) {
+            // The size is 512 TB, more than the address space of any test machine.
+            IsolineException e = assertThrows(
+                    IsolineException.class,
+                    () -> new PixelBuffer(context, PixelBuffer.Type.F32, 1 << 16, 1 << 15, 1 << 16).close());
+            assertTrue(e.getMessage().contains("MB were needed"), e.getMessage());
+        }
     }
 
     private static Report run(long iterations, Progress progress) throws IsolineException {
         try (Context context = Context.open("cpu");
-                PixelBuffer input = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);
-                PixelBuffer output = new PixelBuffer(PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
+                PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 1);
+                PixelBuffer output = new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
             byte[] pixels = new byte[SIDE * SIDE];
             pixels[SIDE] = 1;
             input.write(0, pixels);

@@ -53,7 +53,7 @@ class SnakeLibraryTest implements OperationContract {
     void discIsFoundFromARectangle() throws IsolineException {
         try (Scene scene = new Scene();
                 Snake snake = scene.start(null, new Params(Snake.NAME));
-                PixelBuffer labels = new PixelBuffer(PixelBuffer.Type.U16, SIDE, SIDE, 1)) {
+                PixelBuffer labels = new PixelBuffer(scene.context, PixelBuffer.Type.U16, SIDE, SIDE, 1)) {
             assertEquals(1, snake.count());
             assertFalse(snake.isEnded());
             assertEquals(TargetStatistics.State.RUNNING, snake.statistics()[0].state());
@@ -159,7 +159,7 @@ class SnakeLibraryTest implements OperationContract {
     /** A disc of radius 20 in the middle of noise. */
     private static final class Scene implements AutoCloseable {
         private final Context context = Context.open("cpu");
-        private final PixelBuffer input = new PixelBuffer(PixelBuffer.Type.U8, SIDE, SIDE, 1);
+        private final PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 1);
 
         Scene() throws IsolineException {
             Random random = new Random(5);

@@ -2,13 +2,15 @@ package io.github.isoline.ij;
 
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
  * The open contexts, one for each choice of a device; they are kept because opening a CUDA device takes longer than a
- * run. Their device memory and page-locked memory are kept for the next command, too, and freed for other programs when
- * a while has passed without one.
+ * run. Their device memory, their page-locked memory and closed pixel buffers are kept for the next command, too, and
+ * freed for other programs when a while has passed without one.
  */
 final class Contexts {
     private static final long IDLE_MILLIS = 30_000;
@@ -51,6 +53,19 @@ final class Contexts {
 
     static Context of(String device) throws IsolineException {
         return entry(device).context;
+    }
+
+    /** Starts the idle time of all contexts again, for memory that was closed outside of {@link #use}. */
+    static void rest() {
+        List<Entry> entries;
+        synchronized (Contexts.class) {
+            entries = new ArrayList<>(OPEN.values());
+        }
+        // The lock is released: a trimmer that is at work may wait for it.
+        for (Entry entry : entries) {
+            entry.trimmer.begin();
+            entry.trimmer.end();
+        }
     }
 
     private static synchronized Entry entry(String device) throws IsolineException {

@@ -76,8 +76,8 @@ final class DistancePreview extends LivePreview<DistanceSettings> {
 
     private Report run(DistanceSettings settings) throws BadInput, IsolineException {
         if (input == null) {
-            input = buffer(PixelBuffer.Type.U8);
-            output = buffer(PixelBuffer.Type.F32);
+            input = buffer(settings.device(), PixelBuffer.Type.U8);
+            output = buffer(settings.device(), PixelBuffer.Type.F32);
         }
         VoxelSize size = new VoxelSize(image, false);
         input.setSpacing(size.x, size.y, size.z);

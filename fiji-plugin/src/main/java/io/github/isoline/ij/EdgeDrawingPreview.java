@@ -59,8 +59,8 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         int width = image.getWidth();
         int height = image.getHeight();
         if (pixels == null) {
-            pixels = buffer(type);
-            edges = buffer(PixelBuffer.Type.U8);
+            pixels = buffer(settings.device(), type);
+            edges = buffer(settings.device(), PixelBuffer.Type.U8);
         }
         pixels.write(0, StackJob.pixels(image, slice));
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;

@@ -230,7 +230,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {
         try (PixelBuffer buffer =
-                new PixelBuffer(PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
+                new PixelBuffer(context(), PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
             surface.readPhi(buffer);
             Parallel.each(part.length, slot -> {
                 float[] slice = phi[planes.place(part[slot])];

@@ -101,9 +101,11 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         return Contexts.use(device, context -> computation.on(context, (fraction, stage) -> !isOutdated()));
     }
 
-    /** Returns memory for one slice, which is freed with the preview. */
-    final PixelBuffer buffer(PixelBuffer.Type type) throws IsolineException {
-        PixelBuffer buffer = new PixelBuffer(type, image.getWidth(), image.getHeight(), 1);
+    /**
+     * Returns memory for one slice, which is freed with the preview. It suits the device, and can be used on others.
+     */
+    final PixelBuffer buffer(String device, PixelBuffer.Type type) throws IsolineException {
+        PixelBuffer buffer = new PixelBuffer(Contexts.of(device), type, image.getWidth(), image.getHeight(), 1);
         buffers.add(buffer);
         return buffer;
     }
@@ -279,6 +281,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
             Thread.currentThread().interrupt();
         } finally {
             buffers.forEach(PixelBuffer::close);
+            Contexts.rest();
         }
     }
 

@@ -261,9 +261,9 @@ abstract class StackJob<S extends Settings> {
             largest = Math.max(largest, part.length);
             all += part.length;
         }
-        try (PixelBuffer input = new PixelBuffer(inputType(), width, height, largest);
+        try (PixelBuffer input = new PixelBuffer(context, inputType(), width, height, largest);
                 PixelBuffer output =
-                        outputType() == null ? null : new PixelBuffer(outputType(), width, height, largest)) {
+                        outputType() == null ? null : new PixelBuffer(context, outputType(), width, height, largest)) {
             int done = 0;
             for (int[] part : parts) {
                 Parallel.each(part.length, i -> write(input, i, part[i]));

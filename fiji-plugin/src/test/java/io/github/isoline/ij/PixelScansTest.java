@@ -8,6 +8,7 @@ import ij.process.ByteProcessor;
 import ij.process.FloatProcessor;
 import ij.process.ImageProcessor;
 import ij.process.ShortProcessor;
+import io.github.isoline.Context;
 import io.github.isoline.PixelBuffer;
 import java.util.Random;
 import java.util.TreeSet;
@@ -131,7 +132,8 @@ class PixelScansTest {
 
     /** Writes the mask to native memory, after another slice, and reads it back. */
     private static int written(InsideTest test, Object pixels, byte[] mask) throws Exception {
-        try (PixelBuffer buffer = new PixelBuffer(PixelBuffer.Type.U8, WIDTH, HEIGHT, 2)) {
+        try (Context context = Context.open("cpu");
+                PixelBuffer buffer = new PixelBuffer(context, PixelBuffer.Type.U8, WIDTH, HEIGHT, 2)) {
             int inside = test.write(pixels, mask.length, buffer, 1);
             buffer.read(1, mask);
             return inside;
