@@ -7,7 +7,7 @@ run besides the CPU, and ISOLINE_BENCH_JSON names a file for the numbers, which 
 
   command  a command from an open image to its open result
   library  the part of it that the plugin spends in the library
-  C API    the same call from Python, with results in memory fresh from the system, as those of the plugin are
+  C API    the same call from Python, with results in memory fresh from the system; those of the plugin are in buffers
 Each is the median of some calls, after one that is not counted. The plugin's jar has a library of its own.
 """
 import pathlib

@@ -7,7 +7,7 @@ run besides the CPU, and ISOLINE_BENCH_JSON names a file for the numbers, which 
 Shapes are width x height x depth. The columns:
   used       all images in ordinary memory that was written before
   untouched  the results in memory fresh from the system for each call, whose pages the call is the first to write
-  pinned     all images page-locked
+  pinned     all images in buffers of the library, which are page-locked
   up, down   the bare link: as many bytes as the images and the results have, copied by the driver between page-locked
              memory and the device, one after the other
   compute    the device's work, as the report of the last call says
@@ -42,10 +42,10 @@ TILE = 128  # pixels: the period of the images along x and y
 
 
 class Driver:
-    """Page-locked memory and bare copies, through the CUDA driver; `device` as in cuda:N."""
+    """Bare copies through the CUDA driver, from and to its own page-locked memory; `device` as in cuda:N."""
 
     def __init__(self, device):
-        self.cuda, self.locked = ctypes.CDLL("libcuda.so.1"), []
+        self.cuda = ctypes.CDLL("libcuda.so.1")
         number, context = c_int(), c_void_p()
         self.call("cuInit", 0)
         self.call("cuDeviceGet", byref(number), int(device.partition(":")[2] or 0))
@@ -57,25 +57,15 @@ class Driver:
         if status != 0:
             raise RuntimeError(f"{name} failed with {status}")
 
-    def page_locked(self, count):
-        """Returns bytes that live until `free`."""
-        address = c_void_p()
-        self.call("cuMemHostAlloc", byref(address), c_size_t(count), 0)
-        self.locked.append(address)
-        return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (count,))
-
-    def free(self):
-        while self.locked:
-            self.call("cuMemFreeHost", self.locked.pop())
-
     def link(self, name, count):
         """Returns the seconds that cuMemcpyHtoD_v2 or cuMemcpyDtoH_v2 takes for so many bytes."""
-        device, host = c_uint64(), c_void_p(self.page_locked(count).ctypes.data)
+        device, host = c_uint64(), c_void_p()
+        self.call("cuMemHostAlloc", byref(host), c_size_t(count), 0)
         self.call("cuMemAlloc_v2", byref(device), c_size_t(count))
         places = (device, host) if "HtoD" in name else (host, device)
         seconds, _ = measured(lambda: lambda: self.call(name, *places, c_size_t(count)))
         self.call("cuMemFree_v2", device)
-        self.free()
+        self.call("cuMemFreeHost", host)
         return seconds
 
 
@@ -138,12 +128,11 @@ def measure(case, context, driver):
         fresh = functools.partial(results, untouched)
         seconds["untouched"], report = timed(case.inputs, fresh)
     if driver and case.inputs + sizes:
-        inputs = [driver.page_locked(array.nbytes).reshape(array.shape) for array in case.inputs]
+        inputs = [context.buffer(array.shape, array.dtype) for array in case.inputs]
         for array, values in zip(inputs, case.inputs):
             array[...] = values
-        locked = results(driver.page_locked)
+        locked = results(lambda count: context.buffer((count,), numpy.uint8))
         seconds["pinned"], report = timed(inputs, lambda: locked)
-        driver.free()
     if driver and case.inputs:
         seconds["up"] = driver.link("cuMemcpyHtoD_v2", sum(array.nbytes for array in case.inputs))
     if driver and sizes:

@@ -10,12 +10,15 @@
     snake = context.snake(image, [[(10, 10), (90, 10), (90, 60), (10, 60)]], noise="poisson")
     snake.step()
     outlines, labels, told = snake.polygons(), snake.labels(), snake.statistics()
+    fast = context.buffer((64, 512, 512), numpy.float32)
 
 Keyword arguments are the operation's parameters, as the library describes them: choices by name, None for automatic.
 Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 """
 import ctypes
+import math
 import pathlib
+import weakref
 from ctypes import (
     POINTER,
     Structure,
@@ -127,6 +130,7 @@ class Library:
         self.library.isoline_last_error.restype = c_char_p
         self.library.isoline_segments_free.argtypes = [c_void_p]
         self.library.isoline_context_free.argtypes = [c_void_p]
+        self.library.isoline_buffer_free.argtypes = [c_void_p]
         self.library.isoline_level_set_free.argtypes = [c_void_p]
         self.library.isoline_snake_free.argtypes = [c_void_p]
         self.library.isoline_snake_count.argtypes = [c_void_p]
@@ -207,6 +211,15 @@ class Context:
 
     def __del__(self):
         self.library.library.isoline_context_free(self.handle)
+
+    def buffer(self, shape, kind):
+        """An array, not yet filled, in a buffer of the library, which is freed with its last view."""
+        address, kind = c_void_p(), numpy.dtype(kind)
+        count = math.prod(shape) * kind.itemsize
+        self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
+        memory = (c_uint8 * count).from_address(address.value)
+        weakref.finalize(memory, self.library.library.isoline_buffer_free, address)
+        return numpy.frombuffer(memory, kind).reshape(shape)
 
     def describe(self, array, spacing=(1, 1, 1)):
         image = self.library.made(Image, "image")

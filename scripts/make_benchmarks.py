@@ -82,7 +82,7 @@ are width x height x depth.
 
 * **link**: the same bytes copied by the driver from page-locked memory to the device and back, one after the other, and
   nothing else. Only stacks can be faster, because they are copied both ways at once.
-* **page-locked**, **used**, **untouched**: all images in page-locked memory (`cudaHostAlloc`); all in ordinary memory
+* **page-locked**, **used**, **untouched**: all images in page-locked memory (`isoline_buffer_new`); all in ordinary memory
   that was used before; results in ordinary memory fresh from the system, whose pages the call is the first to write.
 * **CPU**: the same call on the CPU, in ordinary memory that was used before.
 * **GPU : CPU**: how many times as fast the call is on the GPU, both in ordinary memory that was used before. Below 1 the
@@ -129,8 +129,8 @@ PLUGIN = """## The plugin beside the C API
 
 Measured by `benches/plugin.py` at commit `{commit}`: a command of the Fiji plugin in a macro, without a window, from an
 open image to the open result; the part of it that is spent in the library; and the same call from Python through the C
-API, with results in memory fresh from the system, as those of the plugin are. Milliseconds, the median of {calls} commands
-after one that is not counted.
+API, with results in memory fresh from the system; those of the plugin are in buffers of the library. Milliseconds, the
+median of {calls} commands after one that is not counted.
 """
 
 
