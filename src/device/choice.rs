@@ -190,7 +190,7 @@ fn with_times<T>(
 impl Context {
     /// Returns whether a call is expected to take less time on the CPU than on the CUDA device of this `auto` context.
     pub(super) fn cpu_is_faster(&self, workload: &Workload) -> bool {
-        let (cuda, cpu, threads) = (self.device(), super::cpu::name(), self.pool().current_num_threads());
+        let (cuda, cpu, threads) = (self.device(), super::system::processor(), self.pool().current_num_threads());
         let Workload { kind, pixels, .. } = workload;
         let key = format!("{kind}, isoline {}, {}, {cpu}, {threads} threads", env!("CARGO_PKG_VERSION"), cuda.name);
         let measure = || {

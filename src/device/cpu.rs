@@ -1,9 +1,9 @@
 //! The CPU as a device: its worker threads and its description.
 
-use super::{DeviceInfo, DeviceKind};
+use super::{DeviceInfo, DeviceKind, system};
 use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 /// The threads that contexts share by default. They start with the first context and end with the last.
 static SHARED: Mutex<Weak<ThreadPool>> = Mutex::new(Weak::new());
@@ -35,7 +35,7 @@ fn cores() -> usize {
 }
 
 pub(super) fn info() -> DeviceInfo {
-    let (total_memory, free_memory) = memory();
+    let (total_memory, free_memory) = system::memory();
     DeviceInfo {
         kind: DeviceKind::Cpu,
         index: 0,
@@ -46,7 +46,7 @@ pub(super) fn info() -> DeviceInfo {
         total_memory,
         free_memory,
         id: "cpu".into(),
-        name: name().to_owned(),
+        name: system::processor().to_owned(),
         reason: format!("usable: {} threads, vector unit {}", cores(), vector_unit()),
     }
 }
@@ -73,30 +73,6 @@ fn vector_unit() -> &'static str {
     }
 }
 
-/// Returns the CPU's name. It is read once, because the system writes a long text for it, with a part for each core.
-pub(super) fn name() -> &'static str {
-    static NAME: OnceLock<String> = OnceLock::new();
-    NAME.get_or_init(|| {
-        let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        listed
-            .lines()
-            .find_map(|line| line.strip_prefix("model name").and_then(|rest| rest.split_once(':')))
-            .map_or_else(|| format!("CPU ({})", std::env::consts::ARCH), |(_, name)| name.trim().to_owned())
-    })
-}
-
 pub(super) fn free_memory() -> u64 {
-    memory().1
-}
-
-/// Returns the total and the available bytes of host memory; 0 where the system does not say.
-fn memory() -> (u64, u64) {
-    let listed = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let kib = |key: &str| {
-        listed
-            .lines()
-            .find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse::<u64>().ok())
-            .unwrap_or(0)
-    };
-    (kib("MemTotal:") * 1024, kib("MemAvailable:") * 1024)
+    system::memory().1
 }

@@ -6,6 +6,7 @@ mod cpu;
 pub(crate) mod cuda;
 mod host_buffer;
 mod per_thread;
+mod system;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
 pub(crate) use choice::Workload;
