@@ -35,7 +35,7 @@ static int tests_passed, tests_failed, tests_skipped;
 /* The result of this test, in the child. Several threads may make checks. */
 static int checks_failed, test_skipped;
 
-/* The runner sets the instrument of this run: "valgrind", "asan" or nothing. */
+/* The runner sets the instrument of this run: "valgrind", "asan", the emulator "wine" or "qemu", or nothing. */
 static inline const char *instrument(void) {
     const char *name = getenv("ISOLINE_TESTS_UNDER");
     return name == NULL ? "" : name;
@@ -111,9 +111,20 @@ static inline void skip(const char *reason) {
     test_skipped = 1;
 }
 
+/* Runs a test and ends the process with its result. */
+static inline void run_and_exit(test_function test, const char *device) {
+    test(device);
+    fflush(NULL);
+    exit(checks_failed > 0 ? 1 : test_skipped ? EXIT_SKIPPED : 0);
+}
+
 /* Runs a test in a child process; returns its exit status, or minus the signal that ended it. */
 static inline int in_child(test_function test, const char *device) {
+    const unsigned seconds = slow() ? SLOW_SECONDS_PER_TEST : SECONDS_PER_TEST;
     fflush(NULL);
+#ifdef _WIN32
+    return run_in_process(test, device, run_and_exit, seconds);
+#else
     pid_t child = fork();
     if (child == 0) {
         struct rlimit none = {0, 0};
@@ -125,10 +136,8 @@ static inline int in_child(test_function test, const char *device) {
             memory.rlim_cur = (rlim_t)8 << 30;
             setrlimit(RLIMIT_AS, &memory);
         }
-        alarm(slow() ? SLOW_SECONDS_PER_TEST : SECONDS_PER_TEST);
-        test(device);
-        fflush(NULL);
-        exit(checks_failed > 0 ? 1 : test_skipped ? EXIT_SKIPPED : 0);
+        alarm(seconds);
+        run_and_exit(test, device);
     }
     int state = 0;
     if (child < 0 || waitpid(child, &state, 0) != child) {
@@ -136,11 +145,17 @@ static inline int in_child(test_function test, const char *device) {
         return -1;
     }
     return WIFSIGNALED(state) ? -WTERMSIG(state) : WEXITSTATUS(state);
+#endif
 }
 
 static inline void run_test(const char *name, test_function test, const char *device) {
     double started = seconds_now();
     int outcome = in_child(test, device);
+#ifdef _WIN32
+    if (test_of_this_process() != NULL) {
+        return;
+    }
+#endif
     double seconds = seconds_now() - started;
     if (outcome == 0) {
         tests_passed++;

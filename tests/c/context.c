@@ -181,11 +181,11 @@ static void the_last_context_ends_the_threads(const char *device) {
         skip("AddressSanitizer has a thread of its own");
         return;
     }
-    long before = status_number("Threads:");
+    long before = thread_count();
     isoline_context *one = open_context("cpu");
     isoline_context *two = open_context("cpu");
     use(one);
-    CHECK(status_number("Threads:") > before);
+    CHECK(thread_count() > before);
     isoline_context_free(one);
     use(two);
     isoline_context_free(two);

@@ -5,6 +5,13 @@
 #include <dlfcn.h>
 #include <limits.h>
 
+/* The name that the library looks for first. */
+#ifdef _WIN32
+#define DRIVER "cuda.dll"
+#else
+#define DRIVER "libcuda.so"
+#endif
+
 /* Counters of the fake. */
 static int *starts, *opened, *closed, *locks, *locked;
 
@@ -16,7 +23,7 @@ static int with_driver(const char *name) {
         return 0;
     }
     path[length] = '\0';
-    snprintf(strrchr(path, '/'), 64, "/drivers/%s/libcuda.so", name);
+    snprintf(strrchr(path, '/'), 64, "/drivers/%s/" DRIVER, name);
     void *driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!check_that(driver != NULL, __FILE__, __LINE__, "the fake driver cannot be loaded: %s", dlerror())) {
         return 0;

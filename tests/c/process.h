@@ -7,6 +7,44 @@
 #include <dirent.h>
 #include <malloc.h>
 
+#ifdef _WIN32
+
+static inline long resident_bytes(void) {
+    PROCESS_MEMORY_COUNTERS memory;
+    GetProcessMemoryInfo(GetCurrentProcess(), &memory, sizeof memory);
+    return (long)memory.WorkingSetSize;
+}
+
+/* The heap is not measured here; a leak shows in the resident memory. */
+static inline long heap_bytes(void) {
+    return 0;
+}
+
+static inline long thread_count(void) {
+    long count = 0;
+    THREADENTRY32 thread;
+    HANDLE all = CreateToolhelp32Snapshot(TH32CS_SNAPTHREAD, 0);
+    thread.dwSize = sizeof thread;
+    for (BOOL more = Thread32First(all, &thread); more; more = Thread32Next(all, &thread)) {
+        count += thread.th32OwnerProcessID == GetCurrentProcessId();
+    }
+    CloseHandle(all);
+    return count;
+}
+
+static inline int open_files(void) {
+    DWORD count = 0;
+    GetProcessHandleCount(GetCurrentProcess(), &count);
+    return (int)count;
+}
+
+/* A process cannot limit its own memory here. */
+static inline long address_space_kb(void) {
+    return 0;
+}
+
+#else
+
 /* Resident memory in bytes. */
 static inline long resident_bytes(void) {
     long all = 0, resident = 0;
@@ -41,6 +79,14 @@ static inline long status_number(const char *key) {
     return number;
 }
 
+static inline long thread_count(void) {
+    return status_number("Threads:");
+}
+
+static inline long address_space_kb(void) {
+    return status_number("VmSize:");
+}
+
 static inline int open_files(void) {
     int count = 0;
     DIR *folder = opendir("/proc/self/fd");
@@ -53,6 +99,8 @@ static inline int open_files(void) {
     return count;
 }
 
+#endif
+
 static inline void sleep_ms(long milliseconds) {
     struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     nanosleep(&time, NULL);
@@ -60,17 +108,17 @@ static inline void sleep_ms(long milliseconds) {
 
 /* Threads end a moment after they are asked to. */
 static inline long threads_settled_to(long wanted) {
-    for (int waited = 0; waited < 3000 && status_number("Threads:") > wanted; waited += 10) {
+    for (int waited = 0; waited < 3000 && thread_count() > wanted; waited += 10) {
         sleep_ms(10);
     }
-    return status_number("Threads:");
+    return thread_count();
 }
 
 /* Limits the memory of this process to `more` bytes beyond those that are mapped now. */
 static inline void allow_only(size_t more) {
     struct rlimit limit;
     getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = (rlim_t)status_number("VmSize:") * 1024 + more;
+    limit.rlim_cur = (rlim_t)address_space_kb() * 1024 + more;
     setrlimit(RLIMIT_AS, &limit);
 }
 
@@ -90,7 +138,7 @@ static inline void must_not_grow(void (*work)(void *), void *user, int warm, int
         work(user);
     }
     sleep_ms(100);
-    long threads = status_number("Threads:");
+    long threads = thread_count();
     int files = open_files();
     for (int batch = 0; batch < BATCHES; batch++) {
         long resident = resident_bytes(), heap = heap_bytes();

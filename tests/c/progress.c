@@ -54,7 +54,7 @@ static int look(void *user, double fraction, const char *stage) {
     return 0;
 }
 
-static isoline_progress tell(isoline_progress_fn callback, void *user) {
+static isoline_progress told_by(isoline_progress_fn callback, void *user) {
     isoline_progress progress;
     GOOD(isoline_progress_init(&progress, sizeof progress));
     progress.callback = callback;
@@ -116,7 +116,7 @@ static void progress_rises_on_the_calling_thread(const char *device) {
     size_t side = scaled(1024, 128);
     job work = new_job(device, side, side, 1, scaled(600, 50));
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     double started = seconds_now();
     GOOD(run(&work, &progress));
     double seconds = seconds_now() - started;
@@ -134,7 +134,7 @@ static void progress_of_a_stack_rises(const char *device) {
     /* Many small slices: a fraction could decrease at the borders between them. */
     job work = new_job(device, 64, 64, scaled(3000, 30), 40);
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     GOOD(run(&work, &progress));
     looks_right(&seen);
     end(&work);
@@ -144,7 +144,7 @@ static void progress_of_a_volume_rises(const char *device) {
     job work = new_job(device, 64, 64, scaled(64, 8), scaled(300, 20));
     work.params.dimensions = 3;
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     GOOD(run(&work, &progress));
     looks_right(&seen);
     end(&work);
@@ -156,7 +156,7 @@ static void progress_of_the_converged_mode_rises(const char *device) {
     work.params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
     work.params.rho = 16;
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     GOOD(run(&work, &progress));
     looks_right(&seen);
     end(&work);
@@ -169,11 +169,11 @@ static void progress_changes_no_pixel(const char *device) {
     work.strength = unwritten(work.count);
     work.output.data = work.strength;
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     GOOD(run(&work, &progress));
     CHECK(memcmp(without, work.strength, work.count * sizeof(float)) == 0);
     /* Without a callback the struct has no effect. */
-    progress = tell(NULL, &seen);
+    progress = told_by(NULL, &seen);
     GOOD(run(&work, &progress));
     CHECK(memcmp(without, work.strength, work.count * sizeof(float)) == 0);
     free(without);
@@ -189,7 +189,7 @@ static int count_without_user(void *user, double fraction, const char *stage) {
 
 static void user_may_be_null(const char *device) {
     job work = new_job(device, SIDE, SIDE, 1, 20);
-    isoline_progress progress = tell(count_without_user, NULL);
+    isoline_progress progress = told_by(count_without_user, NULL);
     GOOD(run(&work, &progress));
     end(&work);
 }
@@ -198,19 +198,19 @@ static void a_bad_progress_struct_is_refused_before_any_work(const char *device)
     job work = new_job(device, SIDE, SIDE, 1, 20);
     const uint32_t sizes[] = {0, 3, sizeof(isoline_progress) - 1};
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         progress.struct_size = sizes[i];
         REFUSED(run(&work, &progress), ISOLINE_INVALID_ARGUMENT, "progress->struct_size");
     }
-    progress = tell(look, &seen);
+    progress = told_by(look, &seen);
     progress.reserved = 1;
     REFUSED(run(&work, &progress), ISOLINE_INVALID_ARGUMENT, "progress->reserved");
 
     struct {
         isoline_progress known;
         uint64_t more[2];
-    } newer = {tell(look, &seen), {0, 1}};
+    } newer = {told_by(look, &seen), {0, 1}};
     newer.known.struct_size = sizeof newer;
     REFUSED(run(&work, &newer.known), ISOLINE_UNSUPPORTED, "progress");
     CHECK_NUMBER(seen.calls, 0);
@@ -224,7 +224,7 @@ static void a_bad_progress_struct_is_refused_before_any_work(const char *device)
 static void a_refused_call_tells_no_progress(const char *device) {
     job work = new_job(device, SIDE, SIDE, 1, 20);
     watch seen = new_watch(0);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     work.params.rho = -1;
     REFUSED(run(&work, &progress), ISOLINE_INVALID_ARGUMENT, "rho");
     work.params = for_drawing(20);
@@ -240,7 +240,7 @@ static void any_nonzero_answer_cancels_at_once(const char *device) {
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         watch seen = new_watch(1);
         seen.answer = answers[i];
-        isoline_progress progress = tell(look, &seen);
+        isoline_progress progress = told_by(look, &seen);
         REFUSED(run(&work, &progress), ISOLINE_CANCELLED, "cancel");
         CHECK(is_unwritten(work.strength, work.count));
     }
@@ -250,7 +250,7 @@ static void any_nonzero_answer_cancels_at_once(const char *device) {
 /* Cancels a long call at its third callback; returns the time until it returned. */
 static double cancel_in_the_middle(job *work) {
     watch seen = new_watch(3);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     isoline_report report, before;
     GOOD(isoline_report_init(&report, sizeof report));
     before = report;
@@ -332,7 +332,7 @@ static void a_late_cancel_is_not_ignored(const char *device) {
     int ended = 0;
     for (int at = 1; at < 200 && !ended; at++) {
         watch seen = new_watch(at);
-        isoline_progress progress = tell(look, &seen);
+        isoline_progress progress = told_by(look, &seen);
         isoline_status status = run(&work, &progress);
         if (seen.cancelled) {
             CHECK_NUMBER(status, ISOLINE_CANCELLED);
@@ -359,7 +359,7 @@ static void a_cancelled_stack_has_whole_slices_only(const char *device) {
     GOOD(isoline_edge_strength(work.context, &work.input, &work.params, NULL, &output, NULL));
     for (int at = 1; at <= 4; at++) {
         watch seen = new_watch(at);
-        isoline_progress progress = tell(look, &seen);
+        isoline_progress progress = told_by(look, &seen);
         isoline_status status = run(&work, &progress);
         if (status == ISOLINE_OK) {
             CHECK(!seen.cancelled);
@@ -420,7 +420,7 @@ static void the_calling_context_is_busy(const char *device) {
     work.output.data = work.strength;
     static inner nested;
     nested.context = work.context;
-    isoline_progress progress = tell(call_inside, &nested);
+    isoline_progress progress = told_by(call_inside, &nested);
     GOOD(run(&work, &progress));
     CHECK(nested.calls >= 1);
     CHECK_NUMBER(nested.status, ISOLINE_BUSY);
@@ -441,7 +441,7 @@ static void another_context_is_free(const char *device) {
     nested.context = open_context(device);
     reference.context = nested.context;
     GOOD(run_inside(&reference));
-    isoline_progress progress = tell(call_inside, &nested);
+    isoline_progress progress = told_by(call_inside, &nested);
     GOOD(run(&work, &progress));
     CHECK(nested.calls >= 1);
     CHECK_NUMBER(nested.status, ISOLINE_OK);
@@ -466,7 +466,7 @@ static void a_callback_may_make_and_free_contexts(const char *device) {
     size_t side = scaled(1024, 96);
     job work = new_job(device, side, side, 1, scaled(300, 20));
     int calls = 0;
-    isoline_progress progress = tell(make_and_free, &calls);
+    isoline_progress progress = told_by(make_and_free, &calls);
     GOOD(run(&work, &progress));
     CHECK(calls >= 1);
     end(&work);
@@ -493,7 +493,7 @@ static void asking_the_calling_context_does_not_hang(const char *device) {
     float *wanted = work.strength;
     work.strength = unwritten(work.count);
     work.output.data = work.strength;
-    isoline_progress progress = tell(ask, work.context);
+    isoline_progress progress = told_by(ask, work.context);
     GOOD(run(&work, &progress));
     CHECK(memcmp(wanted, work.strength, work.count * sizeof(float)) == 0);
     free(wanted);
@@ -503,7 +503,7 @@ static void asking_the_calling_context_does_not_hang(const char *device) {
 static void cancel_once(void *user) {
     job *work = (job *)user;
     watch seen = new_watch(1 + (int)(seconds_now() * 1e6) % 2);
-    isoline_progress progress = tell(look, &seen);
+    isoline_progress progress = told_by(look, &seen);
     isoline_status status = run(work, &progress);
     CHECK(status == ISOLINE_CANCELLED || (status == ISOLINE_OK && !seen.cancelled));
 }
