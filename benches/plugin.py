@@ -35,11 +35,11 @@ def cases(quick):
     cube = (32,) * 3 if quick else (512,) * 3
     yield (whole.image_case("", "distance", whole.ball(cube), numpy.float32),
            "Signed Distance...", "inside=bright stack=volume")
-    stack = (4, 64, 64) if quick else (64, 1024, 1024)
-    yield (whole.image_case(", 50 iterations", "edge_strength", whole.blobs(stack), numpy.float32, iterations=50,
-                            threshold=128),
-           "Edge Strength Function...", "stack=slices foreground=above threshold=128 mode=iterations iterations=50")
-    yield (sizes.level_set((32,) * 3 if quick else (256,) * 3), "Level Set...",
+    for shape, n in [((4, 64, 64), 50)] if quick else [((1, 4096, 4096), 200), ((100, 1024, 1024), 50)]:
+        yield (whole.image_case(f", {n} iterations", "edge_strength", whole.blobs(shape), numpy.float32, iterations=n,
+                                threshold=128),
+               "Edge Strength Function...", f"stack=slices foreground=above threshold=128 mode=iterations iterations={n}")
+    yield (sizes.level_set(cube), "Level Set...",
            f"stack=volume start=mask mask_image=start range=values target={sizes.TARGET} epsilon={sizes.EPSILON} "
            f"mode=iterations iterations={sizes.ITERATIONS} show_every=0 mask_stack")
 

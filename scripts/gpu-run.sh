@@ -6,7 +6,8 @@
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
 #   bench      every bench; bench:NAME for one, as bench:level_set; those in Python are left out like an oracle
-#   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer
+#   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer;
+#              initcheck:NAME for one tool and one test program, as initcheck:distance
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
 # Writes two files: RESULTS/gpu-validation.json, written again after every program, so that a run that is cut off leaves
@@ -24,6 +25,7 @@ parts=${*:-tests macro oracle bench sanitizer}
 for part in $parts; do
     case "$part" in
         tests | rust | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck) ;;
+        memcheck:* | racecheck:* | initcheck:*) ;;
         *)
             printf "run: there is no part '%s'\n%s\n" "$part" "$usage" >&2
             exit 2
@@ -293,7 +295,7 @@ check() { # check TOOL NAME: what sanitize wrote, to the log and the record
     write_record incomplete
 }
 
-if wanted sanitizer memcheck racecheck initcheck; then
+if [[ " $parts" =~ \ (sanitizer|memcheck|racecheck|initcheck) ]]; then
     sanitizer=$(command -v compute-sanitizer)
     for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
         [ -n "$sanitizer" ] || [ ! -x "$candidate" ] || sanitizer=$candidate
@@ -305,8 +307,8 @@ if wanted sanitizer memcheck racecheck initcheck; then
         pids=()
         # Side by side, at most one per core.
         for tool in memcheck racecheck initcheck; do
-            wanted sanitizer "$tool" || continue
             for program in "$work"/rust/*; do
+                wanted sanitizer "$tool" "$tool:$(basename "$program")" || continue
                 # Tests made for this are named so: every kernel once, on small images. (Not grep -q, which would leave
                 # before the program has written all its names.)
                 "$program" --list 2> /dev/null | grep 'sanitizer_.*: test' > /dev/null || continue

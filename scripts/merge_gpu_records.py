@@ -1,8 +1,8 @@
 """Makes one GPU record of several, whose parts ran apart.
 
 The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
-of them do. Benches that none of them has are taken from the earlier record, of the same kind of GPU, and say their commit:
-for changes that do not touch what those benches measure.
+of them do. What none of them has, tests, sanitizer runs and benches, is taken from the earlier record, of the same kind of
+GPU, where it passed, and says its commit: for changes that do not touch what it tests or measures.
 """
 
 import argparse
@@ -63,16 +63,19 @@ def written(record):
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def add_benches(record, earlier):
-    """Those that only the earlier record has, with its commit."""
+def add_rest(record, earlier):
+    """Adds the entries that only the earlier record has, with its commit."""
     if any(record[key] != earlier[key] for key in ("device", "compute_capability")):
         sys.exit("merge: the earlier record is of another kind of GPU")
-    names = {entry["name"] for entry in record["benches"]}
-    taken = [{"commit": earlier["commit"], **entry} for entry in earlier["benches"] if entry["name"] not in names]
-    failed = [entry["name"] for entry in taken if entry["outcome"] != "pass"]
-    if failed:
-        sys.exit(f"merge: in the earlier record these benches failed: {', '.join(failed)}")
-    record["benches"] += taken
+    for key, identity in LISTS.items():
+        def name(entry, identity=identity):
+            return " ".join(entry[part] for part in identity)
+        names = {name(entry) for entry in record[key]}
+        taken = [{"commit": earlier["commit"], **entry} for entry in earlier[key] if name(entry) not in names]
+        failed = [name(entry) for entry in taken if entry["outcome"] not in ("pass", "clean")]
+        if failed:
+            sys.exit(f"merge: in the earlier record these failed: {', '.join(failed)}")
+        record[key] += taken
 
 
 def load(name):
@@ -84,13 +87,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", metavar="OUT.json")
     parser.add_argument("records", metavar="RECORD.json", nargs="+")
-    parser.add_argument("--benches-of", metavar="EARLIER.json")
+    parser.add_argument("--rest-of", metavar="EARLIER.json")
     options = parser.parse_args()
     if os.path.exists(options.out) and "runs" not in load(options.out):
         sys.exit(f"merge: {options.out} is the record of a run, and is not written over; name the new file first")
     record = merged(options.records, [load(name) for name in options.records])
-    if options.benches_of:
-        add_benches(record, load(options.benches_of))
+    if options.rest_of:
+        add_rest(record, load(options.rest_of))
     with open(options.out, "w", encoding="utf-8") as file:
         file.write(written(record))
     print(f"merge: {record['outcome']}, {len(options.records)} records in {options.out}")

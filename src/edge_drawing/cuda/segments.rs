@@ -4,7 +4,7 @@
 
 use super::launch::{Job, SegmentArguments, SegmentKernels, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceRows, Event, Pinned, Stream};
+use crate::device::cuda::{Buffer, Cuda, DeviceRows, Event, Pinned, Side, Stream};
 use crate::device::kernels::edge_drawing::SEGMENT_VOTES;
 use crate::edge_drawing::Segments;
 use crate::error::{Error, Result};
@@ -250,23 +250,23 @@ impl<'a> SegmentFinder<'a> {
             slices: zeroed(segments)?,
             mean_gradients: zeroed(segments)?,
         };
-        self.download(&arrays.points, &mut found.points)?;
-        self.download(&arrays.offsets, &mut found.offsets)?;
-        self.download(&arrays.flags, &mut found.flags)?;
-        self.download(&arrays.slices, &mut found.slices)?;
-        self.download(&arrays.mean_gradients, &mut found.mean_gradients)?;
-        found.offsets[0] = 0;
+        self.download(arrays.points.side(0), &mut found.points)?;
+        // The kernel writes the ends of the segments; the first begins at 0.
+        self.download(arrays.offsets.side(NUMBER), &mut found.offsets[1..])?;
+        self.download(arrays.flags.side(0), &mut found.flags)?;
+        self.download(arrays.slices.side(0), &mut found.slices)?;
+        self.download(arrays.mean_gradients.side(0), &mut found.mean_gradients)?;
         self.seconds[1] += started.elapsed().as_secs_f64();
         self.found.append(found)
     }
 
-    fn download<T: Pod + Send + Sync>(&self, from: &Buffer, to: &mut [T]) -> Result<()> {
+    fn download<T: Pod + Send + Sync>(&self, side: Side, to: &mut [T]) -> Result<()> {
         if to.is_empty() {
             return Ok(());
         }
         let (pitch, shape) = (size_of_val(to), (1, 1, to.len()));
         let to = ArrayViewMut3::from_shape(shape, to).unwrap_or_else(|_| unreachable!("one row"));
-        let from = DeviceRows { stream: &self.stream, side: from.side(0), pitch };
+        let from = DeviceRows { stream: &self.stream, side, pitch };
         self.cuda.transfer().download_views(self.context.pool(), vec![(to, from)])
     }
 
