@@ -20,13 +20,13 @@ export NVCC := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint bench header plugin demo gpu-bundle data doc-pictures clean
-.PHONY: setup-build setup-test setup-demo
+.PHONY: help setup build test lint bench header plugin jar-all test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
-	    while IFS='|' read -r name text; do printf '  %-13s %s\n' "$$name" "$$text"; done
+	    while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 	@echo
 	@sed -nE '2,5s/^# ?//p' $(MAKEFILE_LIST)
 
@@ -44,6 +44,10 @@ setup-demo: setup-build
 	@scripts/setup-system.sh demo
 	@scripts/setup-python.sh
 
+setup-jar-all: setup-build
+	@scripts/setup-system.sh jar-all
+	@scripts/setup-python.sh platforms
+
 build: setup-build ## library (release) with the CUDA kernels embedded, and the header
 	cargo build --release --locked
 	@ls -l $(RELEASE)/libisoline.so
@@ -53,6 +57,13 @@ header: setup-build ## regenerate include/isoline.h
 
 plugin: build ## the Fiji plugin jar, with the native library inside
 	scripts/plugin.sh $(RELEASE)
+
+jar-all: setup-jar-all ## the Fiji plugin jar for every platform: target/platforms/Isoline_-VERSION.jar
+	scripts/jar-all.sh $(TARGET)
+
+test-platforms: jar-all ## the libraries of jar-all under Wine and qemu-user (not part of test)
+	@scripts/setup-system.sh test-platforms
+	scripts/test-platforms.sh $(TARGET)
 
 demo: setup-demo plugin ## a real ImageJ runs the plugin on real images; pictures go to demo-output/
 	scripts/demo.sh $(DEVICE)

@@ -3,8 +3,11 @@
 //!
 //! nvcc is looked for in `$NVCC`, `$CUDA_PATH/bin`, `PATH` and the project's own `.tools/cuda` (filled by
 //! `scripts/setup-cuda.sh`); without it the build fails. Without the feature `cuda` (`--no-default-features`), or with
-//! `NVCC=none`, no nvcc is needed, the library computes on the CPU only, and the device query says why.
-//! `ISOLINE_CUDA_ARCHS` (for example `90`) limits the architectures while developing.
+//! `NVCC=none`, no nvcc is needed, the library computes on the CPU only, and the device query says why. The same holds for
+//! macOS. `ISOLINE_CUDA_ARCHS` (for example `90`) limits the architectures while developing.
+//!
+//! The fatbins are the same for every system, whichever system they are compiled on. `ISOLINE_FATBINS` names the folder
+//! with those that a build for another system has just made of the same sources (`scripts/jar-all.sh`).
 
 use std::env;
 use std::fs;
@@ -19,7 +22,7 @@ fn main() {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=kernels");
-    for variable in ["NVCC", "CUDA_PATH", "ISOLINE_CUDA_ARCHS"] {
+    for variable in ["NVCC", "CUDA_PATH", "ISOLINE_CUDA_ARCHS", "ISOLINE_FATBINS"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     println!("cargo:rustc-check-cfg=cfg(isoline_cuda)");
@@ -29,6 +32,8 @@ fn main() {
         "the crate's feature cuda is off"
     } else if env::var_os("NVCC").is_some_and(|value| value == "none") {
         "NVCC=none was set"
+    } else if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "macos") {
+        "NVIDIA has no driver for macOS"
     } else {
         ""
     };
@@ -42,7 +47,10 @@ fn main() {
             let compiled = files(&kernels, "cu").into_iter().map(|source| {
                 let name = source.file_stem().expect("a kernel file has a name").to_string_lossy();
                 let target = out.join(format!("{name}.fatbin"));
-                compile(&nvcc, &kernels, &source, &architectures, &target);
+                match env::var_os("ISOLINE_FATBINS") {
+                    Some(folder) => copy(&PathBuf::from(folder).join(format!("{name}.fatbin")), &target),
+                    None => compile(&nvcc, &kernels, &source, &architectures, &target),
+                }
                 format!("({name:?}, include_bytes!({target:?}).as_slice()),\n")
             });
             let fatbins = format!("&[\n{}]\n", compiled.collect::<String>());
@@ -165,6 +173,13 @@ fn architectures(nvcc: &Path) -> Vec<u32> {
         .collect();
     assert!(!known.is_empty(), "{} knows none of the architectures {ARCHITECTURES:?}", nvcc.display());
     known
+}
+
+/// Copies the fatbin that another build has made.
+fn copy(from: &Path, target: &Path) {
+    if let Err(error) = fs::copy(from, target) {
+        panic!("cannot take {}: {error}; unset ISOLINE_FATBINS to compile the kernels here", from.display());
+    }
 }
 
 fn compile(nvcc: &Path, folder: &Path, source: &Path, architectures: &[u32], target: &Path) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks for the system tools Isoline's make targets use, and installs with apt those that are missing.
-# Usage: setup-system.sh build|lint|test|demo
+# Usage: setup-system.sh build|lint|test|demo|jar-all|test-platforms
 # Rust, a JDK and Maven are never installed for you: which one to use is your choice.
 set -euo pipefail
 
@@ -59,6 +59,28 @@ fi
 if [ "$goal" = test ] || [ "$goal" = lint ]; then
     need doxygen doxygen
     need shellcheck shellcheck
+fi
+
+if [ "$goal" = jar-all ]; then
+    # Its own Rust, beside rustup's: these packages have the source of the standard library.
+    need /usr/bin/rustc rustc-web
+    need /usr/bin/cargo cargo-web
+    if [ ! -e /usr/lib/rustlib/src/rust/library/Cargo.lock ]; then
+        missing_packages+=(rust-web-src)
+    fi
+    need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
+fi
+if [ "$goal" = test-platforms ]; then
+    need x86_64-w64-mingw32-g++-posix g++-mingw-w64-x86-64
+    need wine wine
+    # 'wine' alone recommends it only.
+    if [ ! -e /usr/lib/wine/wine64 ]; then
+        missing_packages+=(wine64)
+    fi
+    need xvfb-run xvfb
+    need xauth xauth
+    need aarch64-linux-gnu-g++ g++-aarch64-linux-gnu
+    need qemu-aarch64 qemu-user
 fi
 
 if [ ${#missing_packages[@]} -eq 0 ]; then

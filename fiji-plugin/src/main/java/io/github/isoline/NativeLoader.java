@@ -131,7 +131,7 @@ public final class NativeLoader {
         if (url == null) {
             throw unavailable(
                     "This copy of the Isoline plugin has no native library for this computer (%s). Install the "
-                            + "plugin built for it; the platforms are listed in the plugin's documentation.",
+                            + "plugin for all platforms; its documentation lists them.",
                     Platform.RESOURCE_PREFIX);
         }
         String problem = bindCached(url);
@@ -252,8 +252,8 @@ public final class NativeLoader {
     /** Returns a likely cause for the system's refusal of the library, and what to do. */
     private static String explainRefusal(String reason) {
         if (reason.contains("GLIBC_")) {
-            return "This Linux is older than the library, which needs glibc 2.34 or newer. Use a"
-                    + " newer system, or build the plugin on this one.";
+            return "This Linux is older than the one that the library was built for. Use the plugin for all"
+                    + " platforms, which needs glibc 2.17 or newer, or build the plugin on this system.";
         }
         return "It may be damaged, built for another system, or lie in a folder from which programs" + " may not run.";
     }
