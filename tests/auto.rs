@@ -23,7 +23,7 @@ fn auto_runs_a_call_on_the_device_that_finishes_it_first() {
         let (on_cuda, on_cpu) = (seconds(&cuda), seconds(&cpu));
         let chosen = run(&automatic).device.kind;
         println!("{side} x {side}: {on_cuda} s on CUDA, {on_cpu} s on the CPU; auto chose {chosen:?}");
-        // Where both take about as long, either is right.
+        // Either is right if both take about as long.
         if on_cuda.max(on_cpu) > 2.5 * on_cuda.min(on_cpu) {
             let faster = if on_cuda < on_cpu { DeviceKind::Cuda } else { DeviceKind::Cpu };
             assert_eq!(chosen, faster, "side {side}");
