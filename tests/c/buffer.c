@@ -3,6 +3,7 @@
 #include "process.h"
 #include "watch.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 
 static const size_t MIB = (size_t)1 << 20;
@@ -204,7 +205,7 @@ static void an_address_that_is_no_buffer_is_ignored(const char *device) {
     for (int i = 0; i < (int)(sizeof wrong / sizeof wrong[0]); i++) {
         isoline_buffer_free(wrong[i]);
         char address[32];
-        snprintf(address, sizeof address, "%p", wrong[i]);
+        snprintf(address, sizeof address, "0x%" PRIxPTR, (uintptr_t)wrong[i]);
         CHECK_NUMBER(warnings, i + 1);
         CHECK_HAS(last_warning, address);
         CHECK_HAS(last_warning, "isoline_buffer_free ignores");
