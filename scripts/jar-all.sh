@@ -2,7 +2,7 @@
 # Builds the native library for every platform, each in TARGET/platforms/PLATFORM, and the plugin's jar with all of them:
 # TARGET/platforms/Isoline_-VERSION.jar. A platform has the name that JNA gives it.
 # Usage: jar-all.sh TARGET-FOLDER [PLATFORM...]
-#   With platforms only these are built; the jar is packed when all are there.
+#   With platforms only these are built, and no jar is packed.
 #
 # The compiler is Debian's rustc-web, which makes the standard library from its source for each platform. The linkers are
 # MinGW-w64's for Windows and zig for all others: zig knows the symbols of old glibcs and of macOS. NVCC as for build.rs.
@@ -78,14 +78,13 @@ for platform in "${chosen[@]}"; do
     fi
 done
 
+if [ ${#chosen[@]} -ne ${#all[@]} ]; then
+    echo "jar-all: no jar, because only some platforms were built; name none for all"
+    exit
+fi
 libraries=()
 for platform in "${all[@]}"; do
-    library=$platform/$(file_of "$platform")
-    if [ ! -e "$out/$library" ]; then
-        echo "jar-all: no jar, because $platform is not built yet"
-        exit
-    fi
-    libraries+=("$library")
+    libraries+=("$platform/$(file_of "$platform")")
 done
 "$venv/python" scripts/check_platforms.py "$out"
 

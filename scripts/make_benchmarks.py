@@ -42,7 +42,7 @@ BOUNDS = (
 HEAD = """# Benchmarks
 
 `scripts/make_benchmarks.py` makes this page, pictures and all, from the [record](gpu-validation.json); nothing in it is
-typed. To repeat it: `make bench` prints the same tables on your machine, and with the [GPU
+typed. To repeat it: `make bench` measures the same on your machine, and with the [GPU
 bundle](../CONTRIBUTING.md#on-a-machine-with-a-gpu) a new record is made, and from it this page. {device}, and {threads}
 threads of its host; commit `{commit}`.
 
@@ -267,8 +267,9 @@ def share(record):
             if all(result.get(key) == value for key, value in wanted.items()):
                 least, seconds = pixels * count / rate, result[field] * factor
                 rows.append([name, f"{count:g}: {why}", *(number(1e3 * part) for part in (least, seconds)),
-                             f"{least / seconds:.0%}"])
-    return [SHARE.format(rate=1e-12 * rate), *table(["kernels of", "bytes a pixel", "bound, ms", "ms", "share"], rows)]
+                             f"{least / seconds:.0%}", f"`{record.commit(bench)}`"])
+    head = ["kernels of", "bytes a pixel", "bound, ms", "ms", "share", "commit"]
+    return [SHARE.format(rate=1e-12 * rate), *table(head, rows)]
 
 
 def plugin(record):

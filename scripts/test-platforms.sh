@@ -88,6 +88,7 @@ for platform in "${chosen[@]}"; do
         if [ ! -d "$work/here" ]; then
             macros "$work/here" "" : java
         fi
-        echo "test-platforms: $platform: macros: $(.tools/venv/bin/python scripts/same_results.py "$work/here" "$work/$platform")"
+        same=$(.tools/venv/bin/python scripts/same_results.py "$work/here" "$work/$platform")
+        echo "test-platforms: $platform: macros: $same"
     fi
 done

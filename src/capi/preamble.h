@@ -46,15 +46,17 @@
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Forks. The child of a fork() must not use the parent's contexts and solvers, whose threads and CUDA driver it does not
- *   have; it must not free them either. isoline_buffer_free says what holds for buffers.
+ *   have; it must not free them either. It may make contexts of its own on "cpu"; CUDA does not work in the child of a
+ *   process that has used it. isoline_buffer_free says what holds for buffers.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
  *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
  *   be called on any thread that is inside a call.
- * - Devices. "auto" selects the CUDA device that works and has the largest part of its memory free, else the CPU. A call
- *   runs on the CPU instead if its data do not fit into the free memory of that device, or if it is expected to finish
- *   there first: distance, edge drawing and iterations of the edge strength measure both devices at their first call of
- *   each kind (in less than a second) and keep the times in the user's cache folder, as isoline/device-times.tsv. The
- *   report, the device's `reason` and the log give the cause. "cuda:N" never falls back: a call that the device cannot
+ * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
+ *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
+ *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,
+ *   and up to 1024 iterations of the edge strength. For that the first call of each kind on a machine measures both devices,
+ *   in less than a second, and keeps the times in the user's cache folder, as isoline/device-times.tsv, which may be deleted.
+ *   The report, the device's `reason` and the log give the cause. "cuda:N" never falls back: a call that the device cannot
  *   run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the

@@ -10,7 +10,7 @@ use ndarray::Array3;
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 /// The side of the smallest image that is measured, a slice or a volume; the next ones are 4 and 16 times as wide.
@@ -164,27 +164,29 @@ fn append(path: &Path, key: &str, [cuda, cpu]: &[Times; 2]) -> std::io::Result<(
     file.write_all(format!("{key}\t{}\t{}\n", cuda.text(), cpu.text()).as_bytes())
 }
 
-/// Applies `choose` to the times that are kept under `key`, or else to those that it measures and keeps. Returns `None` if
-/// they cannot be measured, which is tried once in a process.
-fn with_times<T>(
-    path: Option<&Path>,
-    key: &str,
-    measure: impl FnOnce() -> Result<[Times; 2]>,
-    choose: impl Fn(&[Times; 2]) -> T,
-) -> Option<T> {
-    // Measurements hold the lock: they would disturb each other, and another thread may want the same.
-    let mut known = KNOWN.lock().unwrap_or_else(|e| e.into_inner());
-    let known = known.get_or_insert_with(|| path.map(read).unwrap_or_default());
-    if !known.contains_key(key) {
-        let times = measure().inspect_err(|error| log::info!("cannot measure {key}: {error}")).ok();
-        if let (Some(path), Some(times)) = (path, &times)
-            && let Err(error) = append(path, key, times)
-        {
-            log::debug!("cannot keep the times of devices in {}: {error}", path.display());
-        }
-        known.insert(key.to_owned(), times);
+/// Returns the times that are kept under `key`, or else those that it measures and keeps. `None` if they cannot be measured,
+/// which is tried once in a process, and while another thread measures. Nothing is logged under a lock: a logger may make
+/// calls.
+fn times_of(path: Option<&Path>, key: &str, measure: impl FnOnce() -> Result<[Times; 2]>) -> Option<[Times; 2]> {
+    static MEASURING: Mutex<()> = Mutex::new(());
+    let known = || KNOWN.lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(times) = known().get_or_insert_with(|| path.map(read).unwrap_or_default()).get(key) {
+        return times.clone();
     }
-    known[key].as_ref().map(choose)
+    let _measuring = match MEASURING.try_lock() {
+        Ok(measuring) => measuring,
+        Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        // Two measurements would disturb each other.
+        Err(TryLockError::WouldBlock) => return None,
+    };
+    let times = measure().inspect_err(|error| log::info!("cannot measure {key}: {error}")).ok();
+    if let (Some(path), Some(times)) = (path, &times)
+        && let Err(error) = append(path, key, times)
+    {
+        log::debug!("cannot keep the times of devices in {}: {error}", path.display());
+    }
+    known().get_or_insert_default().insert(key.to_owned(), times.clone());
+    times
 }
 
 impl Context {
@@ -198,12 +200,10 @@ impl Context {
             let on = |device| Times::measure(&self.of_kind(device), workload);
             Ok([on(DeviceKind::Cuda)?, on(DeviceKind::Cpu)?])
         };
-        let choose = |times: &[Times; 2]| {
-            let [on_cuda, on_cpu] = times.each_ref().map(|times| 1e3 * times.expected(*pixels));
-            log::debug!("{kind}: expected to take {on_cuda:.3} ms on {} and {on_cpu:.3} ms on the CPU", cuda.id);
-            on_cpu < on_cuda
-        };
-        with_times(file().as_deref(), &key.replace(['\t', '\n'], " "), measure, choose).unwrap_or(false)
+        let Some(times) = times_of(file().as_deref(), &key.replace(['\t', '\n'], " "), measure) else { return false };
+        let [on_cuda, on_cpu] = times.map(|times| 1e3 * times.expected(*pixels));
+        log::debug!("{kind}: expected to take {on_cuda:.3} ms on {} and {on_cpu:.3} ms on the CPU", cuda.id);
+        on_cpu < on_cuda
     }
 }
 
@@ -233,11 +233,14 @@ mod tests {
         let pair = [times(), Times(vec![(1.0, 2.5e-9)])];
         let mut measured = 0;
         for _ in 0..2 {
-            let measure = || {
+            let mut measure = || {
                 measured += 1;
                 Ok(pair.clone())
             };
-            assert_eq!(with_times(Some(&path), "a test", measure, Clone::clone), Some(pair.clone()));
+            // The tests share what is known and measure by turns.
+            let times =
+                std::iter::repeat_with(|| times_of(Some(&path), "a test", &mut measure)).find_map(|times| times);
+            assert_eq!(times, Some(pair.clone()));
         }
         assert_eq!(measured, 1);
         append(&path, "another", &pair).unwrap();
@@ -252,8 +255,10 @@ mod tests {
     #[test]
     fn a_failed_measurement_is_tried_once() {
         let fail = || Err(Error::memory("no memory"));
-        assert_eq!(with_times(None, "a failing test", fail, |_| ()), None);
-        assert_eq!(with_times(None, "a failing test", || Ok([times(), times()]), |_| ()), None);
+        while KNOWN.lock().unwrap().as_ref().is_none_or(|known| !known.contains_key("a failing test")) {
+            assert_eq!(times_of(None, "a failing test", fail), None);
+        }
+        assert_eq!(times_of(None, "a failing test", || Ok([times(), times()])), None);
     }
 
     #[test]

@@ -5,16 +5,21 @@ use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The threads that contexts share by default. They start with the first context and end with the last.
-static SHARED: Mutex<Weak<ThreadPool>> = Mutex::new(Weak::new());
+/// The threads that contexts share by default, and the process whose they are: the child of a fork has none of them. They
+/// start with the first context and end with the last.
+static SHARED: Mutex<(u32, Weak<ThreadPool>)> = Mutex::new((0, Weak::new()));
 
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(pool) = shared.upgrade() {
+    let process = std::process::id();
+    if let (started_by, pool) = &*shared
+        && *started_by == process
+        && let Some(pool) = pool.upgrade()
+    {
         return Ok(pool);
     }
     let pool = new_pool(0)?;
-    *shared = Arc::downgrade(&pool);
+    *shared = (process, Arc::downgrade(&pool));
     Ok(pool)
 }
 

@@ -102,18 +102,16 @@ impl Cuda {
         Self::first_usable_of(0..find::start()?)
     }
 
-    /// Opens the CUDA device with the largest part of its memory free, of those that can load the kernels.
+    /// Opens the CUDA device with the most free memory, of those that can load the kernels. Where there are several, each is
+    /// opened for a moment.
     pub(super) fn freest_usable() -> Result<(Arc<Self>, DeviceInfo)> {
         let count = find::start()?;
         if count == 1 {
             return Self::first_usable();
         }
-        let percent_used = |index| {
-            let info = find::open(index).0;
-            100 - 100 * info.free_memory / info.total_memory.max(1)
-        };
         let mut indices: Vec<_> = (0..count).collect();
-        indices.sort_by_cached_key(|index| percent_used(*index));
+        // Differences of less than 1 GiB do not count: then the first is taken.
+        indices.sort_by_cached_key(|index| std::cmp::Reverse(find::open(*index).0.free_memory >> 30));
         Self::first_usable_of(indices)
     }
 

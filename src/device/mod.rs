@@ -152,11 +152,11 @@ impl Context {
 
     /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
     ///
-    /// `auto` chooses the CUDA device that works and has the largest part of its memory free, else the CPU;
-    /// [`device`](Self::device) says why. A call on it runs on the CPU if it does not fit the GPU, and, if the results
-    /// are the same bits (distance, edge drawing, iterations of edge strength), where it is expected to finish first.
-    /// For that the first call of each kind on a machine measures both devices, which takes less than a second; the
-    /// times are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
+    /// `auto` chooses the CUDA device that works and has the most free memory, else the CPU; [`device`](Self::device) says
+    /// why. A call on it runs on the CPU if it does not fit the GPU, and, if the CPU gives the same bits (distance, edge
+    /// drawing, up to 1024 iterations of edge strength), where it is expected to finish first. For that the first call of
+    /// each kind on a machine measures both devices, in less than a second; the times are kept in the user's cache folder,
+    /// as `isoline/device-times.tsv`. A named device never falls back.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for any other text; [`ErrorKind::DeviceUnavailable`], with the reason,
@@ -194,7 +194,8 @@ impl Context {
         let context: Result<Self> = match wanted {
             "" | "auto" => match cuda::Cuda::freest_usable() {
                 Ok((cuda, mut info)) => {
-                    info.reason = format!("auto chose {}: the CUDA device with most of its memory free", info.id);
+                    info.reason =
+                        format!("auto chose {}: of the CUDA devices that work it has the most free memory", info.id);
                     context(info, Backend::Cuda(cuda), true)
                 }
                 Err(why) => {

@@ -127,7 +127,7 @@ pub fn run(
     };
     let mut report = context.run_on_device(
         needs,
-        Some(workload(params.dimensions, mask.shape())),
+        workload(params, mask.shape()),
         &mut (&mut progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, params, &mask, progress, output),
         |(progress, output)| {
@@ -139,18 +139,27 @@ pub fn run(
     Ok(report)
 }
 
-/// Describes a call for the choice of its device.
-fn workload(dimensions: Dimensions, shape: [usize; 3]) -> Workload {
+/// The sides below which distances have the same bits on both devices, if all spacings are equal.
+const MOST_EXACT_SIDE: usize = 2048;
+
+/// Describes a call for the choice of its device; `None` if the devices may differ in the last bits.
+fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
+    let dimensions = params.dimensions;
+    let [x, y, z] = params.spacing;
+    let equal_spacing = x == y && (dimensions == Dimensions::Slices || y == z);
+    if !equal_spacing || shape.iter().any(|side| *side >= MOST_EXACT_SIDE) {
+        return None;
+    }
     let run = move |context: &Context, image: &Array3<u8>| {
         let params = Params { dimensions, threshold: 75.0, ..Params::default() };
         let mut output = Array3::<f32>::zeros(image.dim());
         run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
     };
     let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
-    Workload {
+    Some(Workload {
         kind: format!("distance of {}", if is_volume { "a volume" } else { "slices" }),
         pixels: shape.iter().product(),
         is_volume,
         run: Box::new(run),
-    }
+    })
 }

@@ -22,6 +22,11 @@ use std::time::Instant;
 /// A slice of at least this many pixels occupies all cores; smaller slices are computed side by side.
 const LARGE_SLICE: usize = 1 << 20;
 
+/// Returns whether the fast path has fused multiply-add, and so the bits of CUDA.
+pub(super) fn has_fused_multiply_add() -> bool {
+    !matches!(pulp::Arch::new(), pulp::Arch::Scalar)
+}
+
 /// Computes the whole image; see [`super::run`].
 pub(super) fn run(
     context: &Context,

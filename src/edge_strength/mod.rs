@@ -318,9 +318,16 @@ pub fn run(
     Ok(report)
 }
 
-/// Describes a call for the choice of its device. Only the default variant's iterations have the same bits on both.
+/// The most iterations of a call that may run on the CPU by choice. With more the GPU is faster, and measuring takes long.
+const MOST_CHOSEN_ITERATIONS: u64 = 1024;
+
+/// Describes a call for the choice of its device; `None` if the devices may differ in the last bits. Only the iterations of
+/// the default variant have the same ones.
 fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
     let (Mode::Iterate { iterations }, Variant::Default) = (params.mode, params.variant) else { return None };
+    if iterations > MOST_CHOSEN_ITERATIONS || !cpu::has_fused_multiply_add() {
+        return None;
+    }
     let (dimensions, iterations) = (params.dimensions, iterations.next_power_of_two());
     let run = move |context: &Context, image: &Array3<u8>| {
         let mode = Mode::Iterate { iterations };

@@ -480,6 +480,37 @@ static void a_fork_leaves_the_parents_buffers_alone(const char *device) {
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
 }
 
+/* The child has none of the threads of the parent's contexts; one that it makes has its own. */
+static void the_child_of_a_fork_may_make_a_context(const char *device) {
+    enum { SIDE = 700 };
+    if (skips_forks()) {
+        return;
+    }
+    isoline_context *context = open_context(device);
+    uint8_t *mask = (uint8_t *)new_buffer(context, SIDE * SIDE);
+    float *distances = (float *)new_buffer(context, SIDE * SIDE * sizeof(float));
+    use(context, mask, distances, SIDE);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        isoline_context *own = open_context("cpu");
+        uint8_t *input = (uint8_t *)new_buffer(own, SIDE * SIDE);
+        float *output = (float *)new_buffer(own, SIDE * SIDE * sizeof(float));
+        use(own, input, output, SIDE);
+        isoline_buffer_free(input);
+        isoline_buffer_free(output);
+        isoline_context_free(own);
+        _exit(checks_failed > 0);
+    }
+    int state = -1;
+    CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+    use(context, mask, distances, SIDE);
+    isoline_buffer_free(mask);
+    isoline_buffer_free(distances);
+    isoline_context_free(context);
+}
+
 /* A fork may come while another thread holds whatever the library locks. */
 static void a_child_of_many_threads_can_free(const char *device) {
     enum { FORKS = 50 };
@@ -541,6 +572,7 @@ int main(void) {
     RUN_ON_EACH(many_threads_make_and_free);
     RUN_ON_EACH(a_callback_may_make_buffers);
     RUN_ON_EACH(a_fork_leaves_the_parents_buffers_alone);
+    RUN_ON(the_child_of_a_fork_may_make_a_context, "cpu");
     RUN_ON_EACH(a_child_of_many_threads_can_free);
     RUN_ON_EACH(cycles_of_making_and_freeing_do_not_grow);
     return summary();

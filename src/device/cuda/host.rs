@@ -57,7 +57,8 @@ impl HostMemory {
 
     /// Returns the number of bytes at whose multiples memory for `bytes` begins and ends.
     fn unit(bytes: usize) -> usize {
-        if bytes < HUGE_PAGE { GRANULE } else { HUGE_PAGE }
+        // All that has the size of a huge page is aligned to one.
+        if bytes <= HUGE_PAGE - GRANULE { GRANULE } else { HUGE_PAGE }
     }
 
     pub(crate) fn as_slice(&self) -> &[u8] {
