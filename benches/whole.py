@@ -11,7 +11,7 @@ Shapes are width x height x depth. The columns:
   up, down   the bare link: as many bytes as the images and the results have, copied by the driver between page-locked
              memory and the device, one after the other
   compute    the device's work, as the report of the last call says
-The first line of a device is its cold start: a context, and the first and the second distance of 64 x 64 x 64 in it.
+The first line is the cold start: a context, and the first and the second distance of 64 x 64 x 64 in it.
 Each time is the median of 3 to 40 calls after one that is not counted. Arguments are made, and the level set of the call
 before is freed, outside of it; segments and region snakes are made and freed in it.
 """
@@ -286,7 +286,9 @@ def main():
                 raise
             print(f"CUDA is skipped: {error}")
             continue
-        cold[device] = cold_start(context, began)
+        if not cold:
+            # Later contexts start in a process that has loaded everything.
+            cold[device] = cold_start(context, began)
         driver = None if device == "cpu" else Driver(device)
         print(f"\n{device}: ms\n  {'':<50}" + "".join(f"{column:>11}" for column in COLUMNS))
         for case in cases(arguments.quick):

@@ -19,8 +19,8 @@ COLUMNS = (("link", "cuda", None), ("page-locked", "cuda", "pinned"), ("used", "
 COLOURS = {"cuda": "#2b6cb0", "cpu": "#d9822b", "edt": "#3a923a", "SciPy": "#a94a8f", "OpenCV": "#8c564b",
            "SimpleITK": "#17a2a2", "scikit-image": "#6b6bd0", "cuCIM": "#999999", "CuPy": "#c9b037", "PyTorch": "#e377c2",
            "other": "#555555"}
-# The bytes that a kernel cannot but move: name, bench, values of its result, the field of the seconds and what multiplies
-# it, pixels, bytes a pixel, and why so many.
+# The bytes that kernels have to move at least. Each row has a name, the bench, the values that select its result, the field
+# with the time and the factor that makes seconds of it, the number of pixels, the bytes per pixel, and what these are.
 DISTANCE = {"what": "gyroid", "device": "cuda:0", "spacing": [1.0, 1.0, 1.0]}
 STRENGTH = {"what": "iterations", "device": "cuda:0", "variant": "fused", "picture": "lines", "iterations": 200}
 BOUNDS = (
@@ -254,7 +254,8 @@ def whole(record):
 def cold(record):
     starts = record.numbers("whole").get("cold_start", {})
     steps = ("context", "first", "second")
-    rows = [[named(device), *(number(1e3 * seconds[step]) for step in steps)] for device, seconds in starts.items()]
+    # Only the first device starts in a process that has loaded nothing.
+    rows = [[named(device), *(number(1e3 * starts[device][step]) for step in steps)] for device in list(starts)[:1]]
     return [COLD, *table(["device", "context", "first call", "second call"], rows)] if rows else []
 
 

@@ -8,7 +8,8 @@ use std::time::Instant;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// The device that ran the call (under `auto` the CPU if the call did not fit the GPU or is faster on the CPU), with the reason.
+    /// The device that ran the call, with the reason. Under `auto` it is the CPU if the call did not fit the GPU or was
+    /// expected to finish first on the CPU.
     pub device: DeviceInfo,
     /// The number of iterations, or of multigrid cycles, done. For a stack, the largest number of any slice.
     pub iterations: u64,

@@ -31,7 +31,7 @@ pub(super) struct Kept<B> {
 }
 
 impl<B: Bytes> Kept<B> {
-    /// Returns a list that keeps at most so many bytes.
+    /// Returns a list that keeps at most `most` bytes.
     pub(super) fn at_most(most: usize) -> Self {
         Self { list: Mutex::default(), most }
     }

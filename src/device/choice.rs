@@ -6,6 +6,8 @@
 
 use super::{Context, DeviceKind};
 use crate::error::{Error, Result};
+use crate::image::{Dimensions, Image, ImageMut};
+use crate::report::Report;
 use ndarray::Array3;
 use std::collections::HashMap;
 use std::io::Write;
@@ -16,11 +18,12 @@ use std::time::{Duration, Instant};
 /// The side of the smallest image that is measured, a slice or a volume; the next ones are 4 and 16 times as wide.
 const SLICE_SIDE: usize = 64;
 const VOLUME_SIDE: usize = 32;
-/// A larger image is measured if it has at most so many pixels, and if a call on it should not take longer than this.
+/// The most pixels of an image that is measured, and the longest that a call on it may be expected to take.
 const MOST_PIXELS: usize = 1 << 21;
 const LONGEST_CALL: Duration = Duration::from_millis(50);
 
-/// A measurement is the median of so many calls, or of those that begin within the time, after one that is not counted.
+/// The number of calls of a measurement, whose median counts, and the time after which no more begin. One call before them
+/// is not counted.
 const MEASURED_CALLS: usize = 9;
 const MEASURED_TIME: Duration = Duration::from_millis(100);
 /// The time between two calls, in which threads and GPU come to rest as they do between the calls of a user.
@@ -43,12 +46,37 @@ pub(crate) struct Workload {
 /// A call of an operation on a context and an image.
 type RunOn = dyn Fn(&Context, &Array3<u8>) -> Result<()>;
 
+impl Workload {
+    /// The pixel value between the dark and the bright pixels of the images that are measured.
+    pub(crate) const THRESHOLD: f64 = 75.0;
+
+    /// Describes a call of the operation `name` from an image of `shape` to floats; `call` makes one with such parameters.
+    pub(crate) fn to_floats(
+        name: &str,
+        dimensions: Dimensions,
+        shape: [usize; 3],
+        call: impl Fn(&Context, Image<'_>, ImageMut<'_>) -> Result<Report> + 'static,
+    ) -> Self {
+        let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
+        let run = move |context: &Context, image: &Array3<u8>| {
+            let mut output = Array3::<f32>::zeros(image.dim());
+            call(context, image.view().into(), output.view_mut().into()).map(drop)
+        };
+        Self {
+            kind: format!("{name} of {}", if is_volume { "a volume" } else { "slices" }),
+            pixels: shape.iter().product(),
+            is_volume,
+            run: Box::new(run),
+        }
+    }
+}
+
 /// The seconds of calls of one kind on one device, by their number of pixels, in ascending order; there is at least one.
 #[derive(Clone, Debug, PartialEq)]
 struct Times(Vec<(f64, f64)>);
 
 impl Times {
-    /// Returns the seconds that a call on so many pixels is expected to take.
+    /// Returns the expected seconds of a call on `pixels` pixels.
     fn expected(&self, pixels: usize) -> f64 {
         let pixels = pixels as f64;
         if let [(n, seconds)] = self.0[..] {
@@ -170,8 +198,9 @@ fn append(path: &Path, key: &str, [cuda, cpu]: &[Times; 2]) -> std::io::Result<(
 fn times_of(path: Option<&Path>, key: &str, measure: impl FnOnce() -> Result<[Times; 2]>) -> Option<[Times; 2]> {
     static MEASURING: Mutex<()> = Mutex::new(());
     let known = || KNOWN.lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(times) = known().get_or_insert_with(|| path.map(read).unwrap_or_default()).get(key) {
-        return times.clone();
+    let kept = || known().get_or_insert_with(|| path.map(read).unwrap_or_default()).get(key).cloned();
+    if let Some(times) = kept() {
+        return times;
     }
     let _measuring = match MEASURING.try_lock() {
         Ok(measuring) => measuring,
@@ -179,6 +208,10 @@ fn times_of(path: Option<&Path>, key: &str, measure: impl FnOnce() -> Result<[Ti
         // Two measurements would disturb each other.
         Err(TryLockError::WouldBlock) => return None,
     };
+    if let Some(times) = kept() {
+        // Another thread has just measured them.
+        return times;
+    }
     let times = measure().inspect_err(|error| log::info!("cannot measure {key}: {error}")).ok();
     if let (Some(path), Some(times)) = (path, &times)
         && let Err(error) = append(path, key, times)

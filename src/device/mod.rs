@@ -143,8 +143,8 @@ impl Context {
         }
         // It is described once, because the system takes longer for that than for a small call.
         let described = self.shared.cpu.get_or_init(|| {
-            let reason =
-                "auto chose the CPU for this call, which is faster there or does not fit the GPU (the log says which)";
+            let reason = "auto chose the CPU for this call: it is faster there, does not fit the GPU, or has a variant \
+                          that only the CPU has (the log says which)";
             DeviceInfo { reason: reason.into(), ..cpu_info() }
         });
         described.clone()

@@ -28,7 +28,6 @@ use crate::image::{Dimensions, Foreground, Image, ImageMut, PixelType, check_sha
 use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
-use ndarray::Array3;
 use std::ops::RangeInclusive;
 use std::time::Instant;
 
@@ -150,16 +149,7 @@ fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
     if !equal_spacing || shape.iter().any(|side| *side >= MOST_EXACT_SIDE) {
         return None;
     }
-    let run = move |context: &Context, image: &Array3<u8>| {
-        let params = Params { dimensions, threshold: 75.0, ..Params::default() };
-        let mut output = Array3::<f32>::zeros(image.dim());
-        run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
-    };
-    let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
-    Some(Workload {
-        kind: format!("distance of {}", if is_volume { "a volume" } else { "slices" }),
-        pixels: shape.iter().product(),
-        is_volume,
-        run: Box::new(run),
-    })
+    Some(Workload::to_floats("distance", dimensions, shape, move |context, mask, output| {
+        run(context, mask, &Params { dimensions, threshold: Workload::THRESHOLD, ..Params::default() }, None, output)
+    }))
 }

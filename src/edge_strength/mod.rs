@@ -33,7 +33,6 @@ use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_on
 use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
-use ndarray::Array3;
 use std::time::Instant;
 
 /// The stopping criterion.
@@ -329,19 +328,12 @@ fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
         return None;
     }
     let (dimensions, iterations) = (params.dimensions, iterations.next_power_of_two());
-    let run = move |context: &Context, image: &Array3<u8>| {
+    let name = format!("{iterations} iterations of edge strength");
+    Some(Workload::to_floats(&name, dimensions, shape, move |context, input, output| {
         let mode = Mode::Iterate { iterations };
-        let params = Params { dimensions, mode, threshold: 75.0, ..Params::default() };
-        let mut output = Array3::<f32>::zeros(image.dim());
-        run(context, image.view().into(), &params, None, output.view_mut().into()).map(drop)
-    };
-    let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
-    Some(Workload {
-        kind: format!("edge strength of {}, {iterations} iterations", if is_volume { "a volume" } else { "slices" }),
-        pixels: shape.iter().product(),
-        is_volume,
-        run: Box::new(run),
-    })
+        let params = Params { dimensions, mode, threshold: Workload::THRESHOLD, ..Params::default() };
+        run(context, input, &params, None, output)
+    }))
 }
 
 /// The outcome for one slice or volume, or the worst of several.

@@ -306,7 +306,9 @@ impl LevelSet {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
         let _lock = self.context.lock()?;
-        mask.use_huge_pages();
+        if let Solver::Cpu(_) = self.solver {
+            mask.use_huge_pages();
+        }
         match (&self.solver, mask) {
             (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
@@ -325,7 +327,9 @@ impl LevelSet {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
         let _lock = self.context.lock()?;
-        phi.use_huge_pages();
+        if let Solver::Cpu(_) = self.solver {
+            phi.use_huge_pages();
+        }
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => {

@@ -160,11 +160,24 @@ mod tests {
 
     #[test]
     fn memory_is_aligned_and_zero() {
-        for bytes in [1, GRANULE, GRANULE + 1, HUGE_PAGE - 1, HUGE_PAGE, 5 * HUGE_PAGE + 1] {
+        for bytes in [
+            1,
+            GRANULE,
+            GRANULE + 1,
+            HUGE_PAGE - GRANULE,
+            HUGE_PAGE - GRANULE + 1,
+            HUGE_PAGE - 1,
+            HUGE_PAGE,
+            5 * HUGE_PAGE + 1,
+        ] {
             let mut memory = HostMemory::new(bytes).unwrap();
             let unit = HostMemory::unit(bytes);
             assert!((memory.as_mut_slice().as_ptr() as usize).is_multiple_of(unit));
             assert_eq!(memory.bytes(), bytes.next_multiple_of(unit));
+            assert!(
+                memory.bytes() < HUGE_PAGE || unit == HUGE_PAGE,
+                "{bytes}: memory of a huge page's size begins at one"
+            );
             make_pages(memory.as_mut_slice());
             assert!(memory.as_slice().iter().all(|byte| *byte == 0));
         }
