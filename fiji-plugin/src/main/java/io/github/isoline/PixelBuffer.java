@@ -9,7 +9,7 @@ import com.sun.jna.ptr.PointerByReference;
  * written. It must be closed, also after the context.
  *
  * <p>Java arrays are copied in and out slice by slice. Handing them to JNA as arguments would copy each of them twice
- * per call, and no Java array can hold more than 2³¹ pixels. Several threads may copy different slices at once.
+ * per call, and no Java array can hold more than 2³¹ pixels. Several threads may copy different pixels at once.
  */
 public final class PixelBuffer implements AutoCloseable {
     /** Pixel types of the C API, in the order of its numbers. */
@@ -80,44 +80,49 @@ public final class PixelBuffer implements AutoCloseable {
 
     /** Copies one slice in: {@code byte[]}, {@code short[]} or {@code float[]}, according to the type. */
     public void write(int slice, Object pixels) {
-        long offset = offset(slice);
-        int count = width * height;
+        write(slice, pixels, 0, width * height);
+    }
+
+    /** Copies some pixels of a slice in, from the one at an index on; the array is that of the whole slice. */
+    public void write(int slice, Object pixels, int from, int count) {
+        long offset = offset(slice, from, count);
         switch (type) {
             case U8:
-                memory().write(offset, (byte[]) pixels, 0, count);
+                memory().write(offset, (byte[]) pixels, from, count);
                 break;
             case U16:
-                memory().write(offset, (short[]) pixels, 0, count);
+                memory().write(offset, (short[]) pixels, from, count);
                 break;
             default:
-                memory().write(offset, (float[]) pixels, 0, count);
+                memory().write(offset, (float[]) pixels, from, count);
                 break;
         }
     }
 
-    /** Copies some pixels of a slice of type U8 in, from the one at an index on. */
+    /** Copies some pixels of a slice of type U8 in, from the one at an index on; the array begins with that one. */
     public void write(int slice, int from, byte[] pixels, int count) {
-        memory().write(offset(slice, Type.U8, from, count), pixels, 0, count);
+        memory().write(offset(slice, from, count), pixels, 0, count);
     }
 
-    /** Copies some pixels of a slice of type U8 out, from the one at an index on. */
-    public void read(int slice, int from, byte[] pixels, int count) {
-        memory().read(offset(slice, Type.U8, from, count), pixels, 0, count);
+    /** Copies one slice out: {@code byte[]}, {@code short[]} or {@code float[]}, according to the type. */
+    public void read(int slice, Object pixels) {
+        read(slice, pixels, 0, width * height);
     }
 
-    /** Copies one slice of type F32 out. */
-    public void read(int slice, float[] pixels) {
-        memory().read(offset(slice, Type.F32), pixels, 0, width * height);
-    }
-
-    /** Copies one slice of type U8 out. */
-    public void read(int slice, byte[] pixels) {
-        memory().read(offset(slice, Type.U8), pixels, 0, width * height);
-    }
-
-    /** Copies one slice of type U16 out. */
-    public void read(int slice, short[] pixels) {
-        memory().read(offset(slice, Type.U16), pixels, 0, width * height);
+    /** Copies some pixels of a slice out, from the one at an index on; the array is that of the whole slice. */
+    public void read(int slice, Object pixels, int from, int count) {
+        long offset = offset(slice, from, count);
+        switch (type) {
+            case U8:
+                memory().read(offset, (byte[]) pixels, from, count);
+                break;
+            case U16:
+                memory().read(offset, (short[]) pixels, from, count);
+                break;
+            default:
+                memory().read(offset, (float[]) pixels, from, count);
+                break;
+        }
     }
 
     /** Sets the size of a pixel along x, y and z; 1 until it is set. The unit is the caller's. */
@@ -169,18 +174,11 @@ public final class PixelBuffer implements AutoCloseable {
         return (long) width * height * type.bytes;
     }
 
-    private long offset(int slice, Type read) {
-        if (type != read) {
-            throw new IllegalStateException("a slice of type " + type + " cannot be read as " + read);
-        }
-        return offset(slice);
-    }
-
-    private long offset(int slice, Type copied, int from, int count) {
+    private long offset(int slice, int from, int count) {
         if (from < 0 || count < 0 || count > width * height - from) {
             throw new IndexOutOfBoundsException("pixels " + from + " + " + count + " of " + width * height);
         }
-        return offset(slice, copied) + (long) from * type.bytes;
+        return offset(slice) + (long) from * type.bytes;
     }
 
     private long offset(int slice) {

@@ -130,7 +130,7 @@ class LibraryTest implements OperationContract {
                 PixelBuffer buffer = new PixelBuffer(context, PixelBuffer.Type.U16, 3, 2, 2)) {
             assertThrows(IndexOutOfBoundsException.class, () -> buffer.write(2, new short[6]));
             assertThrows(IllegalArgumentException.class, () -> buffer.describe(3));
-            assertThrows(IllegalStateException.class, () -> buffer.read(0, new float[6]));
+            assertThrows(ClassCastException.class, () -> buffer.read(0, new float[6]));
             assertThrows(ClassCastException.class, () -> buffer.write(0, new byte[6]));
             assertThrows(IndexOutOfBoundsException.class, () -> buffer.write(0, new short[5]));
             assertThrows(IllegalArgumentException.class, () -> new PixelBuffer(context, PixelBuffer.Type.U8, 0, 1, 1)

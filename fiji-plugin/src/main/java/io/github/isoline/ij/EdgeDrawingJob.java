@@ -96,7 +96,7 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     @Override
     void take(PixelBuffer output, int slot, int place) {
-        output.read(slot, edges[place]);
+        read(output, slot, edges[place]);
     }
 
     @Override

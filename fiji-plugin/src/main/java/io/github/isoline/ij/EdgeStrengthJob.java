@@ -52,7 +52,7 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
         PixelBuffer mask = settings.usesThreshold() ? null : input;
         shapeCounts[planes.place(index)] = shape.write(pixels, planePixels(), mask, slot);
         if (mask == null) {
-            input.write(slot, pixels);
+            super.write(input, slot, index);
         }
     }
 

@@ -1,27 +1,36 @@
 package io.github.isoline.ij;
 
+import java.lang.reflect.Array;
+
 /** The smallest and the largest finite value of some pixels. */
 final class GreyRange {
     double min = Double.POSITIVE_INFINITY;
     double max = Double.NEGATIVE_INFINITY;
 
-    /** Returns the range of one slice: short[] as unsigned, or float[]. */
+    /** Returns the range of one slice, short[] as unsigned or float[], by several threads for a large one. */
     static GreyRange of(Object pixels) {
         GreyRange range = new GreyRange();
-        if (pixels instanceof short[]) {
-            range.take((short[]) pixels);
-        } else {
-            range.take((float[]) pixels);
-        }
+        int all = Array.getLength(pixels);
+        Parallel.pixels(all, (from, count) -> {
+            GreyRange some = new GreyRange();
+            if (pixels instanceof short[]) {
+                some.take((short[]) pixels, from, from + count);
+            } else {
+                some.take((float[]) pixels, from, from + count);
+            }
+            synchronized (range) {
+                range.add(some);
+            }
+        });
         return range;
     }
 
-    private void take(short[] pixels) {
+    private void take(short[] pixels, int from, int to) {
         int low = Integer.MAX_VALUE;
         int high = Integer.MIN_VALUE;
-        for (short pixel : pixels) {
-            low = Math.min(low, pixel & 0xffff);
-            high = Math.max(high, pixel & 0xffff);
+        for (int i = from; i < to; i++) {
+            low = Math.min(low, pixels[i] & 0xffff);
+            high = Math.max(high, pixels[i] & 0xffff);
         }
         if (low <= high) {
             min = low;
@@ -30,10 +39,11 @@ final class GreyRange {
     }
 
     /** Takes floats; no comparison is true for NaN. */
-    private void take(float[] pixels) {
+    private void take(float[] pixels, int from, int to) {
         float low = Float.POSITIVE_INFINITY;
         float high = Float.NEGATIVE_INFINITY;
-        for (float pixel : pixels) {
+        for (int i = from; i < to; i++) {
+            float pixel = pixels[i];
             if (pixel < low && pixel > Float.NEGATIVE_INFINITY) {
                 low = pixel;
             }

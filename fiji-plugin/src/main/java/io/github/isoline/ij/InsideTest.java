@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
 import io.github.isoline.PixelBuffer;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** The test for inside pixels of an image, according to the parameters of a command. */
 final class InsideTest {
@@ -86,17 +87,23 @@ final class InsideTest {
     }
 
     /**
-     * Writes the mask of a slice, 1 inside and 0 outside. Many threads may call this at once.
+     * Writes the mask of a slice, 1 inside and 0 outside, on several threads for a large one.
      *
      * @param to of type U8; null to count only
      * @param count the number of pixels
      * @return how many are inside
      */
     int write(Object pixels, int count, PixelBuffer to, int slot) {
+        AtomicInteger inside = new AtomicInteger();
+        Parallel.pixels(count, (first, some) -> inside.addAndGet(write(pixels, first, some, to, slot)));
+        return inside.get();
+    }
+
+    private int write(Object pixels, int first, int count, PixelBuffer to, int slot) {
         byte[] block = new byte[Math.min(BLOCK, count)];
         int inside = 0;
-        for (int from = 0; from < count; from += BLOCK) {
-            int some = Math.min(BLOCK, count - from);
+        for (int from = first; from < first + count; from += BLOCK) {
+            int some = Math.min(BLOCK, first + count - from);
             inside += mark(pixels, from, block, some);
             if (to != null) {
                 to.write(slot, from, block, some);

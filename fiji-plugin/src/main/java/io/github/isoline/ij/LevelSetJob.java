@@ -130,7 +130,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     private byte[] read(PixelBuffer mask, int slot) {
         byte[] plane = new byte[planePixels()];
-        mask.read(slot, plane);
+        read(mask, slot, plane);
         return plane;
     }
 
@@ -234,7 +234,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             surface.readPhi(buffer);
             Parallel.each(part.length, slot -> {
                 float[] slice = phi[planes.place(part[slot])];
-                buffer.read(slot, slice);
+                read(buffer, slot, slice);
                 GreyRange here = GreyRange.of(slice);
                 synchronized (phiRange) {
                     phiRange.add(here);
@@ -246,7 +246,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     @Override
     void take(PixelBuffer output, int slot, int place) {
         if (masks != null) {
-            output.read(slot, masks[place]);
+            read(output, slot, masks[place]);
         }
         if (settings.wantsRois()) {
             byte[] mask = masks == null ? read(output, slot) : masks[place];

@@ -6,14 +6,18 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /**
- * Work on the planes of a stack, on as many threads as ImageJ is set to use (Edit > Options > Memory & Threads). The
- * calling thread takes part and returns when all have ended.
+ * Work on the planes of a stack and on the pixels of a large plane, on as many threads as ImageJ is set to use (Edit >
+ * Options > Memory & Threads). The calling thread takes part and returns when all have ended.
  */
 final class Parallel {
     private static final long IDLE_SECONDS = 30;
+
+    /** The number of pixels of a plane that a thread takes at once: many more than it costs to start a thread. */
+    private static final int PIECE = 1 << 20;
 
     /** Threads that end when they have been idle for a while, and keep no program from ending. */
     private static final ExecutorService HELPERS = new ThreadPoolExecutor(
@@ -22,6 +26,9 @@ final class Parallel {
                 thread.setDaemon(true);
                 return thread;
             });
+
+    /** The helpers of all calls together. */
+    private static final AtomicInteger ALL_HELPERS = new AtomicInteger();
 
     private final int count;
     private final Work work;
@@ -44,6 +51,24 @@ final class Parallel {
         void on(int plane) throws BadInput, IsolineException;
     }
 
+    /** The work on some pixels of a plane, from the one at an index on. */
+    @FunctionalInterface
+    interface PixelWork {
+        void on(int from, int count);
+    }
+
+    /**
+     * Does the work for all pixels of a plane. Within the work on the planes of a stack this uses the threads that have
+     * no plane.
+     */
+    static void pixels(int count, PixelWork work) {
+        try {
+            each((count + PIECE - 1) / PIECE, i -> work.on(i * PIECE, Math.min(PIECE, count - i * PIECE)));
+        } catch (BadInput | IsolineException e) {
+            throw new AssertionError("work on pixels throws neither", e);
+        }
+    }
+
     /**
      * Does the work for all planes from 0 to count - 1, in any order. After a failure no further plane is begun, and of
      * several failures that of the first plane is thrown: the same as a loop throws.
@@ -54,7 +79,7 @@ final class Parallel {
 
     static void each(int count, int threads, Work work) throws BadInput, IsolineException {
         Parallel all = new Parallel(count, work);
-        for (int i = 1; i < Math.min(threads, count); i++) {
+        for (int i = 1; i < Math.min(threads, count) && ALL_HELPERS.get() < threads - 1; i++) {
             all.startHelper();
         }
         all.takePlanes();
@@ -73,6 +98,7 @@ final class Parallel {
             synchronized (this) {
                 helpers++;
             }
+            ALL_HELPERS.incrementAndGet();
             HELPERS.execute(this::help);
         } catch (OutOfMemoryError e) {
             // The system has no thread left; the work goes on with those that there are.
@@ -89,6 +115,7 @@ final class Parallel {
     }
 
     private synchronized void leave() {
+        ALL_HELPERS.decrementAndGet();
         helpers--;
         notifyAll();
     }

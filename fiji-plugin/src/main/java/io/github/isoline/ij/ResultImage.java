@@ -22,7 +22,7 @@ final class ResultImage {
      */
     static ImagePlus like(HyperStackSelection planes, Object[] pixels, String title, String quantity, double max) {
         ImagePlus image = planes.image;
-        ImagePlus result = bare(planes, pixels, title, quantity);
+        ImagePlus result = bare(planes, pixels, title, quantity, 0, max);
         if (image.isComposite()) {
             CompositeImage composite = (CompositeImage) image;
             LUT[] luts = new LUT[planes.channels()];
@@ -38,10 +38,10 @@ final class ResultImage {
             } else {
                 setColours(result, luts[0]);
             }
+            result.setDisplayRange(0, max);
         } else {
             takeColours(image, result);
         }
-        result.setDisplayRange(0, max);
         finish(planes, result);
         return result;
     }
@@ -52,15 +52,20 @@ final class ResultImage {
      * @param lut from the lowest value that is shown to the highest, which it names
      */
     static ImagePlus inColours(HyperStackSelection planes, Object[] pixels, String title, String quantity, LUT lut) {
-        ImagePlus result = bare(planes, pixels, title, quantity);
+        ImagePlus result = bare(planes, pixels, title, quantity, lut.min, lut.max);
         setColours(result, lut);
-        result.setDisplayRange(lut.min, lut.max);
         finish(planes, result);
         return result;
     }
 
-    /** Returns an image with pixels, labels, dimensions and calibration. */
-    private static ImagePlus bare(HyperStackSelection planes, Object[] pixels, String title, String quantity) {
+    /**
+     * Returns an image with pixels, labels, dimensions, display range and calibration.
+     *
+     * @param min the value that is shown with the first colour
+     * @param max the value that is shown with the last colour
+     */
+    private static ImagePlus bare(
+            HyperStackSelection planes, Object[] pixels, String title, String quantity, double min, double max) {
         ImagePlus image = planes.image;
         ImageStack stack = new ImageStack(image.getWidth(), image.getHeight());
         int[] indices = planes.indices();
@@ -68,6 +73,8 @@ final class ResultImage {
             stack.addSlice(image.getStack().getSliceLabel(indices[i]), pixels[i]);
         }
         ImagePlus result = new ImagePlus(title, stack);
+        // ImageJ searches all pixels of the shown plane for a range when it is asked for the stack before it has one.
+        result.setDisplayRange(min, max);
         result.setDimensions(planes.channels(), planes.slices(), planes.frames());
         Calibration calibration = image.getCalibration().copy();
         // The grey calibration is that of the input's values, not of the result's.

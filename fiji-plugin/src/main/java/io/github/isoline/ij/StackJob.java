@@ -102,7 +102,8 @@ abstract class StackJob<S extends Settings> {
      * @param slot its index in the buffer, from 0 on
      */
     void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
-        input.write(slot, pixels(index));
+        Object pixels = pixels(index);
+        Parallel.pixels(planePixels(), (from, count) -> input.write(slot, pixels, from, count));
     }
 
     /**
@@ -121,7 +122,12 @@ abstract class StackJob<S extends Settings> {
      * @param place its index among the planes, from 0 on
      */
     void take(PixelBuffer output, int slot, int place) {
-        output.read(slot, result[place]);
+        read(output, slot, result[place]);
+    }
+
+    /** Copies one slice out, on several threads for a large one. */
+    final void read(PixelBuffer output, int slot, Object pixels) {
+        Parallel.pixels(planePixels(), (from, count) -> output.read(slot, pixels, from, count));
     }
 
     /** Releases the resources that {@link #begin} acquired for the work, however it ended. */

@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import java.lang.reflect.Array;
 import java.util.Arrays;
 
 /** The values of an image, of which at most two are counted. NaN does not count. */
@@ -15,30 +16,46 @@ final class TwoValues {
     /** The number of values; {@link #MOST} + 1 stands for any higher number. */
     private int count;
 
-    /** Returns the values of one slice: byte[] and short[] as unsigned, or float[]. */
+    /**
+     * Returns the values of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one.
+     */
     static TwoValues of(Object pixels) {
         TwoValues found = new TwoValues();
+        Parallel.pixels(Array.getLength(pixels), (from, count) -> {
+            synchronized (found) {
+                if (found.isMore()) {
+                    return;
+                }
+            }
+            TwoValues some = new TwoValues();
+            some.take(pixels, from, from + count);
+            synchronized (found) {
+                found.add(some);
+            }
+        });
+        return found;
+    }
+
+    private void take(Object pixels, int first, int end) {
         if (pixels instanceof byte[]) {
-            byte[] all = (byte[]) pixels;
-            for (int from = 0; from < all.length && !found.isMore(); from += BLOCK) {
-                found.take(all, from, Math.min(from + BLOCK, all.length));
+            for (int from = first; from < end && !isMore(); from += BLOCK) {
+                take((byte[]) pixels, from, Math.min(from + BLOCK, end));
             }
         } else if (pixels instanceof short[]) {
             short[] all = (short[]) pixels;
-            for (int i = 0; i < all.length && !found.isMore(); i++) {
-                if (i == 0 || all[i] != all[i - 1]) {
-                    found.take(all[i] & 0xffff);
+            for (int i = first; i < end && !isMore(); i++) {
+                if (i == first || all[i] != all[i - 1]) {
+                    take(all[i] & 0xffff);
                 }
             }
         } else {
             float[] all = (float[]) pixels;
-            for (int i = 0; i < all.length && !found.isMore(); i++) {
-                if (i == 0 || all[i] != all[i - 1]) {
-                    found.take(all[i]);
+            for (int i = first; i < end && !isMore(); i++) {
+                if (i == first || all[i] != all[i - 1]) {
+                    take(all[i]);
                 }
             }
         }
-        return found;
     }
 
     private void take(byte[] pixels, int from, int to) {

@@ -36,6 +36,32 @@ class ParallelTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 1 << 20, (1 << 20) + 1, 3_000_000})
+    void everyPixelOnce(int count) {
+        AtomicIntegerArray done = new AtomicIntegerArray(count);
+        Parallel.pixels(count, (from, some) -> {
+            for (int i = from; i < from + some; i++) {
+                done.incrementAndGet(i);
+            }
+        });
+        for (int i = 0; i < count; i++) {
+            assertEquals(1, done.get(i), "pixel " + i);
+        }
+    }
+
+    @Test
+    void workWithinWorkTakesNoMoreThreads() throws Exception {
+        Set<Thread> threads = ConcurrentHashMap.newKeySet();
+        CountDownLatch together = new CountDownLatch(THREADS);
+        Parallel.each(THREADS, THREADS, plane -> {
+            together.countDown();
+            await(together);
+            Parallel.each(100, THREADS, piece -> threads.add(Thread.currentThread()));
+        });
+        assertEquals(THREADS, threads.size());
+    }
+
     @Test
     void severalThreadsAtOnce() throws Exception {
         CountDownLatch together = new CountDownLatch(THREADS);
