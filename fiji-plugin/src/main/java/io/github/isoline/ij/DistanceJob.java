@@ -8,6 +8,10 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
 
 /** Computes the signed distance from the boundary of the inside pixels of an ImagePlus. */
 final class DistanceJob extends StackJob<DistanceSettings> {
@@ -78,13 +82,12 @@ final class DistanceJob extends StackJob<DistanceSettings> {
         return finish(made, "\nIsoline distance unit: " + size.unit);
     }
 
-    /** Returns the warning about planes without a boundary, where distances are not finite. */
+    /** Returns warnings about planes without a boundary, where distances are not finite, and about the voxel size. */
     @Override
-    String warning() {
-        String said = new MissingBoundary(this, insideCounts).sentence(settings.text(DistanceSettings.REGION));
-        if (said == null) {
-            return size.warning;
-        }
-        return size.warning == null ? said : said + " " + size.warning;
+    List<String> warnings() {
+        String boundary = new MissingBoundary(this, insideCounts).sentence(settings.text(DistanceSettings.REGION));
+        List<String> said = new ArrayList<>(Arrays.asList(boundary, size.warning));
+        said.removeIf(Objects::isNull);
+        return said;
     }
 }

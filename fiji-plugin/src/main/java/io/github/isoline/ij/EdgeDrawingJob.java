@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImagePlus;
 import ij.measure.Calibration;
 import ij.measure.ResultsTable;
@@ -12,6 +11,8 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
 
 /** Computes the edge map and the segments of an ImagePlus. */
 final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
@@ -126,9 +127,6 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
             table.addValue("Mean gradient", some.meanGradient(at));
             table.addValue("Closed", some.isClosed(at) ? 1 : 0);
         });
-        if (segments.count() == 0) {
-            IJ.log(Host.name(EdgeDrawingPlugin.COMMAND, image) + ": no segments, so no new rows in the table.");
-        }
     }
 
     @Override
@@ -142,16 +140,19 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     }
 
     @Override
-    String warning() {
+    List<String> warnings() {
+        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE) && segments.count() == 0) {
+            return Collections.singletonList("no segments, so no new rows in the table.");
+        }
         boolean limited = settings.is(EdgeDrawingSettings.ROI_MANAGER) || settings.is(EdgeDrawingSettings.OVERLAY);
         if (!limited || segments.count() <= settings.number(EdgeDrawingSettings.MOST_ROIS)) {
-            return null;
+            return Collections.emptyList();
         }
-        return String.format(
+        return Collections.singletonList(String.format(
                 "of %s segments only the longest %s went to the ROI Manager or the overlay, which become "
                         + "slow with more. Raise most_rois to get more, or min_length or gradient_threshold for fewer "
                         + "segments; results_table and roi_file have all of them.",
-                segments.count(), rois.size());
+                segments.count(), rois.size()));
     }
 
     @Override

@@ -8,6 +8,8 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Computes the edge strength of an ImagePlus. */
 final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
@@ -66,22 +68,23 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     }
 
     @Override
-    String warning() {
+    List<String> warnings() {
+        List<String> said = new ArrayList<>();
         String blank = new MissingBoundary(this, shapeCounts)
                 .sentence(
                         "that is shape: the result is blank there",
                         "that is not shape: the result is 1 everywhere there",
                         "\"foreground\"");
-        if (converged) {
-            return blank;
+        if (blank != null) {
+            said.add(blank);
         }
-        return String.format(
-                "%sthe tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
-                        + "than asked. Raise the tolerance.",
-                blank == null ? "" : blank + " Also: ",
-                settings.number(EdgeStrengthSettings.TOLERANCE),
-                report().iterations(),
-                report().residual());
+        if (!converged) {
+            said.add(String.format(
+                    "the tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
+                            + "than asked. Raise the tolerance.",
+                    settings.number(EdgeStrengthSettings.TOLERANCE), report().iterations(), report().residual()));
+        }
+        return said;
     }
 
     /**

@@ -317,7 +317,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    String warning() {
+    List<String> warnings() {
         List<String> doubts = new ArrayList<>();
         if (voxel.warning != null) {
             doubts.add(voxel.warning);
@@ -348,7 +348,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                     "%s slices have nothing inside their start (%s), so nothing could grow there.",
                     empty, start.describe()));
         }
-        return doubts.isEmpty() ? null : String.join(" Also: ", doubts);
+        return doubts;
     }
 
     /** Returns "in the image " or "in 3 of 7 slices ". */

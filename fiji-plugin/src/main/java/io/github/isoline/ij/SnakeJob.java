@@ -316,7 +316,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    String warning() {
+    List<String> warnings() {
         List<String> said = new ArrayList<>();
         if (stopped) {
             said.add("stopped by Escape; the outputs show the state that was reached"
@@ -367,7 +367,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         if (start.note() != null) {
             said.add(start.note());
         }
-        return said.isEmpty() ? null : String.join(" Also: ", said);
+        return said;
     }
 
     private static String count(int number, String what) {

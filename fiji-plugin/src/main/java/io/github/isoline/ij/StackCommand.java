@@ -115,7 +115,7 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
         }
     }
 
-    /** Logs the warnings, and returns a line for the status bar. */
+    /** Logs each warning in a line, and returns a line for the status bar. */
     private String log() throws IsolineException {
         String name = Host.name(command, job.image);
         String where = job.report().device();
@@ -127,8 +127,8 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
         if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
             IJ.log(name + ": " + done + " (" + job.context().device().reason() + ")");
         }
-        if (job.warning() != null) {
-            IJ.log(name + ": " + job.warning());
+        for (String warning : job.warnings()) {
+            IJ.log(name + ": warning: " + warning);
         }
         return command + ": " + done;
     }

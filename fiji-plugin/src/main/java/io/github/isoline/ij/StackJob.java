@@ -231,9 +231,9 @@ abstract class StackJob<S extends Settings> {
         return "cancel";
     }
 
-    /** Returns a sentence for the log about a deviation from the request; null if there is none. */
-    String warning() {
-        return null;
+    /** Returns a sentence for the log about each deviation from the request. */
+    List<String> warnings() {
+        return Collections.emptyList();
     }
 
     /** Computes the result; the image itself is only read. */

@@ -356,6 +356,11 @@ class LevelSetImagesTest extends LevelSetTest {
         ball.getCalibration().setZUnit("nm");
         outcome = macro(ball, call("stack=volume start=box mask_stack" + RANGE));
         assertTrue(outcome.log.contains("units along x, y and z differ"), outcome.log);
+        // Each warning has a line of its own, which names the image.
+        outcome = macro(ball, call("stack=volume start=box range=values target=90 epsilon=9 mask_stack"));
+        String begin = "Level Set (" + ball.getTitle() + "): warning: ";
+        assertTrue(outcome.log.contains(begin + "the units along x"), outcome.log);
+        assertTrue(outcome.log.contains(begin + "in the volume nothing is left"), outcome.log);
         outcome = macro(ball, call("stack=slices start=box mask_stack" + RANGE));
         assertFalse(outcome.log.contains("units"), outcome.log);
     }

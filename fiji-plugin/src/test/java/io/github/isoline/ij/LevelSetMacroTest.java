@@ -227,7 +227,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
         String name = "Level Set (" + image.getTitle() + "): ";
-        assertTrue(outcome.log.contains(name + "stopped by Escape after "), outcome.log);
+        assertTrue(outcome.log.contains(name + "warning: stopped by Escape after "), outcome.log);
         assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size());

@@ -222,7 +222,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         assertFalse(outcome.log.contains("went on"), outcome.log);
         assertFalse(outcome.log.contains("\tat "), outcome.log);
         String name = "Region Snake (" + image.getTitle() + "): ";
-        assertTrue(outcome.log.contains(name + "stopped by Escape; the outputs show"));
+        assertTrue(outcome.log.contains(name + "warning: stopped by Escape; the outputs show"));
         assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         assertEquals(1, table().size());
         assertEquals("stopped", table().getStringValue("Status", 0));
