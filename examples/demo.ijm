@@ -131,7 +131,7 @@ function levelSet(name, file, title, slice, x, y, options, parameters) {
     seconds = parseFloat(fact("Isoline seconds: "));
     getDimensions(width, height, channels, slices, frames);
     ran = "" + width + " x " + height + " x " + slices + " on " + where + ": " + getResult("Iterations", 0)
-        + " iterations to " + d2s(getResult("Volume (mm^3)", 0) / 1000, 1) + " cm^3, " + d2s(seconds * 1000, 1)
+        + " iterations to " + d2s(getResult("Volume", 0) / 1000, 1) + " cm^3, " + d2s(seconds * 1000, 1)
         + " ms in the library, " + milliseconds + " ms in ImageJ";
     print(name + ": " + ran);
 

@@ -11,6 +11,10 @@ import com.sun.jna.Pointer;
 public final class Segments {
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
+    private static final double HALF_TURN = 180;
+
+    /** The share of the points' extent below which a difference between directions is rounding. */
+    private static final double ROUNDING = 1e-9;
 
     /** Holds x and y alternately. */
     private final int[] points;
@@ -118,6 +122,42 @@ public final class Segments {
             length += step(i - 1, i, width, height);
         }
         return length;
+    }
+
+    /** Returns the mean of a segment's points: column and row, where whole numbers are the pixels' centres. */
+    public double[] centroid(int segment) {
+        double[] mean = new double[COORDINATES];
+        int count = pointCount(segment);
+        for (int point = 0; point < count; point++) {
+            mean[0] += (double) x(segment, point) / count;
+            mean[1] += (double) y(segment, point) / count;
+        }
+        return mean;
+    }
+
+    /**
+     * Returns the direction in which a segment's points extend the most: degrees from 0 to below 180, anticlockwise
+     * from the horizontal on the screen. NaN where no direction stands out.
+     *
+     * @param width of a pixel
+     * @param height of a pixel
+     */
+    public double orientation(int segment, double width, double height) {
+        double[] mean = centroid(segment);
+        double xx = 0;
+        double yy = 0;
+        double xy = 0;
+        for (int point = 0; point < pointCount(segment); point++) {
+            double dx = (x(segment, point) - mean[0]) * width;
+            // Rows are numbered downwards.
+            double dy = (mean[1] - y(segment, point)) * height;
+            xx += dx * dx;
+            yy += dy * dy;
+            xy += dx * dy;
+        }
+        double angle = Math.toDegrees(Math.atan2(2 * xy, xx - yy) / 2);
+        boolean round = Math.hypot(2 * xy, xx - yy) <= ROUNDING * (xx + yy);
+        return round ? Double.NaN : angle < 0 ? angle + HALF_TURN : angle;
     }
 
     private double step(int a, int b, double width, double height) {

@@ -18,6 +18,9 @@ import java.util.List;
 final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     private static final double WHITE = 255;
 
+    /** The place of a pixel's centre from its corner, from which ImageJ's tables count. */
+    private static final double PIXEL_CENTRE = 0.5;
+
     private final SegmentList segments = new SegmentList();
 
     private Params params;
@@ -115,17 +118,27 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     }
 
     @Override
+    RowTable rowTable() {
+        return RowTable.of(EdgeDrawingPlugin.COMMAND, "Segment", image);
+    }
+
+    @Override
     void addRows(ResultsTable table) throws IsolineException {
         Calibration calibration = image.getCalibration();
-        String length = "Length (" + VoxelSize.unit(calibration) + ")";
+        double width = calibration.pixelWidth;
+        double height = calibration.pixelHeight;
         segments.forEach((number, some, at, index) -> {
             startRow(table);
             table.addValue("Segment", number + 1);
             addPosition(table, index, true);
-            table.addValue(length, some.length(at, calibration.pixelWidth, calibration.pixelHeight));
+            double[] centroid = some.centroid(at);
+            ShapeColumns.addPosition(table, image, centroid[0] + PIXEL_CENTRE, centroid[1] + PIXEL_CENTRE);
+            table.addValue("Angle", some.orientation(at, width, height));
+            table.addValue("Length", some.length(at, width, height));
             table.addValue("Points", some.pointCount(at));
             table.addValue("Mean gradient", some.meanGradient(at));
             table.addValue("Closed", some.isClosed(at) ? 1 : 0);
+            ShapeColumns.addUnit(table, image);
         });
     }
 

@@ -219,13 +219,19 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         Report report = surface.report();
         rows.add(table -> {
             addPosition(table, index, !isVolume());
-            table.addValue(isVolume() ? "Volume (" + voxel.unit + "^3)" : "Area (" + voxel.unit + "^2)", inside);
-            table.addValue(isVolume() ? "Surface (" + voxel.unit + "^2)" : "Perimeter (" + voxel.unit + ")", front);
+            table.addValue(isVolume() ? "Volume" : "Area", inside);
+            table.addValue(isVolume() ? "Surface" : "Perim.", front);
             table.addValue("Iterations", report.iterations());
             table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
             table.addValue("Seconds", report.seconds());
             table.addValue("Device", report.device());
+            ShapeColumns.addUnit(table, image);
         });
+    }
+
+    @Override
+    RowTable rowTable() {
+        return RowTable.of(LevelSetPlugin.COMMAND, "Converged", image);
     }
 
     private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {

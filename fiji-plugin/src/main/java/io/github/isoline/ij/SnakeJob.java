@@ -203,15 +203,16 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             int[] nodes = found.get(i);
             boolean there = statistics[i].isThere();
             String name = target.name(image, index);
+            Roi roi = there ? roi(nodes, target, name, index) : null;
             double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
-            addRow(index, target.id, name, statistics[i], perimeter);
+            addRow(index, target.id, name, statistics[i], roi, perimeter);
             if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
                 held++;
             }
             if (there) {
                 on.add(target.at(loosened(nodes)));
                 if (settings.wantsRois()) {
-                    rois.add(roi(nodes, target, name, index));
+                    rois.add(roi);
                 }
             }
         }
@@ -223,17 +224,22 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         }
     }
 
-    private void addRow(int index, int id, String name, TargetStatistics s, double perimeter) {
+    private void addRow(int index, int id, String name, TargetStatistics s, Roi roi, double perimeter) {
         String status = status(s);
         ends.merge(status, 1, Integer::sum);
         firstPlane = rows.isEmpty() ? index : firstPlane;
         rows.add(table -> {
+            double area = s.pixels() * size.x * size.y;
             table.addValue("Target", id);
             table.addValue("Name", name);
             addPosition(table, index, true);
-            table.addValue("Area (" + size.unit + "^2)", s.pixels() * size.x * size.y);
-            table.addValue("Perimeter (" + size.unit + ")", perimeter);
-            table.addValue("Mean inside", s.mean() - offset);
+            table.addValue("Area", area);
+            table.addValue("Mean", s.mean() - offset);
+            table.addValue("IntDen", (s.mean() - offset) * area);
+            table.addValue("RawIntDen", s.mean() * s.pixels());
+            if (roi != null) {
+                ShapeColumns.add(table, image, roi, perimeter);
+            }
             table.addValue("SD inside", s.deviation());
             table.addValue("Mean outside", s.backgroundMean() - offset);
             table.addValue("SD outside", s.backgroundDeviation());
@@ -241,7 +247,13 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             table.addValue("Nodes", s.nodes());
             table.addValue("Iterations", s.iterations());
             table.addValue("Status", status);
+            ShapeColumns.addUnit(table, image);
         });
+    }
+
+    @Override
+    RowTable rowTable() {
+        return RowTable.of(SnakePlugin.COMMAND, "Target", image);
     }
 
     /** Returns the way in which the search ended. */

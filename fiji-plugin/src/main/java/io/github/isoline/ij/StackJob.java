@@ -152,7 +152,9 @@ abstract class StackJob<S extends Settings> {
             RoiOutput.addTo(manager, image, rois);
         }
         if (settings.is(Settings.RESULTS_TABLE)) {
-            showRows();
+            RowTable shown = rowTable();
+            addRows(shown.table);
+            shown.show();
         }
     }
 
@@ -168,13 +170,9 @@ abstract class StackJob<S extends Settings> {
         }
     }
 
-    /** Appends the rows to ImageJ's Results table, below its existing ones, and shows it where there is a display. */
-    private void showRows() throws IsolineException {
-        ResultsTable table = ResultsTable.getResultsTable();
-        addRows(table);
-        // ImageJ formats every number, which takes some seconds for a million rows.
-        IJ.showStatus("Showing " + table.size() + " rows...");
-        table.show("Results");
+    /** Returns the table for the rows of this run. */
+    RowTable rowTable() {
+        throw new UnsupportedOperationException("a command without rows");
     }
 
     /** Adds all rows to the table. */

@@ -5,7 +5,7 @@ import ij.measure.Calibration;
 
 /** The size of an image's voxels in its unit of length, with a warning if it is doubtful. */
 final class VoxelSize {
-    private static final String PIXELS = "pixels";
+    static final String PIXELS = "pixels";
 
     final double x;
     final double y;

@@ -188,7 +188,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
             }
             assertEquals(i + 1, table.getValue("Segment", i));
             assertEquals(slice, table.getValue("Slice", i));
-            assertEquals(length, table.getValue("Length (pixels)", i), EXACT * length);
+            assertEquals(length, table.getValue("Length", i), EXACT * length);
             assertEquals(n, table.getValue("Points", i));
             assertEquals(gradients.getFloat(4L * i), table.getValue("Mean gradient", i));
             assertEquals(closed ? 1 : 0, table.getValue("Closed", i));

@@ -215,9 +215,14 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size(), "one straight edge");
         // The edge reaches from the first to the last column, 59 steps of half a micrometre.
-        assertEquals(59 * 0.5, table.getValue("Length (\u00b5m)", 0), 1e-9);
+        assertEquals(59 * 0.5, table.getValue("Length", 0), 1e-9);
         assertEquals(60, table.getValue("Points", 0));
         assertEquals(0, table.getValue("Closed", 0));
+        // The centroid lies in the middle of the columns, on the centre of a row beside the border.
+        assertEquals(30 * 0.5, table.getValue("X", 0), 1e-9);
+        assertEquals(20 * 3, table.getValue("Y", 0), 1.5 + 1e-9);
+        assertEquals(0, table.getValue("Angle", 0));
+        assertEquals("\u00b5m", table.getStringValue("Unit", 0));
         assertEquals(Roi.FREELINE, square.getOverlay().get(0).getType());
     }
 
@@ -400,7 +405,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
                     + " slice "
                     + (int) table.getValue("Slice", i)
                     + " length "
-                    + table.getValue("Length (mm)", i)
+                    + table.getValue("Length", i)
                     + " points "
                     + table.getValue("Points", i)
                     + " gradient "

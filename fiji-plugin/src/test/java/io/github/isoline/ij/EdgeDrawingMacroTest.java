@@ -57,7 +57,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 open("coins.png"),
                 call("min_length=15 results_table overlay")
                         + "return \"\" + nResults + \"|\" + getResult(\"Segment\", 0)"
-                        + " + \"|\" + (getResult(\"Length (pixels)\", 0) >= 14)"
+                        + " + \"|\" + (getResult(\"Length\", 0) >= 14)"
                         + " + \"|\" + Overlay.size;");
         String[] seen = outcome.returned.split("\\|");
         assertTrue(Integer.parseInt(seen[0]) > 5, outcome.returned);

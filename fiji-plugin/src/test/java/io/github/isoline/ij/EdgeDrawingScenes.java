@@ -64,6 +64,9 @@ final class EdgeDrawingScenes {
             case "edge drawing closed image":
                 closedImage(image);
                 break;
+            case "edge drawing tables":
+                tables(image);
+                break;
             case "edge drawing batch":
                 batch();
                 break;
@@ -192,6 +195,25 @@ final class EdgeDrawingScenes {
         image.getWindow().toFront();
         manager.runCommand(image, "Show All without labels");
         driver.picture("edge-drawing-show-all");
+    }
+
+    /** Plays two runs after a measurement of ImageJ's own. */
+    private void tables(ImagePlus image) throws Exception {
+        IJ.run("Set Measurements...", "area redirect=None decimal=3");
+        IJ.runMacro("makeOval(10, 10, 30, 30); run(\"Measure\"); run(\"Select None\");");
+        String run = "run(\"Edge Drawing...\", \"gradient_threshold=30 min_length=40 results_table\");";
+        IJ.runMacro(run);
+        String title = "Edge Drawing results";
+        await("rows", () -> ResultsTable.getResultsTable(title) != null);
+        ResultsTable measured = ResultsTable.getResultsTable();
+        say("measured", measured.size() + " " + measured.getColumnHeadings().trim());
+        int rows = ResultsTable.getResultsTable(title).size();
+        say("own rows", rows > 0 && ResultsTable.getResultsTable(title).getValue("Segment", rows - 1) == rows);
+        WindowManager.getWindow(title).setLocation(20, 500);
+        driver.picture("edge-drawing-tables");
+        IJ.runMacro(run);
+        say("twice as many", ResultsTable.getResultsTable(title).size() == 2 * rows);
+        say("log", IJ.getLog().trim().replace('\n', '/'));
     }
 
     /** Plays a stack: the preview follows the slice. */

@@ -34,7 +34,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertEquals("1", seen.get("edge map's overlay"));
         assertEquals("seg-0004", seen.get("name"));
         String table = seen.get("table");
-        assertTrue(table.endsWith("Label,Segment,Slice,Length (\u00b5m),Points,Mean gradient,Closed"), table);
+        assertTrue(table.endsWith("Label,Segment,Slice,X,Y,Angle,Length,Points,Mean gradient,Closed,Unit"), table);
         assertEquals("true", seen.get("selected length"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Drawing...\", \"device=auto "), recorded);
@@ -84,6 +84,19 @@ class EdgeDrawingWindowTest extends WindowTest {
         Map<String, String> seen = play("edge drawing closed image");
         assertEquals("0", seen.get("images"));
         assertEquals("0", seen.get("dialogs"));
+    }
+
+    @Test
+    void rowsDoNotComeBelowThoseOfAnotherCommand() throws Exception {
+        Map<String, String> seen = play("edge drawing tables");
+        assertEquals("1 Area", seen.get("measured"));
+        assertEquals("true", seen.get("own rows"));
+        assertEquals("true", seen.get("twice as many"));
+        assertTrue(
+                seen.get("log")
+                        .startsWith("Edge Drawing (cell.png): the Results table has rows of another "
+                                + "command, so those of this run are in the table \"Edge Drawing results\"."),
+                seen.get("log"));
     }
 
     @Test

@@ -68,7 +68,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                         + call("range=roi deviations=10 alpha=0.2 results_table mask_stack")
                         + "getStatistics(area, mean);"
                         + "return \"\" + nResults + \"|\" + getResult(\"Iterations\", 0)"
-                        + " + \"|\" + getResult(\"Area (pixels^2)\", 0)"
+                        + " + \"|\" + getResult(\"Area\", 0)"
                         + " + \"|\" + area * mean / 255 + \"|\" + bitDepth"
                         + " + \"|\" + getResultString(\"Device\", 0);");
         String[] seen = outcome.returned.split("\\|");
@@ -234,7 +234,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         double iterations = table.getValue("Iterations", 0);
         assertTrue(iterations > 0 && iterations < 1e8, "after " + iterations);
         assertEquals(0, table.getValue("Converged", 0));
-        assertEquals(32 * 32 * 32, table.getValue("Volume (pixels^3)", 0), 3000);
+        assertEquals(32 * 32 * 32, table.getValue("Volume", 0), 3000);
         assertSame(own.get(0), image.getOverlay().get(0));
         assertTrue(image.getOverlay().size() > 20);
         assertFalse(image.isLocked());

@@ -102,10 +102,10 @@ class SnakeCApiTest extends SnakeTest {
             assertEquals(wanted.nodes[2 * i], outline.xpoints[i]);
             assertEquals(wanted.nodes[2 * i + 1], outline.ypoints[i]);
         }
-        assertEquals(wanted.statistics.getLong(24), table().getValue("Area (pixels^2)", 0));
+        assertEquals(wanted.statistics.getLong(24), table().getValue("Area", 0));
         assertEquals(wanted.statistics.getLong(8), table().getValue("Iterations", 0));
         assertEquals(wanted.statistics.getLong(16), table().getValue("Nodes", 0));
-        String[] numbers = {"Mean inside", "SD inside", "Mean outside", "SD outside", "Criterion"};
+        String[] numbers = {"Mean", "SD inside", "Mean outside", "SD outside", "Criterion"};
         for (int i = 0; i < numbers.length; i++) {
             assertEquals(wanted.statistics.getDouble(40 + 8L * i), table().getValue(numbers[i], 0), numbers[i]);
         }

@@ -37,7 +37,7 @@ class SnakeImagesTest extends SnakeTest {
         assertEquals(middles.length, table().size());
         for (int i = 0; i < middles.length; i++) {
             assertEquals("converged", table().getStringValue("Status", i));
-            double area = table().getValue("Area (pixels^2)", i);
+            double area = table().getValue("Area", i);
             assertEquals(count(labels.getProcessor(), i + 1), area);
             // The coins have about 40 pixels in diameter.
             assertTrue(area > 900 && area < 2000, "coin " + i + " of " + area + " pixels");
@@ -107,7 +107,7 @@ class SnakeImagesTest extends SnakeTest {
         ImagePlus image = disc(90, 80, 45, 40, 14);
         image.setRoi(new OvalRoi(34, 30, 24, 24));
         ImagePlus wanted = labels(image, "results_table");
-        double mean = table().getValue("Mean inside", 0);
+        double mean = table().getValue("Mean", 0);
         table().reset();
         ImagePlus other = new ImagePlus("disc", image.getProcessor().duplicate());
         convert(other, bits);
@@ -116,7 +116,7 @@ class SnakeImagesTest extends SnakeTest {
         ImagePlus got = labels(other, options);
         assertArrayEquals((short[]) wanted.getProcessor().getPixels(), (short[])
                 got.getProcessor().getPixels());
-        assertEquals(mean, table().getValue("Mean inside", 0), 1e-6);
+        assertEquals(mean, table().getValue("Mean", 0), 1e-6);
     }
 
     @Test
@@ -132,12 +132,12 @@ class SnakeImagesTest extends SnakeTest {
             one.setRoi(new OvalRoi(34, 30, 24, 24));
             macro(one, call("results_table"));
         }
-        assertEquals(BRIGHT, table().getValue("Mean inside", 0), 4);
+        assertEquals(BRIGHT, table().getValue("Mean", 0), 4);
         assertEquals(DARK, table().getValue("Mean outside", 0), 4);
-        for (String mean : new String[] {"Mean inside", "Mean outside"}) {
+        for (String mean : new String[] {"Mean", "Mean outside"}) {
             assertEquals(table().getValue(mean, 0) - 500, table().getValue(mean, 1), 1e-6);
         }
-        for (String same : new String[] {"SD inside", "SD outside", "Area (pixels^2)"}) {
+        for (String same : new String[] {"SD inside", "SD outside", "Area"}) {
             assertEquals(table().getValue(same, 0), table().getValue(same, 1), 1e-6);
         }
     }

@@ -61,9 +61,9 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 image,
                 "makeOval(20, 15, 18, 18);"
                         + call("results_table label_image background=image")
-                        + "return \"\" + nResults + \"|\" + getResult(\"Area (\u00b5m^2)\", 0)"
-                        + " + \"|\" + getResult(\"Perimeter (\u00b5m)\", 0)"
-                        + " + \"|\" + getResult(\"Mean inside\", 0)"
+                        + "return \"\" + nResults + \"|\" + getResult(\"Area\", 0)"
+                        + " + \"|\" + getResult(\"Perim.\", 0)"
+                        + " + \"|\" + getResult(\"Mean\", 0)"
                         + " + \"|\" + getResult(\"SD outside\", 0)"
                         + " + \"|\" + getResultString(\"Status\", 0)"
                         + " + \"|\" + getResultString(\"Name\", 0)"
@@ -226,7 +226,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         assertTrue(outcome.log.contains(name + "stopped; the outputs show"), outcome.log);
         assertEquals(1, table().size());
         assertEquals("stopped", table().getStringValue("Status", 0));
-        double pixels = table().getValue("Area (pixels^2)", 0);
+        double pixels = table().getValue("Area", 0);
         assertTrue(pixels > 1000, "pixels " + pixels);
         assertEquals(pixels, count(current().getProcessor(), 1));
         assertSame(own.get(0), image.getOverlay().get(0));

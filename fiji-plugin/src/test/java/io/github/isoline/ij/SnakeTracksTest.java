@@ -91,7 +91,7 @@ class SnakeTracksTest extends SnakeTest {
         assertEquals(5, table().size());
         assertEquals("vanished", table().getStringValue("Status", 0));
         assertEquals("sliver s1", table().getStringValue("Name", 0));
-        assertEquals(0, table().getValue("Area (pixels^2)", 0));
+        assertEquals(0, table().getValue("Area", 0));
         assertEquals(4, image.getOverlay().size());
         for (int z = 1; z <= 4; z++) {
             assertTrue(overlap(current().getStack().getProcessor(z), 2, 30, 40, 12) > 0.9);

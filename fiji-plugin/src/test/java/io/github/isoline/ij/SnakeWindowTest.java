@@ -29,9 +29,10 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("16", seen.get("bits"));
         assertTrue(
                 seen.get("table")
-                        .endsWith("Label,Target,Name,Slice,Area (\u00b5m^2),Perimeter (\u00b5m),"
-                                + "Mean inside,SD inside,Mean outside,SD outside,Criterion,"
-                                + "Nodes,Iterations,Status"),
+                        .endsWith("Label,Target,Name,Slice,Area,Mean,IntDen,RawIntDen,X,Y,Perim.,Major,Minor,"
+                                + "Angle,Circ.,Feret,FeretAngle,MinFeret,AR,Round,Solidity,"
+                                + "SD inside,Mean outside,SD outside,Criterion,Nodes,Iterations,"
+                                + "Status,Unit"),
                 seen.get("table"));
         // The cell is a disc of about 128 pixels in diameter.
         assertEquals(1, Double.parseDouble(seen.get("pixels")) / (Math.PI * 64 * 64), 0.1);

@@ -1,0 +1,86 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.measure.Calibration;
+import ij.measure.Measurements;
+import ij.measure.ResultsTable;
+import ij.process.ByteProcessor;
+import ij.process.ImageStatistics;
+import java.awt.Polygon;
+import java.awt.Rectangle;
+
+/**
+ * Adds the position and the shape of an area to a table, in the columns of ImageJ's own Measure and by its code: a
+ * column has one name whatever the image's unit, which has a column of its own.
+ */
+final class ShapeColumns {
+    /** The relative difference between width and height from which on ImageJ takes pixels as not square. */
+    private static final double MOST_DIFFERENCE = 0.01;
+
+    private ShapeColumns() {}
+
+    /** Adds the unit of length of an image, "pixel" where it has none. */
+    static void addUnit(ResultsTable table, ImagePlus image) {
+        String unit = VoxelSize.unit(image.getCalibration());
+        table.addValue("Unit", VoxelSize.PIXELS.equals(unit) ? "pixel" : unit);
+    }
+
+    /** Adds a position that is given in pixels, where whole numbers are the corners of pixels. */
+    static void addPosition(ResultsTable table, ImagePlus image, double x, double y) {
+        Calibration calibration = image.getCalibration();
+        table.addValue("X", calibration.getX(x));
+        table.addValue("Y", calibration.getY(y, image.getHeight()));
+    }
+
+    /**
+     * Adds centroid, perimeter, ellipse, calipers and their ratios.
+     *
+     * @param roi an area, of which at least one pixel is in the image
+     * @param perimeter in the image's unit
+     */
+    static void add(ResultsTable table, ImagePlus image, Roi roi, double perimeter) {
+        Calibration size = new Calibration();
+        size.pixelWidth = image.getCalibration().pixelWidth;
+        size.pixelHeight = image.getCalibration().pixelHeight;
+        Roi moved = (Roi) roi.clone();
+        Rectangle bounds = roi.getBounds();
+        moved.setLocation(0, 0);
+        // The pixels around the area alone are needed, which are few in a large image.
+        ByteProcessor pixels = new ByteProcessor(Math.max(1, bounds.width), Math.max(1, bounds.height));
+        pixels.setRoi(moved);
+        int what = Measurements.AREA + Measurements.CENTROID + Measurements.ELLIPSE;
+        ImageStatistics s = ImageStatistics.getStatistics(pixels, what, size);
+        addPosition(table, image, s.xCentroid / size.pixelWidth + bounds.x, s.yCentroid / size.pixelHeight + bounds.y);
+        // A selection takes the size of a pixel from its image.
+        ImagePlus small = new ImagePlus("", pixels);
+        small.setCalibration(size);
+        moved.setImage(small);
+        double[] feret = moved.getFeretValues();
+        Polygon hull = moved.getConvexHull();
+        // ImageJ fits ellipses in pixels, which have no length where pixels are not square.
+        boolean square = Math.abs(size.pixelWidth - size.pixelHeight) < size.pixelWidth * MOST_DIFFERENCE;
+        double major = square ? s.major : Double.NaN;
+        double minor = square ? s.minor : Double.NaN;
+        table.addValue("Perim.", perimeter);
+        table.addValue("Major", major);
+        table.addValue("Minor", minor);
+        table.addValue("Angle", square ? s.angle : Double.NaN);
+        table.addValue("Circ.", Math.min(1, 4 * Math.PI * s.area / (perimeter * perimeter)));
+        table.addValue("Feret", feret[0]);
+        table.addValue("FeretAngle", feret[1]);
+        table.addValue("MinFeret", feret[2]);
+        table.addValue("AR", major / minor);
+        table.addValue("Round", 4 * s.area / (Math.PI * major * major));
+        table.addValue("Solidity", s.pixelCount / area(hull));
+    }
+
+    private static double area(Polygon polygon) {
+        int[] nodes = new int[2 * polygon.npoints];
+        for (int i = 0; i < polygon.npoints; i++) {
+            nodes[2 * i] = polygon.xpoints[i];
+            nodes[2 * i + 1] = polygon.ypoints[i];
+        }
+        return Math.abs(SimplePolygon.twiceArea(nodes)) / 2.0;
+    }
+}

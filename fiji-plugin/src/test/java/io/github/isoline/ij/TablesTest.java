@@ -1,0 +1,123 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.ImagePlus;
+import ij.gui.NewImage;
+import ij.gui.OvalRoi;
+import ij.gui.Roi;
+import ij.measure.Measurements;
+import ij.measure.ResultsTable;
+import ij.plugin.filter.Analyzer;
+import java.util.Arrays;
+import org.junit.jupiter.api.Test;
+
+/** Tests names, units and numbers of the columns of the tables. */
+class TablesTest extends SnakeTest {
+    private static final String SHAPE =
+            "X Y Perim. Major Minor Angle Circ. Feret FeretAngle MinFeret AR Round Solidity";
+
+    @Test
+    void shapesAreThoseOfImageJsOwnMeasure() {
+        ImagePlus image = disc(120, 90, 70, 40, 20);
+        for (double height : new double[] {0.5, 0.25}) {
+            table().reset();
+            image.getCalibration().pixelWidth = 0.5;
+            image.getCalibration().pixelHeight = height;
+            image.getCalibration().xOrigin = 12;
+            image.getCalibration().yOrigin = -7;
+            image.setRoi(new OvalRoi(54, 20, 34, 44));
+            macro(image, call("results_table overlay background=image"));
+            ResultsTable measured = measured(image, image.getOverlay().get(0));
+            for (String column : SHAPE.split(" ")) {
+                // Of pixels that are not square ImageJ measures ellipses in pixels, not in the unit.
+                boolean ellipse = "Major Minor Angle AR Round".contains(column);
+                double wanted = ellipse && height != 0.5 ? Double.NaN : measured.getValue(column, 0);
+                assertEquals(wanted, table().getValue(column, 0), 1e-6, column);
+            }
+            // ImageJ decides differently on pixels whose very centre lies on an edge.
+            assertEquals(measured.getValue("Area", 0), table().getValue("Area", 0), 20 * height);
+            assertEquals((70 - 12) * 0.5, table().getValue("X", 0), 0.4);
+            assertEquals((40 + 7) * height, table().getValue("Y", 0), 0.4);
+        }
+    }
+
+    private static ResultsTable measured(ImagePlus image, Roi outline) {
+        ResultsTable measured = new ResultsTable();
+        image.setRoi(outline);
+        int what = Measurements.AREA
+                + Measurements.CENTROID
+                + Measurements.PERIMETER
+                + Measurements.ELLIPSE
+                + Measurements.SHAPE_DESCRIPTORS
+                + Measurements.FERET;
+        new Analyzer(image, what, measured).saveResults(image.getStatistics(what), image.getRoi());
+        return measured;
+    }
+
+    @Test
+    void intensitiesAreThoseOfThePixelsInTheLabel() {
+        ImagePlus image = disc(90, 80, 45, 40, 14);
+        image.getCalibration().pixelWidth = 2;
+        image.getCalibration().pixelHeight = 3;
+        image.setRoi(new OvalRoi(34, 30, 24, 24));
+        ImagePlus labels = labels(image, "results_table");
+        double sum = 0;
+        for (int i = 0; i < 90 * 80; i++) {
+            sum += labels.getProcessor().get(i) == 1 ? image.getProcessor().get(i) : 0;
+        }
+        int pixels = count(labels.getProcessor(), 1);
+        assertEquals(sum, table().getValue("RawIntDen", 0), 1e-6 * sum);
+        assertEquals(sum / pixels, table().getValue("Mean", 0), 1e-6 * sum);
+        assertEquals(6 * sum, table().getValue("IntDen", 0), 1e-6 * sum);
+        assertEquals(6 * pixels, table().getValue("Area", 0), 1e-9);
+    }
+
+    @Test
+    void columnsHaveOneNameWhateverTheUnit() {
+        String[] headings = new String[4];
+        String[] units = {"um", "pixel", " ", "mm"};
+        String[] shown = {"\u00b5m", "pixel", "pixel", "mm"};
+        for (int i = 0; i < units.length; i++) {
+            ImagePlus image = disc(90, 80, 45, 40, 14);
+            image.getCalibration().pixelWidth = 0.5;
+            image.getCalibration().setUnit(units[i]);
+            image.setRoi(new OvalRoi(34, 30, 24, 24));
+            table().reset();
+            macro(image, call("results_table"));
+            headings[i] = String.join(",", table().getHeadings());
+            assertEquals(shown[i], table().getStringValue("Unit", 0), "\"" + units[i] + "\"");
+            assertEquals(headings[0], headings[i]);
+        }
+        assertTrue(headings[0].contains(",Area,"), headings[0]);
+        assertEquals(-1, headings[0].indexOf('('), headings[0]);
+    }
+
+    @Test
+    void rowsBelowThoseOfAnotherCommandAreSaidWithoutADisplay() {
+        table().incrementCounter();
+        table().addValue("Area", 7);
+        ImagePlus image = disc(90, 80, 45, 40, 14);
+        image.setRoi(new OvalRoi(34, 30, 24, 24));
+        Outcome outcome = macro(image, call("results_table"));
+        assertTrue(outcome.log.contains("Run \"Clear Results\" first"), outcome.log);
+        assertEquals(2, table().size());
+        outcome = macro(image, call("results_table"));
+        assertEquals(-1, outcome.log.indexOf("Clear Results"), outcome.log);
+    }
+
+    @Test
+    void slantedSegmentHasItsDirection() {
+        ImagePlus image = NewImage.createByteImage("slope", 80, 80, 1, NewImage.FILL_BLACK);
+        for (int i = 0; i < 80 * 80; i++) {
+            // The border rises to the right, by one row in two columns.
+            image.getProcessor().set(i, 2 * (i / 80) + i % 80 > 120 ? 200 : 0);
+        }
+        macro(image, "run(\"Edge Drawing...\", \"min_length=40 results_table\");");
+        assertEquals(1, table().size(), Arrays.toString(table().getHeadings()));
+        assertEquals(Math.toDegrees(Math.atan2(1, 2)), table().getValue("Angle", 0), 1);
+        assertEquals(40, table().getValue("X", 0), 1);
+        assertEquals(40, table().getValue("Y", 0), 1);
+    }
+}
