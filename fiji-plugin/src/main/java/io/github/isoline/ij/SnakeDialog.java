@@ -24,7 +24,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
 
     @Override
     void fit() {
-        if (image.getNSlices() == 1 && image.getNFrames() == 1 && settings.isTrack()) {
+        boolean frames = image.getNFrames() > 1;
+        boolean fits = settings.is(Settings.STACK, SnakeSettings.TRACK) ? image.getNSlices() > 1 || frames : frames;
+        if (settings.isTrack() && !fits) {
             settings.reset(Settings.STACK);
         }
         Roi roi = image.getRoi();
@@ -131,8 +133,8 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         String what = "The image";
         if (settings.isTrack()) {
             what = (planes.slices() > 1 ? planes.slices() + " slices" : planes.frames() + " frames")
-                    + ", each starting from the outlines of the previous one, the"
-                    + " first at the start";
+                    + ", tracked from that of the start in both directions: each starts from"
+                    + " the outlines of its neighbour";
         } else if (planes.slices() > 1) {
             what = planes.slices() + " slices, each by itself";
         } else if (image.getNSlices() > 1) {

@@ -4,6 +4,7 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.PolygonRoi;
 import ij.gui.Roi;
+import ij.measure.ResultsTable;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -15,11 +16,14 @@ import io.github.isoline.Snake;
 import io.github.isoline.TargetStatistics;
 import java.awt.Rectangle;
 import java.util.ArrayList;
-import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Consumer;
 
 /** Computes the outlines of objects from an ImagePlus and the polygons to start from. */
 final class SnakeJob extends StackJob<SnakeSettings> {
@@ -38,12 +42,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     private final VoxelSize size;
 
-    /** Holds for each track the targets of its last plane. */
-    private final Map<String, List<SnakeTarget>> tracks = new HashMap<>();
-
-    /** Holds the targets that start on each plane, without those that continue a track. */
-    private final Map<Integer, List<SnakeTarget>> starts = new HashMap<>();
-
+    private final SnakeTracks tracks;
     private Params params;
     private SnakeLabels labels;
     private int largest;
@@ -55,7 +54,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** The targets of the plane that was computed last; null if it had none. */
     private List<SnakeTarget> drawn;
 
-    private int unstarted;
+    /** The planes that the run did not reach before Escape. */
+    private final Set<Integer> unreached = new TreeSet<>();
 
     /** The number of targets that ended at the border of their window. */
     private int held;
@@ -63,11 +63,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** Holds the number of targets by the way in which they ended. */
     private final Map<String, Integer> ends = new TreeMap<>();
 
-    /** The plane of the first target. */
-    private int firstPlane;
-
-    /** The plane after which no target was left to track; 0 if there was always one. */
-    private int lostAfter;
+    /** Holds the rows and selections in the order in which they were found. */
+    private final List<Found> found = new ArrayList<>();
 
     SnakeJob(ImagePlus image, SnakeSettings settings) throws BadInput {
         // The slices are processed one at a time: each is a search of its own.
@@ -78,6 +75,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         offset = binary ? 0 : rawThreshold(image, 0);
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
+        tracks = new SnakeTracks(planes, start);
     }
 
     @Override
@@ -89,7 +87,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 throw IsolineException.cancelled();
             }
             List<SnakeTarget> here = start.on(index);
-            starts.put(index, here);
+            tracks.begin(index, here);
             most += here.size();
             for (SnakeTarget target : here) {
                 largest = Math.max(largest, Math.max(target.id, here.size()));
@@ -119,16 +117,13 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             throws IsolineException {
         int index = part[0];
         drawn = null;
-        List<SnakeTarget> targets = new ArrayList<>(starts.get(index));
-        List<SnakeTarget> before = start.isTrack() ? tracks.get(start.track(index)) : Collections.emptyList();
-        if (before != null) {
-            targets.addAll(0, before);
-        }
+        List<SnakeTarget> targets = tracks.targets(part);
         if (stopped) {
-            unstarted++;
+            unreached.add(index);
             return null;
         }
         if (targets.isEmpty()) {
+            tracks.keep(index, targets, targets);
             return null;
         }
         int[][] nodes = new int[targets.size()][];
@@ -138,14 +133,18 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         params.set(SnakeSettings.LARGEST_STEP, settings.largestStep(targets));
         try (Snake snake = Snake.start(context, input, Polygons.of(nodes), params)) {
             search(snake, index, progress);
-            Polygons found = snake.polygons();
-            take(index, targets, found, snake.statistics());
+            take(index, targets, snake.polygons(), snake.statistics());
             if (output != null) {
                 snake.drawLabels(output);
             }
             drawn = targets;
             return snake.report();
         }
+    }
+
+    @Override
+    List<int[]> parts() {
+        return tracks.order(super.parts());
     }
 
     /** Iterates until all targets have ended, or the user presses Escape. */
@@ -196,42 +195,65 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     /** Keeps the targets of a plane, and those that continue on the next one. */
-    private void take(int index, List<SnakeTarget> targets, Polygons found, TargetStatistics[] statistics) {
+    private void take(int index, List<SnakeTarget> targets, Polygons polygons, TargetStatistics[] statistics) {
         List<SnakeTarget> on = new ArrayList<>();
         for (int i = 0; i < targets.size(); i++) {
             SnakeTarget target = targets.get(i);
-            int[] nodes = found.get(i);
+            int[] nodes = polygons.get(i);
             boolean there = statistics[i].isThere();
             String name = target.name(image, index);
             Roi roi = there ? roi(nodes, target, name, index) : null;
             double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
-            addRow(index, target.id, name, statistics[i], roi, perimeter);
+            found.add(new Found(index, target, roi, row(index, target, name, statistics[i], roi, perimeter)));
             if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
                 held++;
             }
             if (there) {
-                on.add(target.at(loosened(nodes)));
-                if (settings.wantsRois()) {
-                    rois.add(roi);
-                }
+                on.add(target.next(loosened(nodes), name));
             }
         }
-        if (start.isTrack()) {
-            tracks.put(start.track(index), on);
-            if (on.isEmpty() && lostAfter == 0) {
-                lostAfter = index;
+        tracks.keep(index, targets, on);
+    }
+
+    /** A target on one plane: its selection, null if it is not there, and its row. */
+    private static final class Found {
+        final int index;
+        final int id;
+        final Roi roi;
+        final Consumer<ResultsTable> row;
+
+        Found(int index, SnakeTarget target, Roi roi, Consumer<ResultsTable> row) {
+            this.index = index;
+            this.id = target.id;
+            this.roi = roi;
+            this.row = row;
+        }
+    }
+
+    /** Makes rows and selections of what was found, plane by plane. */
+    private void sort() {
+        Comparator<Found> byPlane = Comparator.comparingInt(f -> f.index);
+        found.sort(byPlane.thenComparingInt(f -> f.id));
+        for (Found one : found) {
+            rows.add(one.row);
+            if (one.roi != null) {
+                rois.add(one.roi);
             }
         }
     }
 
-    private void addRow(int index, int id, String name, TargetStatistics s, Roi roi, double perimeter) {
+    private Consumer<ResultsTable> row(
+            int index, SnakeTarget target, String name, TargetStatistics s, Roi roi, double perimeter) {
         String status = status(s);
         ends.merge(status, 1, Integer::sum);
-        firstPlane = rows.isEmpty() ? index : firstPlane;
-        rows.add(table -> {
+        return table -> {
             double area = s.pixels() * size.x * size.y;
-            table.addValue("Target", id);
+            table.addValue("Target", target.id);
             table.addValue("Name", name);
+            if (start.isTrack()) {
+                table.addValue("Track", target.id);
+                table.addValue("Parent", target.parent);
+            }
             addPosition(table, index, true);
             table.addValue("Area", area);
             table.addValue("Mean", s.mean() - offset);
@@ -248,7 +270,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             table.addValue("Iterations", s.iterations());
             table.addValue("Status", status);
             ShapeColumns.addUnit(table, image);
-        });
+        };
     }
 
     @Override
@@ -315,6 +337,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     @Override
     ImagePlus end(Progress progress) {
+        sort();
         if (labels == null) {
             return null;
         }
@@ -330,10 +353,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     @Override
     List<String> warnings() {
         List<String> said = new ArrayList<>();
+        found.forEach(one -> unreached.remove(one.index));
         if (stopped) {
             said.add("stopped by Escape; the outputs show the state that was reached"
-                    + (unstarted > 0
-                            ? ", without " + count(unstarted, "slice") + " that the run did not reach."
+                    + (unreached.size() > 0
+                            ? ", without " + count(unreached.size(), "slice") + " that the run did not reach."
                             : "."));
         }
         int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);
@@ -366,16 +390,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                             + "Draw starts that cover more of it, or raise margin.",
                     count(held, "target")));
         }
-        if (start.isTrack() && firstPlane != planes.indices()[0]) {
-            said.add("tracked from "
-                    + planes.name(firstPlane)
-                    + " on, where the start lies; those before it have no outlines.");
-        }
-        if (lostAfter > 0) {
-            said.add("after "
-                    + planes.name(lostAfter)
-                    + " nothing was left to track, unless other targets start later.");
-        }
+        tracks.warn(said);
         if (start.note() != null) {
             said.add(start.note());
         }

@@ -44,23 +44,25 @@ final class SnakeLabels {
     }
 
     /**
-     * Adds a plane.
+     * Adds a plane; labels that it has already stay.
      *
      * @param targets those that the library numbered from 1 on
      */
     void take(PixelBuffer buffer, int place, List<SnakeTarget> targets) {
         if (small != null) {
             short[] plane = small[place];
-            buffer.read(0, plane);
+            short[] found = new short[plane.length];
+            buffer.read(0, found);
             for (int i = 0; i < plane.length; i++) {
-                int number = plane[i] & MOST_OF_16_BITS;
-                plane[i] = number == 0 ? 0 : (short) targets.get(number - 1).id;
+                int number = found[i] & MOST_OF_16_BITS;
+                plane[i] = number == 0 || plane[i] != 0 ? plane[i] : (short) targets.get(number - 1).id;
             }
         } else {
             float[] plane = large[place];
-            buffer.read(0, plane);
+            float[] found = new float[plane.length];
+            buffer.read(0, found);
             for (int i = 0; i < plane.length; i++) {
-                plane[i] = plane[i] == 0 ? 0 : targets.get((int) plane[i] - 1).id;
+                plane[i] = found[i] == 0 || plane[i] != 0 ? plane[i] : targets.get((int) found[i] - 1).id;
             }
         }
     }

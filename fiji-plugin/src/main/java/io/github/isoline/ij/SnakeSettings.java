@@ -21,6 +21,9 @@ final class SnakeSettings extends Settings {
     static final String MAX_ITERATIONS = "max_iterations";
     static final String LABEL_IMAGE = "label_image";
 
+    static final String TRACK = "track";
+    static final String TRACK_FRAMES = "track_frames";
+
     static final String MANAGER = "manager";
     static final String LABELS = "labels";
     static final String RECTANGLE = "rectangle";
@@ -34,7 +37,7 @@ final class SnakeSettings extends Settings {
 
     SnakeSettings() throws IsolineException {
         super(Snake.NAME, SnakeStart.KIND, "A region snake");
-        declare(Setting.choice(STACK, "slices", "track", "current"));
+        declare(Setting.choice(STACK, "slices", TRACK, TRACK_FRAMES, "current"));
         declareAxes();
         declare(
                 Setting.choice(START, ROI, MANAGER, LABELS, RECTANGLE).label("Start from"),
@@ -75,7 +78,7 @@ final class SnakeSettings extends Settings {
     }
 
     boolean isTrack() {
-        return is(STACK, "track");
+        return is(STACK, TRACK) || is(STACK, TRACK_FRAMES);
     }
 
     private static boolean isWindow(Settings s) {
@@ -89,6 +92,9 @@ final class SnakeSettings extends Settings {
 
     @Override
     HyperStackSelection planes(ImagePlus image) {
+        if (is(STACK, TRACK_FRAMES)) {
+            return new HyperStackSelection(image, is(ALL_CHANNELS), true, true);
+        }
         if (isTrack() && image.getNSlices() == 1) {
             // In a film the track goes through its frames.
             return planes(image, true);
@@ -100,7 +106,7 @@ final class SnakeSettings extends Settings {
     void check(ImagePlus image) throws BadInput {
         super.check(image);
         if (isTrack()) {
-            SnakeStart.trackAxis(image);
+            SnakeStart.trackAxis(image, this);
         }
     }
 

@@ -61,7 +61,7 @@ final class SnakeStart {
         this.settings = settings;
         ImagePlus image = planes.image;
         shown = planes.position(image.getCurrentSlice());
-        trackAxis = settings.isTrack() ? trackAxis(image) : -1;
+        trackAxis = settings.isTrack() ? trackAxis(image, settings) : -1;
         switch (settings.text(SnakeSettings.START)) {
             case SnakeSettings.ROI:
                 selection();
@@ -86,8 +86,17 @@ final class SnakeStart {
         }
     }
 
-    /** Returns the axis of the slices, if there are several, else of the frames. */
-    static int trackAxis(ImagePlus image) throws BadInput {
+    /** Returns the axis that targets are tracked along: that of the slices, or of the frames. */
+    static int trackAxis(ImagePlus image, SnakeSettings settings) throws BadInput {
+        if (settings.is(SnakeSettings.STACK, SnakeSettings.TRACK_FRAMES)) {
+            if (image.getNFrames() == 1) {
+                throw new BadInput(
+                        "\"%s\" has one frame, so there is nothing to track through. If its slices are frames, say so "
+                                + "in Image > Properties; else choose \"track\", which goes through slices.",
+                        image.getTitle());
+            }
+            return 2;
+        }
         if (image.getNSlices() == 1 && image.getNFrames() == 1) {
             throw new BadInput(
                     "\"%s\" has one slice and one frame, so there is nothing to track through. Choose \"slices\" "
@@ -311,6 +320,13 @@ final class SnakeStart {
     /** Returns true if targets of earlier planes continue on this one. */
     boolean isTrack() {
         return trackAxis >= 0;
+    }
+
+    /** Returns true if the track of a plane has another plane after it, or before it. */
+    boolean hasNext(int index, boolean backwards) {
+        int last = trackAxis == 1 ? planes.image.getNSlices() : planes.image.getNFrames();
+        int here = planes.position(index)[trackAxis];
+        return backwards ? here > 1 : here < last;
     }
 
     /** Returns the name of the track that a plane belongs to. */

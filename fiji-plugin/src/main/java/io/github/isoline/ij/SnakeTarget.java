@@ -15,16 +15,29 @@ final class SnakeTarget {
     /** The plane on which the name has no suffix; 0 for none. */
     private final int home;
 
+    /** The name of the outline on a neighbouring plane that the target continues; "" for a start of its own. */
+    final String parent;
+
     SnakeTarget(int id, String name, int home, int[] nodes) {
+        this(id, name, home, nodes, "");
+    }
+
+    private SnakeTarget(int id, String name, int home, int[] nodes, String parent) {
         this.id = id;
         this.name = name;
         this.home = home;
         this.nodes = nodes;
+        this.parent = parent;
     }
 
-    /** Returns the same target with another start. */
-    SnakeTarget at(int[] from) {
-        return new SnakeTarget(id, name, home, from);
+    /**
+     * Returns the same target on a neighbouring plane.
+     *
+     * @param from its nodes
+     * @param outline the name of the outline that it continues
+     */
+    SnakeTarget next(int[] from, String outline) {
+        return new SnakeTarget(id, name, home, from, outline);
     }
 
     /** Returns the name on a plane: "nucleus 7" on its own, "nucleus 7 s3" on others. */

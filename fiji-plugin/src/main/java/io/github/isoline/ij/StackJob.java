@@ -300,7 +300,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Returns the stack indices of the planes of each call. */
-    final List<int[]> parts() {
+    List<int[]> parts() {
         return isVolume() ? planes.volumes() : slices();
     }
 

@@ -144,7 +144,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 "overlay start=rectangle range_min=0 range_max=2 | range_min and range_max are for 32-bit images; \"disc\" has 8 bits",
                 "overlay start=rectangle range_max=2 | range_min and range_max must both be given",
                 "overlay start=rectangle stack=track | has one slice and one frame, so there is nothing to track through",
-                "overlay start=rectangle stack=all | stack must be one of slices, track, current",
+                "overlay start=rectangle stack=all | stack must be one of slices, track, track_frames, current",
                 "overlay start=here               | start must be one of roi, manager, labels, rectangle",
                 "overlay start=rectangle noise=any | noise must be one of gaussian, poisson, gamma, rayleigh, bernoulli",
                 "overlay start=rectangle background=none | background must be one of auto, image, window",

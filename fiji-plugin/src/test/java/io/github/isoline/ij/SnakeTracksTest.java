@@ -32,16 +32,50 @@ class SnakeTracksTest extends SnakeTest {
     }
 
     @Test
-    void tracksBeginWhereTheStartLies() {
-        ImagePlus image = moving(5, 6);
-        image.setSlice(3);
-        image.setRoi(new OvalRoi(34, 32, 16, 16));
-        Outcome outcome = macro(image, call("stack=track label_image results_table"));
-        assertTrue(outcome.log.contains("tracked from slice 3 on"), outcome.log);
-        assertEquals(3, table().size());
-        assertEquals(3, table().getValue("Slice", 0));
-        assertEquals(0, count(current().getStack().getProcessor(2), 1));
-        assertTrue(overlap(current().getStack().getProcessor(5), 1, 54, 40, 12) > 0.9);
+    void tracksGoFromTheStartInBothDirections() {
+        ImagePlus image = moving(7, 8);
+        image.setSlice(4);
+        image.setRoi(new OvalRoi(48, 32, 16, 16));
+        Outcome outcome = macro(image, call("stack=track label_image overlay results_table"));
+        assertFalse(outcome.log.contains("warning"), outcome.log);
+        assertEquals(7, table().size());
+        for (int z = 1; z <= 7; z++) {
+            double there = overlap(current().getStack().getProcessor(z), 1, 30 + 8 * (z - 1), 40, 12);
+            assertTrue(there > 0.9, "slice " + z + ": " + there);
+            assertEquals(z, table().getValue("Slice", z - 1));
+            assertEquals(1, table().getValue("Track", z - 1));
+            String parent = z == 4 ? "" : "snake s" + (z < 4 ? z + 1 : z - 1);
+            assertEquals(parent, table().getStringValue("Parent", z - 1));
+            assertEquals("snake s" + z, image.getOverlay().get(z - 1).getName());
+            assertEquals("snake s" + z, table().getStringValue("Name", z - 1));
+        }
+    }
+
+    @Test
+    void startsOnSeveralSlicesAreTrackedToBothEnds() {
+        ImagePlus image = moving(5, 0);
+        for (int z = 1; z <= 5; z++) {
+            // This is a second disc, the same in all slices.
+            byte[] other = (byte[]) plane(120, 80, 90, 40, 12, 40 + z).getPixels();
+            byte[] pixels = (byte[]) image.getStack().getPixels(z);
+            for (int i = 0; i < pixels.length; i++) {
+                pixels[i] = i % 120 > 60 ? other[i] : pixels[i];
+            }
+        }
+        Roi early = new OvalRoi(24, 32, 16, 16);
+        early.setPosition(2);
+        Roi late = new OvalRoi(84, 32, 16, 16);
+        late.setPosition(4);
+        Overlay starts = new Overlay(late);
+        starts.add(early);
+        macro(image, call("stack=track label_image results_table " + from(starts)));
+        assertEquals(10, table().size());
+        for (int z = 1; z <= 5; z++) {
+            assertTrue(overlap(current().getStack().getProcessor(z), 1, 90, 40, 12) > 0.9, "late on " + z);
+            assertTrue(overlap(current().getStack().getProcessor(z), 2, 30, 40, 12) > 0.9, "early on " + z);
+            assertEquals(1, table().getValue("Target", 2 * z - 2));
+            assertEquals(2, table().getValue("Target", 2 * z - 1));
+        }
     }
 
     @Test
@@ -56,12 +90,9 @@ class SnakeTracksTest extends SnakeTest {
         image.setOpenAsHyperStack(true);
         image.setPosition(2, 3, 2);
         image.setRoi(new OvalRoi(34, 32, 16, 16));
-        Outcome outcome = macro(image, call("stack=track results_table"));
-        String where = "tracked from channel 2, slice 3, frame 2 on";
-        assertTrue(outcome.log.contains(where), outcome.log);
         // The sliver contains no pixel's centre.
         image.setRoi(new PolygonRoi(new int[] {90, 91, 94}, new int[] {20, 20, 21}, 3, Roi.POLYGON));
-        outcome = macro(image, call("stack=track results_table"));
+        Outcome outcome = macro(image, call("stack=track results_table"));
         assertTrue(outcome.log.contains("after channel 2, slice 3, frame 2 nothing was"), outcome.log);
     }
 
@@ -73,6 +104,34 @@ class SnakeTracksTest extends SnakeTest {
         ImagePlus labels = labels(image, "stack=track");
         assertEquals(5, labels.getNFrames());
         assertTrue(overlap(labels.getStack().getProcessor(5), 1, 62, 40, 12) > 0.9);
+    }
+
+    @Test
+    void sliceOfAHyperstackIsTrackedThroughItsFrames() {
+        ImagePlus film = moving(5, 8);
+        ImageStack planes = new ImageStack(film.getWidth(), film.getHeight());
+        for (int t = 1; t <= 5; t++) {
+            for (int z = 1; z <= 3; z++) {
+                planes.addSlice(z == 2 ? film.getStack().getProcessor(t) : plane(120, 80, 0, 0, 1, z));
+            }
+        }
+        ImagePlus image = new ImagePlus("hyper", planes);
+        image.setDimensions(1, 3, 5);
+        image.setOpenAsHyperStack(true);
+        image.setPosition(1, 2, 3);
+        image.setRoi(new OvalRoi(40, 32, 16, 16));
+        ImagePlus labels = labels(image, "stack=track_frames results_table");
+        assertEquals(5, labels.getNFrames());
+        assertEquals(1, labels.getNSlices());
+        assertEquals(5, table().size());
+        for (int t = 1; t <= 5; t++) {
+            assertTrue(overlap(labels.getStack().getProcessor(t), 1, 22 + 8 * t, 40, 12) > 0.9, "frame " + t);
+            assertEquals(2, table().getValue("Slice", t - 1));
+            assertEquals(t, table().getValue("Frame", t - 1));
+        }
+        assertEquals("snake c1z2t3", table().getStringValue("Parent", 1));
+        Outcome outcome = macro(moving(3, 0), call("stack=track_frames overlay start=rectangle"));
+        assertOneSentence(outcome.log, "has one frame, so there is nothing to track through");
     }
 
     @Test

@@ -73,7 +73,7 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
         assertEquals("stopped", seen.get("status"));
-        assertTrue(seen.get("log").matches("Region Snake \\(.*\\): stopped by Escape.*"), seen.get("log"));
+        assertTrue(seen.get("log").matches("Region Snake \\(.*\\): warning: stopped by Escape.*"), seen.get("log"));
     }
 
     @Test

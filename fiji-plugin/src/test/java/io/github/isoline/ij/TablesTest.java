@@ -31,7 +31,7 @@ class TablesTest extends SnakeTest {
             macro(image, call("results_table overlay background=image"));
             ResultsTable measured = measured(image, image.getOverlay().get(0));
             for (String column : SHAPE.split(" ")) {
-                // Of pixels that are not square ImageJ measures ellipses in pixels, not in the unit.
+                // ImageJ measures ellipses in pixels, not in the unit, where pixels are not square.
                 boolean ellipse = "Major Minor Angle AR Round".contains(column);
                 double wanted = ellipse && height != 0.5 ? Double.NaN : measured.getValue(column, 0);
                 assertEquals(wanted, table().getValue(column, 0), 1e-6, column);
