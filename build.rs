@@ -1,12 +1,13 @@
-//! Compiles `kernels/*.cu` with nvcc into one fatbin per file, which the crate embeds, and translates `kernels/*.h`, the
-//! constants and structs that the kernels share with the crate, to Rust.
+//! Compiles `kernels/*.cu` by `scripts/compile_kernels.py`, for each architecture, into compressed files that the crate
+//! embeds, and translates `kernels/*.h`, the constants and structs that the kernels share with the crate, to Rust.
 //!
-//! nvcc is looked for in `$NVCC`, `$CUDA_PATH/bin`, `PATH` and the project's own `.tools/cuda` (filled by
-//! `scripts/setup-cuda.sh`); without it the build fails. Without the feature `cuda` (`--no-default-features`), or with
-//! `NVCC=none`, no nvcc is needed, the library computes on the CPU only, and the device query says why. The same holds for
-//! macOS. `ISOLINE_CUDA_ARCHS` (for example `90`) limits the architectures while developing.
+//! `CUDA_PATH` names a CUDA toolkit 12.9; without it the project's own in `.tools/cuda` is used (`scripts/setup-cuda.sh`
+//! fetches it), and without either the build fails. Without the feature `cuda` (`--no-default-features`), or with
+//! `ISOLINE_CUDA_ARCHS=none`, no toolkit is needed, the library computes on the CPU only, and the device query says why.
+//! The same holds for macOS. `ISOLINE_CUDA_ARCHS` (for example `90`, or `sm_75,compute_90`) limits the architectures
+//! while developing.
 //!
-//! The fatbins are the same for every system, whichever system they are compiled on. `ISOLINE_FATBINS` names the folder
+//! The kernels are the same for every system, whichever system they are compiled on. `ISOLINE_KERNELS` names the folder
 //! with those that a build for another system has just made of the same sources (`scripts/jar-all.sh`).
 
 use std::env;
@@ -14,15 +15,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Architectures of the machine code in the fatbin; the lowest also goes in as PTX, for cards yet to come.
-const ARCHITECTURES: [u32; 7] = [75, 80, 86, 89, 90, 100, 120];
+/// What the kernels are compiled for: machine code, and PTX for the drivers of cards yet to come.
+const ARCHITECTURES: [&str; 10] =
+    ["sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "compute_90"];
 
 fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=kernels");
-    for variable in ["NVCC", "CUDA_PATH", "ISOLINE_CUDA_ARCHS", "ISOLINE_FATBINS"] {
+    for variable in ["CUDA_PATH", "ISOLINE_CUDA_ARCHS", "ISOLINE_KERNELS"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     println!("cargo:rustc-check-cfg=cfg(isoline_cuda)");
@@ -30,8 +32,8 @@ fn main() {
     fs::write(out.join("kernels.rs"), shared_headers(&kernels)).expect("OUT_DIR is writable");
     let without_cuda = if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         "the crate's feature cuda is off"
-    } else if env::var_os("NVCC").is_some_and(|value| value == "none") {
-        "NVCC=none was set"
+    } else if ["ISOLINE_CUDA_ARCHS", "NVCC"].iter().any(|name| env::var_os(name).is_some_and(|value| value == "none")) {
+        "ISOLINE_CUDA_ARCHS=none was set"
     } else if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "macos") {
         "NVIDIA has no driver for macOS"
     } else {
@@ -41,28 +43,68 @@ fn main() {
         println!("cargo:rustc-env=ISOLINE_NO_CUDA_REASON={without_cuda}");
         return;
     }
-    match find_nvcc(&root) {
-        Ok(nvcc) => {
-            let architectures = architectures(&nvcc);
-            let compiled = files(&kernels, "cu").into_iter().map(|source| {
-                let name = source.file_stem().expect("a kernel file has a name").to_string_lossy();
-                let target = out.join(format!("{name}.fatbin"));
-                match env::var_os("ISOLINE_FATBINS") {
-                    Some(folder) => copy(&PathBuf::from(folder).join(format!("{name}.fatbin")), &target),
-                    None => compile(&nvcc, &kernels, &source, &architectures, &target),
-                }
-                format!("({name:?}, include_bytes!({target:?}).as_slice()),\n")
-            });
-            let fatbins = format!("&[\n{}]\n", compiled.collect::<String>());
-            fs::write(out.join("fatbins.rs"), fatbins).expect("OUT_DIR is writable");
-            println!("cargo:rustc-cfg=isoline_cuda");
-            println!("cargo:rustc-env=ISOLINE_CUDA_LOWEST={}", architectures[0]);
+    let architectures = architectures();
+    let made = match env::var_os("ISOLINE_KERNELS").map(PathBuf::from) {
+        Some(folder) => folder,
+        None => {
+            if let Err(said) = compile(&root, &out, &architectures) {
+                println!("cargo::error=cannot compile the CUDA kernels: {}", said.replace('\n', "; "));
+                println!(
+                    "cargo::error=run scripts/setup-cuda.sh (or 'make build', which does), set CUDA_PATH to a CUDA toolkit \
+                     12.9, or build for the CPU alone with --no-default-features or ISOLINE_CUDA_ARCHS=none"
+                );
+                return;
+            }
+            out.clone()
         }
-        Err(found) => println!(
-            "cargo::error=cannot compile the CUDA kernels: {found}. Run scripts/setup-cuda.sh (or 'make build', which does), \
-             set NVCC to the path of nvcc 13.0, or build for the CPU alone with --no-default-features or NVCC=none"
-        ),
+    };
+    fs::write(out.join("embedded.rs"), embedded(&kernels, &made, &architectures)).expect("OUT_DIR is writable");
+    println!("cargo:rustc-cfg=isoline_cuda");
+}
+
+/// Returns the architectures to compile for.
+fn architectures() -> Vec<String> {
+    let Ok(list) = env::var("ISOLINE_CUDA_ARCHS") else { return ARCHITECTURES.map(String::from).to_vec() };
+    let name = |part: &str| if part.parse::<u32>().is_ok() { format!("sm_{part}") } else { part.into() };
+    let chosen: Vec<String> = list.split([',', ' ']).filter(|part| !part.is_empty()).map(name).collect();
+    let known = |name: &String| name.starts_with("sm_") || name.starts_with("compute_");
+    assert!(
+        !chosen.is_empty() && chosen.iter().all(known),
+        "ISOLINE_CUDA_ARCHS must be 'none' or a list such as '90' or 'sm_75,compute_90', got '{list}'"
+    );
+    chosen
+}
+
+/// Compiles all kernels, or returns what the compiler said.
+fn compile(root: &Path, out: &Path, architectures: &[String]) -> Result<(), String> {
+    let python = if cfg!(windows) { "python" } else { "python3" };
+    let script = root.join("scripts/compile_kernels.py");
+    let output = Command::new(python)
+        .arg(script)
+        .arg(out)
+        .args(architectures)
+        .output()
+        .map_err(|error| format!("cannot start {python}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
     }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+/// Returns the expression for `src/device/cuda/code.rs`: each operation's name and its code for each architecture.
+fn embedded(kernels: &Path, folder: &Path, architectures: &[String]) -> String {
+    let code = |name: &str, architecture: &String| {
+        let file = folder.join(format!("{name}-{architecture}.lzma"));
+        let (_, number) = architecture.split_once('_').expect("architectures are checked");
+        let ptx = architecture.starts_with("compute_");
+        format!("        Code {{ architecture: {number}, ptx: {ptx}, lzma: include_bytes!({file:?}) }},\n")
+    };
+    let operation = |source: PathBuf| {
+        let name = source.file_stem().expect("a kernel file has a name").to_string_lossy().into_owned();
+        let codes = architectures.iter().map(|architecture| code(&name, architecture)).collect::<String>();
+        format!("    ({name:?}, &[\n{codes}    ]),\n")
+    };
+    format!("&[\n{}]\n", files(kernels, "cu").into_iter().map(operation).collect::<String>())
 }
 
 /// Returns the files of a folder with an extension, in the order of their names, so that builds are equal.
@@ -129,82 +171,4 @@ fn rust_type(name: &str) -> &str {
         "double" => "f64",
         other => other,
     }
-}
-
-/// Returns the path of nvcc, or what was found instead.
-fn find_nvcc(root: &Path) -> Result<PathBuf, String> {
-    if let Some(path) = env::var_os("NVCC").filter(|value| !value.is_empty()).map(PathBuf::from) {
-        return if path.is_file() { Ok(path) } else { Err(format!("NVCC is {}, which is no file", path.display())) };
-    }
-    let mut places = Vec::new();
-    if let Some(cuda) = env::var_os("CUDA_PATH") {
-        places.push(PathBuf::from(cuda).join("bin"));
-    }
-    places.extend(env::var_os("PATH").iter().flat_map(env::split_paths));
-    places.push(root.join(".tools/cuda/nvidia/cu13/bin"));
-    let executable = if cfg!(windows) { "nvcc.exe" } else { "nvcc" };
-    places
-        .into_iter()
-        .map(|folder| folder.join(executable))
-        .find(|path| path.is_file())
-        .ok_or_else(|| "no nvcc in CUDA_PATH, PATH or .tools/cuda, and NVCC is not set".into())
-}
-
-/// Those of [`ARCHITECTURES`] that this nvcc knows, ascending.
-fn architectures(nvcc: &Path) -> Vec<u32> {
-    if let Ok(list) = env::var("ISOLINE_CUDA_ARCHS") {
-        let mut chosen: Vec<u32> = list
-            .split([',', ' '])
-            .filter(|part| !part.is_empty())
-            .map(|part| part.parse().unwrap_or_else(|_| panic!("ISOLINE_CUDA_ARCHS: '{part}' is not a number like 90")))
-            .collect();
-        chosen.sort_unstable();
-        assert!(!chosen.is_empty(), "ISOLINE_CUDA_ARCHS is set but names no architecture");
-        return chosen;
-    }
-    let listed = Command::new(nvcc).arg("--list-gpu-arch").output();
-    let listed = match &listed {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
-        _ => panic!("{} --list-gpu-arch failed", nvcc.display()),
-    };
-    let known: Vec<u32> = ARCHITECTURES
-        .into_iter()
-        .filter(|a| listed.lines().any(|line| line.trim() == format!("compute_{a}")))
-        .collect();
-    assert!(!known.is_empty(), "{} knows none of the architectures {ARCHITECTURES:?}", nvcc.display());
-    known
-}
-
-/// Copies the fatbin that another build has made.
-fn copy(from: &Path, target: &Path) {
-    if let Err(error) = fs::copy(from, target) {
-        panic!("cannot take {}: {error}; unset ISOLINE_FATBINS to compile the kernels here", from.display());
-    }
-}
-
-fn compile(nvcc: &Path, folder: &Path, source: &Path, architectures: &[u32], target: &Path) {
-    let mut command = Command::new(nvcc);
-    // -fmad=false: every rounding is written out in the source, so that results equal the CPU's bit for bit.
-    command.args(["--fatbin", "-O3", "-std=c++17", "-fmad=false", "--threads", "0", "-Werror", "all-warnings"]);
-    // The kernels are most of the library: 28 MB with the compiler's default compression, 5 MB with this one, which
-    // every driver that the library needs can read.
-    command.arg("--compress-mode=size");
-    for architecture in architectures {
-        command.arg(format!("-gencode=arch=compute_{architecture},code=sm_{architecture}"));
-    }
-    let lowest = architectures[0];
-    command.arg(format!("-gencode=arch=compute_{lowest},code=compute_{lowest}"));
-    command.arg("-I").arg(folder).arg("-o").arg(target).arg(source);
-    let output = command.output().unwrap_or_else(|e| panic!("could not start {}: {e}", nvcc.display()));
-    if !output.status.success() {
-        panic!(
-            "{} could not compile {}:\n{}{}",
-            nvcc.display(),
-            source.display(),
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    let size = fs::metadata(target).map(|m| m.len()).unwrap_or(0);
-    assert!(size > 0, "{} wrote an empty {}", nvcc.display(), target.display());
 }

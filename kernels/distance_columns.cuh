@@ -32,14 +32,14 @@
 // same in every run.
 #pragma once
 #include "distance_search.cuh"
-#include <type_traits>
+#include <cuda/std/type_traits>
 
 // A block's columns, its shared memory, and the phases of the pass over them. Phases 1 to 5 follow each other in
 // process(); all end with a barrier.
 template <u32 C, bool TABLE, bool FAR>
 struct ColumnBlock {
-    using COLUMN = typename std::conditional<FAR, FarColumn, NearColumn<C>>::type;
-    using TERMS = typename std::conditional<TABLE, TermTable, TermFunction>::type;
+    using COLUMN = typename cuda::std::conditional<FAR, FarColumn, NearColumn<C>>::type;
+    using TERMS = typename cuda::std::conditional<TABLE, TermTable, TermFunction>::type;
     using RESULTS = typename COLUMN::PointResults;
     using WORD = typename RESULTS::Word;
     // One of FAN points of a level was on the level before. Long columns have fewer levels.
@@ -384,8 +384,8 @@ struct ColumnBlock {
             const auto look = [&](auto mixed) {
                 dt_octet<mixed.value>(column, terms, home, other, octet.sign, octet.signs, octet.best);
             };
-            if (__any_sync(__activemask(), octet.mixed)) look(std::true_type());
-            else look(std::false_type());
+            if (__any_sync(__activemask(), octet.mixed)) look(cuda::std::true_type());
+            else look(cuda::std::false_type());
             octet.find_max();
             other = pass == more ? octet.first : other + 1;
         }

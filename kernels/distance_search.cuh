@@ -15,7 +15,7 @@ constexpr u32 DT_WIDE_POINT = 64;
 constexpr int DT_SMALL_DISTANCE = 90;
 constexpr u32 DT_SMALL_WITHIN = 6;
 constexpr u32 DT_STRAY_SHARE = 64;
-constexpr float DT_FAR = __builtin_huge_valf();
+constexpr float DT_FAR = cuda::std::numeric_limits<float>::infinity();
 
 // Returns four times the squared distance along the axis to the near side of the pixel `steps` away, as the CPU
 // computes it.

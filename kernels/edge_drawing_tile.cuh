@@ -29,7 +29,7 @@ static_assert(ED_AHEAD == 2, "rows read turns in two places");
 template <typename PIXEL_, int ROWS_, bool SMALL_>
 struct Tile {
     using PIXEL = PIXEL_;
-    using WORD = typename std::conditional<sizeof(PIXEL) == 1, unsigned short, u32>::type;
+    using WORD = typename cuda::std::conditional<sizeof(PIXEL) == 1, unsigned short, u32>::type;
     static constexpr bool SMALL = SMALL_;
     static constexpr int ROWS = ROWS_, CHUNK = ROWS / ED_WARPS;
     static constexpr int PX = sizeof(PIXEL) == 1 ? ED_LANE_NARROW : ED_LANE_WIDE;

@@ -112,8 +112,8 @@ __device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_str
             prepare_row<decltype(is_inside)::value, decltype(has_field)::value>(line, width, from, count, threshold, below,
                                                                                 start, v_row, mask_row);
         };
-        using Yes = std::true_type;
-        using No = std::false_type;
+        using Yes = cuda::std::true_type;
+        using No = cuda::std::false_type;
         if (pads) {
             for (u32 side = 0; side < 2; ++side) make(No{}, No{}, side * (mask_pitch - 1), 1);
         } else if (v) {

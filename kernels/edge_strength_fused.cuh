@@ -182,9 +182,9 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
         }
     };
     // Before row 2t level t has no valid input, so the first trip needs only a few levels.
-    trip(0, std::integral_constant<int, (T - 1) / 2>{});
+    trip(0, cuda::std::integral_constant<int, (T - 1) / 2>{});
 #pragma unroll 1
-    for (int start = T; start < rows + 2 * T; start += T) trip(start, std::integral_constant<int, T>{});
+    for (int start = T; start < rows + 2 * T; start += T) trip(start, cuda::std::integral_constant<int, T>{});
     __pipeline_wait_prior(0);   // no copy may be pending to shared memory that the next block gets
 }
 

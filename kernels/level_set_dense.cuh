@@ -14,7 +14,7 @@ constexpr int DENSE_UNROLL = DENSE_AHEAD + 1;   // steps of the unrolled loop; w
 template <typename T>
 __device__ __forceinline__ T *offset_bytes(T *at, u32 bytes)
 {
-    using Byte = typename std::conditional<std::is_const<T>::value, const char, char>::type;
+    using Byte = typename cuda::std::conditional<cuda::std::is_const<T>::value, const char, char>::type;
     return reinterpret_cast<T *>(reinterpret_cast<Byte *>(at) + bytes);
 }
 
@@ -337,11 +337,11 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     };
 #pragma unroll 1
     for (;;) {
-        if (next(std::integral_constant<int, 0>())) break;
-        if (next(std::integral_constant<int, 1>())) break;
+        if (next(cuda::std::integral_constant<int, 0>())) break;
+        if (next(cuda::std::integral_constant<int, 1>())) break;
         // Moves what the next trip begins with.
         if constexpr (DENSE_UNROLL == 3) {
-            if (next(std::integral_constant<int, 2>())) break;
+            if (next(cuda::std::integral_constant<int, 2>())) break;
             w[0] = w[1];
         } else {
             p[1] = p[0], p[0] = p[2];

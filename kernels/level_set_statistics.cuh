@@ -81,7 +81,7 @@ __device__ __forceinline__ void measure(const MaskedRows<PIXEL> &at, PixelTotals
     const u64 first = first_row_of_warp();
     if (first >= at.rows) return;
     u32 inside = 0, sample = 0, low = NO_MINIMUM, high = NO_MAXIMUM;
-    std::conditional_t<std::is_same<PIXEL, float>::value, double, u64> sum = 0;
+    cuda::std::conditional_t<cuda::std::is_same<PIXEL, float>::value, double, u64> sum = 0;
     for_each_pixel_in_order(tiles[threadIdx.x / WARP], at, first, lane, [&](PIXEL pixel, bool is_inside) {
         u32 key;
         const bool finite = sort_key(pixel, &key);

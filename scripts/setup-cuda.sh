@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
-# Puts the CUDA 13.0 compiler into .tools/cuda, from NVIDIA's own wheels on PyPI: no root, no driver, no GPU needed.
-# build.rs finds it there. Does nothing when it is already there in these versions.
+# Puts NVIDIA's run-time compiler of CUDA 12.9 and its headers into .tools/cuda, from NVIDIA's own wheels on PyPI: no
+# root, no driver, no GPU needed. build.rs finds it there. Does nothing when it is already there in these versions.
 #
-# Pinned to 13.0 on purpose: PTX of a newer 13.x compiler does not load on a 580 driver.
+# Pinned to 12.9 on purpose: drivers from 525 on load its machine code, those before 580 none of CUDA 13; and it is the
+# last that compiles for Pascal and Volta.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
-    nvidia-cuda-nvcc==13.0.88
-    nvidia-nvvm==13.0.88
-    nvidia-cuda-crt==13.0.88
-    nvidia-cuda-runtime==13.0.96
-    nvidia-cuda-cccl==13.0.85
+    nvidia-cuda-nvrtc-cu12==12.9.86
+    nvidia-cuda-runtime-cu12==12.9.79
+    nvidia-cuda-cccl-cu12==12.9.27
 )
 dir=.tools/cuda
 stamp=$dir/isoline-stamp
 want="${packages[*]}"
-nvcc=$dir/nvidia/cu13/bin/nvcc
+compiler=$dir/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
 
-if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && [ -x "$nvcc" ]; then
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$want" ] && [ -f "$compiler" ]; then
     exit 0
 fi
 
@@ -30,7 +29,7 @@ case "$(uname -s)-$(uname -m)" in
         ;;
 esac
 
-echo "setup-cuda: fetching the CUDA 13.0 compiler into $dir"
+echo "setup-cuda: fetching the CUDA 12.9 compiler into $dir"
 rm -rf "$dir"
 mkdir -p "$dir"
 if ! python3 -m venv .tools/cuda-pip; then
@@ -43,6 +42,4 @@ if ! .tools/cuda-pip/bin/python -m pip install --quiet --no-input --no-deps --on
     exit 1
 fi
 rm -rf .tools/cuda-pip
-chmod +x "$dir"/nvidia/cu13/bin/* "$dir"/nvidia/cu13/nvvm/bin/* 2>/dev/null || true
-"$nvcc" --version | tail -1
 echo "$want" > "$stamp"

@@ -10,6 +10,7 @@
 //!    and dropping a [`Stream`] waits for it.
 #![allow(unsafe_code)]
 
+mod code;
 pub(super) mod find;
 mod host;
 pub(crate) mod kernels;
@@ -27,6 +28,7 @@ pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, useful_slots};
 pub(crate) use range::pixel_of_key;
 pub(crate) use transfer::{DeviceRows, DeviceSlices, Transfer, Upload, output_is_direct};
 
+use self::code::{Code, KERNELS};
 use super::DeviceInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::DevicePixels;
@@ -38,17 +40,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The kernels that build.rs compiled, one fatbin per operation with its name; or the reason for having none.
-#[cfg(isoline_cuda)]
-const FATBINS: Result<&[(&str, &[u8])], &str> = Ok(include!(concat!(env!("OUT_DIR"), "/fatbins.rs")));
-#[cfg(not(isoline_cuda))]
-const FATBINS: Result<&[(&str, &[u8])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
-
-/// The lowest compute capability for which the kernels are built, in the form 75 for 7.5.
-#[cfg(isoline_cuda)]
-const LOWEST_ARCHITECTURE: &str = env!("ISOLINE_CUDA_LOWEST");
-#[cfg(not(isoline_cuda))]
-const LOWEST_ARCHITECTURE: &str = "75";
+/// The first architecture whose kernels wait for the launch ahead by themselves, so that they may start before it is over.
+const EARLY_LAUNCHES_FROM: u32 = 90;
 
 /// The share of the free device memory that a call may take when no limit is set, in percent.
 const BUDGET_PERCENT: u64 = 90;
@@ -88,6 +81,7 @@ pub(crate) struct Cuda {
     context: Arc<CudaContext>,
     index: u32,
     multiprocessors: u32,
+    compute_capability: (u32, u32),
     /// See [`Stream`].
     early_launches: bool,
     modules: Mutex<HashMap<&'static str, Arc<CudaModule>>>,
@@ -135,8 +129,8 @@ impl Cuda {
                 count - 1
             )));
         }
-        let (info, context) = find::open(index);
-        let Some(context) = context else { return Err(unavailable(info.reason)) };
+        let (info, opened) = find::open(index);
+        let Some((context, code)) = opened else { return Err(unavailable(info.reason)) };
         let opened = catch_unwind(AssertUnwindSafe(|| -> Result<Arc<Self>> {
             // SAFETY: this module orders the work of streams and frees memory itself (rule 2 above); cudarc's own
             // tracking would only add an event to every launch.
@@ -146,13 +140,14 @@ impl Cuda {
                 transfer: Transfer::of_device(index, &context),
                 index,
                 multiprocessors: info.multiprocessors,
-                early_launches: info.compute_capability.0 >= 9,
+                early_launches: code.architecture >= EARLY_LAUNCHES_FROM,
+                compute_capability: info.compute_capability,
                 modules: Mutex::default(),
                 kernels: Mutex::default(),
                 limit: AtomicU64::new(0),
                 context,
             });
-            for (name, _) in FATBINS.unwrap_or_default() {
+            for (name, _) in KERNELS.unwrap_or_default() {
                 cuda.module(name)?;
             }
             Ok(cuda)
@@ -186,15 +181,15 @@ impl Cuda {
     }
 
     fn module(&self, name: &str) -> Result<Arc<CudaModule>> {
-        let (name, image) =
-            FATBINS.ok().and_then(|all| all.iter().find(|(known, _)| *known == name)).ok_or_else(|| {
+        let (name, codes) =
+            KERNELS.ok().and_then(|all| all.iter().find(|(known, _)| *known == name)).ok_or_else(|| {
                 Error::unsupported(format!("cannot load the kernels {name}: this build does not have them"))
             })?;
         let mut modules = self.modules.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(module) = modules.get(name) {
             return Ok(module.clone());
         }
-        let image = cudarc::nvrtc::Ptx::from_binary(image.to_vec());
+        let image = cudarc::nvrtc::Ptx::from_binary(Code::for_card(codes, self.compute_capability)?.decompress()?);
         let module = self.context.load_module(image).map_err(|e| failed(&format!("load the kernels {name}"), e))?;
         modules.insert(name, module.clone());
         Ok(module)
@@ -253,7 +248,7 @@ impl Cuda {
 /// A stream; dropping it waits for its work (rule 2 above).
 pub(crate) struct Stream {
     stream: Arc<cudarc::driver::CudaStream>,
-    /// Set where a launch may start before the one ahead of it is over (from compute capability 9.0 on).
+    /// Set where a launch may start before the one ahead of it is over ([`EARLY_LAUNCHES_FROM`]).
     early_launches: bool,
 }
 

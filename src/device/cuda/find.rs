@@ -1,6 +1,7 @@
 //! Finds CUDA: the driver's library and its devices, and says why a device can or cannot be used.
 
-use super::{FATBINS, LOWEST_ARCHITECTURE, failed, unavailable};
+use super::code::{Code, KERNELS};
+use super::{failed, unavailable};
 use crate::device::{DeviceInfo, DeviceKind};
 use crate::error::{Error, Result};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
@@ -8,8 +9,8 @@ use cudarc::driver::{CudaContext, result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-/// The kernels are built by CUDA 13.0, which drivers from 580 on can load.
-const MIN_DRIVER: i32 = 13000;
+/// The kernels are built by a compiler of CUDA 12, whose machine code drivers from 525 on load.
+const MIN_DRIVER: i32 = 12000;
 
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
@@ -46,7 +47,7 @@ fn count_devices() -> Result<u32> {
 
 /// Loads the driver's library and checks that it is new enough.
 fn find_library() -> Result<Result<()>, DriverPanic> {
-    if let Err(reason) = FATBINS {
+    if let Err(reason) = KERNELS {
         return Ok(Err(unavailable(format!("built without CUDA: {reason}"))));
     }
     // SAFETY: loads libcuda if it is there; no other precondition.
@@ -74,7 +75,7 @@ fn catch_panic<T>(query: impl FnOnce() -> T) -> Result<T, DriverPanic> {
 }
 
 fn driver_lacks_functions() -> Error {
-    unavailable("the NVIDIA driver lacks functions that CUDA 13.0 has; update it to 580 or newer")
+    unavailable("the NVIDIA driver lacks functions that CUDA 12.0 has; update it to 525 or newer")
 }
 
 fn check_driver(version: i32) -> Result<()> {
@@ -82,7 +83,7 @@ fn check_driver(version: i32) -> Result<()> {
         return Ok(());
     }
     Err(unavailable(format!(
-        "the NVIDIA driver is too old: it supports CUDA {}.{} and this build needs 13.0; update the driver to 580 or newer",
+        "the NVIDIA driver is too old: it supports CUDA {}.{} and this build needs 12.0; update the driver to 525 or newer",
         version / 1000,
         version % 1000 / 10
     )))
@@ -111,30 +112,24 @@ pub(in crate::device) fn entry(index: usize) -> Option<DeviceInfo> {
 }
 
 /// Describes device `index`, which exists, and opens a context on it if it is usable. Loads no kernels.
-pub(super) fn open(index: u32) -> (DeviceInfo, Option<Arc<CudaContext>>) {
+pub(super) fn open(index: u32) -> (DeviceInfo, Option<(Arc<CudaContext>, &'static Code)>) {
     let mut info = blank(format!("cuda:{index}"), index, String::new());
-    let opened = catch_unwind(AssertUnwindSafe(|| -> Result<Arc<CudaContext>> {
+    let opened = catch_unwind(AssertUnwindSafe(|| -> Result<(Arc<CudaContext>, &'static Code)> {
         describe(&mut info)?;
-        let (major, minor) = info.compute_capability;
-        let lowest: u32 = LOWEST_ARCHITECTURE.parse().unwrap_or(75);
-        if major * 10 + minor < lowest {
-            return Err(unavailable(format!(
-                "no kernel image for this GPU: its compute capability must be at least {}.{} (got {major}.{minor})",
-                lowest / 10,
-                lowest % 10
-            )));
-        }
+        // All operations are compiled for the same architectures.
+        let codes = KERNELS.ok().and_then(<[_]>::first).map_or(&[][..], |(_, codes)| codes);
+        let code = Code::for_card(codes, info.compute_capability)?;
         let context = CudaContext::new(index as usize).map_err(|e| failed("create a CUDA context", e))?;
         let (free, total) = context.mem_get_info().map_err(|e| failed("query the device memory", e))?;
         (info.free_memory, info.total_memory) = (free as u64, total as u64);
-        Ok(context)
+        Ok((context, code))
     }));
     let why_not = match opened {
-        Ok(Ok(context)) => {
+        Ok(Ok((context, code))) => {
             info.usable = true;
-            info.reason =
-                format!("usable: compute capability {}.{}", info.compute_capability.0, info.compute_capability.1);
-            return (info, Some(context));
+            let (major, minor) = info.compute_capability;
+            info.reason = format!("usable: compute capability {major}.{minor}, kernels for {}", code.name());
+            return (info, Some((context, code)));
         }
         Ok(Err(error)) => error.message().to_owned(),
         Err(_) => "the NVIDIA driver failed unexpectedly".to_owned(),
@@ -186,10 +181,10 @@ mod tests {
 
     #[test]
     fn an_old_driver_is_refused_with_its_version() {
-        let error = check_driver(12080).unwrap_err();
+        let error = check_driver(11080).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::DeviceUnavailable);
-        assert!(error.message().contains("CUDA 12.8") && error.message().contains("580"), "{error}");
-        assert!(check_driver(13000).is_ok());
+        assert!(error.message().contains("CUDA 11.8") && error.message().contains("525"), "{error}");
+        assert!(check_driver(12000).is_ok());
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! The compiled kernels: machine code for each architecture that build.rs names, and PTX, which drivers compile for cards
+//! that are newer than the machine code.
+
+use super::unavailable;
+use crate::error::Result;
+use std::io::Cursor;
+
+/// The code of one operation for one architecture.
+pub(super) struct Code {
+    /// The compute capability in the form 75 for 7.5. Machine code runs on cards of this one and on later ones with the
+    /// same first digits; PTX on all later ones.
+    pub(super) architecture: u32,
+    pub(super) ptx: bool,
+    lzma: &'static [u8],
+}
+
+/// The code of each operation, by name; or the reason for having none.
+#[cfg(isoline_cuda)]
+pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Ok(include!(concat!(env!("OUT_DIR"), "/embedded.rs")));
+#[cfg(not(isoline_cuda))]
+pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
+
+impl Code {
+    /// Chooses the code for a card: the newest machine code that it runs, else the newest PTX.
+    pub(super) fn for_card(codes: &[Code], (major, minor): (u32, u32)) -> Result<&Code> {
+        let card = major * 10 + minor;
+        let runs = |code: &&Code| code.architecture <= card && (code.ptx || code.architecture / 10 == major);
+        codes.iter().filter(runs).max_by_key(|code| (!code.ptx, code.architecture)).ok_or_else(|| {
+            let all: Vec<String> = codes.iter().map(Code::name).collect();
+            unavailable(format!(
+                "no kernel image for this GPU: its compute capability is {major}.{minor}, and this build has kernels for {}",
+                all.join(", ")
+            ))
+        })
+    }
+
+    /// Returns the name that CUDA's compilers use for the architecture.
+    pub(super) fn name(&self) -> String {
+        format!("{}_{}", if self.ptx { "compute" } else { "sm" }, self.architecture)
+    }
+
+    /// Returns the code as the driver loads it.
+    pub(super) fn decompress(&self) -> Result<Vec<u8>> {
+        let mut code = Vec::new();
+        lzma_rs::lzma_decompress(&mut Cursor::new(self.lzma), &mut code)
+            .map_err(|e| unavailable(format!("cannot unpack the kernels for {}: {e}", self.name())))?;
+        Ok(code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODES: [Code; 4] = [machine(60), machine(75), machine(90), Code { ptx: true, ..machine(90) }];
+
+    const fn machine(architecture: u32) -> Code {
+        Code { architecture, ptx: false, lzma: &[] }
+    }
+
+    #[test]
+    fn a_card_takes_its_machine_code_or_the_newest_ptx() {
+        for (card, expected) in [
+            ((6, 0), "sm_60"),
+            ((6, 1), "sm_60"),
+            ((7, 5), "sm_75"),
+            ((9, 0), "sm_90"),
+            ((10, 3), "compute_90"),
+            ((12, 0), "compute_90"),
+        ] {
+            assert_eq!(Code::for_card(&CODES, card).unwrap().name(), expected, "{card:?}");
+        }
+    }
+
+    #[test]
+    fn a_card_without_code_is_told_for_which_there_is() {
+        for card in [(5, 2), (7, 0), (8, 6)] {
+            let error = Code::for_card(&CODES, card).err().expect("there is no code").to_string();
+            assert!(error.contains(&format!("{}.{}", card.0, card.1)), "{error}");
+            assert!(error.contains("sm_60, sm_75, sm_90, compute_90"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_embedded_code_is_an_elf_file_or_ptx() {
+        for (name, codes) in KERNELS.unwrap_or_default() {
+            for code in *codes {
+                let bytes = code.decompress().unwrap();
+                let begins: &[u8] = if code.ptx { b"//" } else { b"\x7fELF" };
+                assert!(bytes.starts_with(begins), "{name} {}", code.name());
+            }
+        }
+    }
+}
