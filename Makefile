@@ -1,7 +1,7 @@
 # Isoline: everything a developer or CI does, by one name each. 'make' alone lists the targets.
 #
 # CUDA=0       build without CUDA: no compiler is fetched or needed
-# NVCC=path    use this nvcc instead of the pinned one in .tools/cuda
+# CUDA_PATH=p  use the CUDA 12.9 toolkit in this folder instead of the compiler that make fetches into .tools/cuda
 # CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on)
 
 SHELL := /bin/bash
@@ -16,7 +16,7 @@ RELEASE := $(TARGET)/release
 MVN := mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml
 
 ifeq ($(CUDA),0)
-export NVCC := none
+export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
@@ -33,7 +33,7 @@ help: ## list the targets
 setup-build:
 	@scripts/setup-system.sh build
 ifneq ($(CUDA),0)
-	@if [ -z "$${NVCC:-}" ]; then scripts/setup-cuda.sh; fi
+	@if [ -z "$${CUDA_PATH:-}" ]; then scripts/setup-cuda.sh; fi
 endif
 
 setup-test: setup-build

@@ -5,7 +5,7 @@
 #   With platforms only these are built, and no jar is packed.
 #
 # The compiler is Debian's rustc-web, which makes the standard library from its source for each platform. The linkers are
-# MinGW-w64's for Windows and zig for all others: zig knows the symbols of old glibcs and of macOS. NVCC as for build.rs.
+# MinGW-w64's for Windows and zig for all others: zig knows the symbols of old glibcs and of macOS. CUDA_PATH as for build.rs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -64,10 +64,10 @@ for platform in "${chosen[@]}"; do
             ;;
     esac
     folder=$CARGO_TARGET_DIR/${triple%".$glibc"}/release
-    # The kernels are compiled once: other systems take the same fatbins.
-    fatbin=$(find "$folder"/build -path "*/isoline-*/out/distance.fatbin" -printf "%T@ %p\n" | sort -n | tail -1 | cut -d" " -f2-)
-    if [ -n "$fatbin" ]; then
-        export ISOLINE_FATBINS=${ISOLINE_FATBINS:-$(dirname "$fatbin")}
+    # The kernels are compiled once: other systems take the same code.
+    made=$(find "$folder"/build -path "*/isoline-*/out/embedded.rs" -printf "%T@ %p\n" | sort -n | tail -1 | cut -d" " -f2-)
+    if [ -n "$made" ]; then
+        export ISOLINE_KERNELS=${ISOLINE_KERNELS:-$(dirname "$made")}
     fi
     mkdir -p "$out/$platform"
     library=$out/$platform/$(file_of "$platform")

@@ -148,9 +148,9 @@ static void auto_takes_the_freest_device(const char *device) {
 
 static void an_old_driver_is_named(const char *device) {
     (void)device;
-    setenv("FAKE_VERSION", "12080", 1);
+    setenv("FAKE_VERSION", "11080", 1);
     if (with_driver("whole")) {
-        cuda_is_unusable("supports CUDA 12.8");
+        cuda_is_unusable("supports CUDA 11.8");
         CHECK_NUMBER(*starts, 0);
     }
 }
