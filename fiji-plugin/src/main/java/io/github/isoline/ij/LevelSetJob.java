@@ -13,6 +13,7 @@ import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.LongStream;
 
@@ -163,7 +164,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     /** Evolves until convergence, the last iteration, or Escape. */
     private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress) throws IsolineException {
         long most = (long) settings.number(LevelSetSettings.ITERATIONS);
-        boolean shown = settings.number(LevelSetSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        boolean shown = isWatched(settings.number(LevelSetSettings.SHOW_EVERY));
         long step = shown ? (long) settings.number(LevelSetSettings.SHOW_EVERY) : most;
         try (RunOverlay picture = shown ? new RunOverlay(image) : null) {
             while (!stopped && surface.iterations() < most && !surface.converged()) {
@@ -310,11 +311,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    void deliver() throws BadInput, IsolineException {
-        super.deliver();
-        if (phiImage != null) {
-            StackCommand.show(phiImage, "");
-        }
+    List<ImagePlus> otherImages() {
+        return phiImage == null ? Collections.emptyList() : Collections.singletonList(phiImage);
     }
 
     @Override

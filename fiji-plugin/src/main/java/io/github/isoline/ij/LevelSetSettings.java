@@ -94,6 +94,11 @@ final class LevelSetSettings extends Settings {
     }
 
     @Override
+    String startOfRois() {
+        return SPHERES;
+    }
+
+    @Override
     Map<String, String> oldKeys() {
         // ImageJ's recorder mistakes "k=" for a duplicate where "stack=" stands.
         return Collections.singletonMap("k", DEVIATIONS);

@@ -251,6 +251,20 @@ final class Setting {
                 key, String.join(" and ", of), use[0], settings.text(use[0]), of[0], key);
     }
 
+    /** Returns a line with key, values, default, unit and meaning. */
+    String describe() {
+        String values = type == Type.CHOICE
+                ? String.join(", ", words)
+                : type == Type.SWITCH
+                        ? "a switch"
+                        : type == Type.TEXT ? "a text" : type == Type.NUMBER ? "a number" : "auto or a number";
+        boolean number = initial instanceof Double;
+        String usual = type == Type.SWITCH
+                ? ""
+                : ", by default " + (number ? shortest((Double) initial) : "".equals(initial) ? "none" : initial);
+        return key + ": " + values + usual + (unit.isEmpty() ? "" : ", " + unit) + (help.isEmpty() ? "" : ". " + help);
+    }
+
     private String prefsKey(String prefix, int bitDepth) {
         return prefix + key + (perBitDepth ? "." + bitDepth : "");
     }

@@ -103,7 +103,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             // work.
             labels = new SnakeLabels(planes, largest);
         }
-        boolean isShown = settings.number(SnakeSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        boolean isShown = isWatched(settings.number(SnakeSettings.SHOW_EVERY));
         pictures = isShown ? new RunOverlay(image) : null;
     }
 

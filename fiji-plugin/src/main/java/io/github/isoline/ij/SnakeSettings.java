@@ -77,6 +77,11 @@ final class SnakeSettings extends Settings {
         declareOthers();
     }
 
+    @Override
+    String startOfRois() {
+        return MANAGER;
+    }
+
     boolean isTrack() {
         return is(STACK, TRACK) || is(STACK, TRACK_FRAMES);
     }

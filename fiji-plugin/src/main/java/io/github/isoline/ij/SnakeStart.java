@@ -72,6 +72,7 @@ final class SnakeStart {
             case SnakeSettings.LABELS:
                 labels = MaskChoice.find(
                         image,
+                        settings.workspace.images(),
                         settings.text(SnakeSettings.START_IMAGE),
                         true,
                         "start image",
@@ -134,7 +135,7 @@ final class SnakeStart {
 
     private void managed() throws BadInput {
         boolean file = !settings.text(SnakeSettings.START_FILE).isEmpty();
-        String source = file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
+        String source = file ? "the file " + settings.text(SnakeSettings.START_FILE) : settings.workspace.source();
         List<Roi> rois = file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : managedStarts();
         if (rois.isEmpty()) {
             throw new BadInput("start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
@@ -171,7 +172,7 @@ final class SnakeStart {
      * unless there are no others.
      */
     private List<Roi> managedStarts() {
-        List<Roi> all = RoiFile.managed();
+        List<Roi> all = settings.workspace.rois();
         List<Roi> foreign = new ArrayList<>();
         for (Roi roi : all) {
             if (!KIND.equals(roi.getProperty(SegmentRois.PROPERTY))) {

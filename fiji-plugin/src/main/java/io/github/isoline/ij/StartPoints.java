@@ -43,9 +43,9 @@ final class StartPoints {
         if (!settings.text(LevelSetSettings.SPHERE_FILE).isEmpty()) {
             source = "the file " + settings.text(LevelSetSettings.SPHERE_FILE);
             rois = RoiFile.read(settings.text(LevelSetSettings.SPHERE_FILE), "points");
-        } else if (!RoiFile.managed().isEmpty()) {
-            source = "the ROI Manager";
-            rois = RoiFile.managed();
+        } else if (!settings.workspace.rois().isEmpty()) {
+            source = settings.workspace.source();
+            rois = settings.workspace.rois();
         } else if (selection instanceof PointRoi) {
             source = "the selection";
             rois = Arrays.asList((Roi) selection.clone());

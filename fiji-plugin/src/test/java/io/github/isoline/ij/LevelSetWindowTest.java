@@ -87,7 +87,7 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
         assertEquals("true", seen.get("iterations"));
-        assertTrue(seen.get("log").matches("Level Set \\(.*\\): stopped by Escape after .*"), seen.get("log"));
+        assertTrue(seen.get("log").matches("Level Set \\(.*\\): warning: stopped by Escape after .*"), seen.get("log"));
     }
 
     @Test
