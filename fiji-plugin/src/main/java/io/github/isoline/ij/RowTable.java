@@ -28,14 +28,17 @@ final class RowTable {
         if (results.size() == 0 || results.columnExists(column)) {
             return new RowTable(results, RESULTS);
         }
-        String others = Host.name(command, image) + ": the Results table has rows of another command, ";
+        String others = "the Results table has rows of another command, ";
         if (GraphicsEnvironment.isHeadless()) {
-            IJ.log(others + "and those of this run are below them, since ImageJ has no other table without a display. "
-                    + "Run \"Clear Results\" first to keep them apart.");
+            RunLog.warn(
+                    command,
+                    image,
+                    others + "and those of this run are below them, since ImageJ has no other table without a display. "
+                            + "Run \"Clear Results\" first to keep them apart.");
             return new RowTable(results, RESULTS);
         }
         String title = command + " results";
-        IJ.log(others + "so those of this run are in the table \"" + title + "\".");
+        RunLog.warn(command, image, others + "so those of this run are in the table \"" + title + "\".");
         ResultsTable own = ResultsTable.getResultsTable(title);
         return new RowTable(own == null ? new ResultsTable() : own, title);
     }

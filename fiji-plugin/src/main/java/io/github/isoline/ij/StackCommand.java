@@ -108,14 +108,9 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
 
     /** Logs each warning in a line, and returns a line for the status bar. */
     private String log() throws IsolineException {
-        String name = Host.name(command, job.image);
         String done = job.summary();
-        if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
-            IJ.log(name + ": " + done + " (" + job.context().device().reason() + ")");
-        }
-        for (String warning : job.warnings()) {
-            IJ.log(name + ": warning: " + warning);
-        }
+        RunLog.done(command, job.image, done + " (" + job.context().device().reason() + ")");
+        job.warnings().forEach(warning -> RunLog.warn(command, job.image, warning));
         return command + ": " + done;
     }
 
