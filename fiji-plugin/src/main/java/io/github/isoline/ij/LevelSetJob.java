@@ -280,7 +280,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     @Override
     ImagePlus end(Progress progress) {
         addOutlines();
-        String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline iterations: "
+        String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline limits: "
+                + range.side + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (phi != null) {
             LUT colours = BoundaryColours.of(DistanceSettings.SIGNED, phiRange.min, phiRange.max);

@@ -19,6 +19,7 @@ final class LevelSetSettings extends Settings {
     static final String RANGE = "range";
     static final String TARGET = "target";
     static final String EPSILON = "epsilon";
+    static final String SIDE = "side";
     static final String DEVIATIONS = "deviations";
     static final String ALPHA = "alpha";
     static final String REINITIALISE_EVERY = "reinitialise_every";
@@ -63,6 +64,7 @@ final class LevelSetSettings extends Settings {
                 Setting.text(BOX_Y, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.choice(RANGE, AUTO, VALUES, ROI).forgotten(),
+                Setting.of(parameter(SIDE)).forgotten(),
                 Setting.given(parameter(TARGET)).usedWith(RANGE, VALUES).forgotten(),
                 Setting.given(parameter(EPSILON)).usedWith(RANGE, VALUES).forgotten(),
                 // The range of range=roi is the mean plus and minus this number of standard

@@ -123,11 +123,14 @@ final class LevelSetScenes {
         write(field(dialog, "Target"), "70");
         write(field(dialog, "Epsilon"), "20");
         await("other pixels in range", () -> share(dialog) != auto && share(dialog) > 0);
-        say("other share", share(dialog));
+        double other = share(dialog);
+        say("other share", other);
+        say("side of the values", choice(dialog, "within").getSelectedItem());
         say("range", choice(dialog, "values").getSelectedItem());
         driver.picture("level-set-shading");
         choose(choice(dialog, "values"), "roi");
-        await("the first share", () -> share(dialog) == auto);
+        await("the share of the selection's range", () -> share(dialog) > 0 && share(dialog) < Math.min(auto, other));
+        say("side", choice(dialog, "within").getSelectedItem());
         say("target of the selection", field(dialog, "Target").getText());
 
         write(field(dialog, "Alpha"), "7");

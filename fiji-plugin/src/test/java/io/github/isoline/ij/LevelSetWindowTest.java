@@ -22,7 +22,10 @@ class LevelSetWindowTest extends WindowTest {
         assertTrue(share > 15 && share < 45, "the cell takes 40 % of the image, got " + share);
         assertTrue(Double.parseDouble(seen.get("other share")) > 0, seen.toString());
         assertEquals("values", seen.get("range"));
-        assertEquals(seen.get("target auto"), seen.get("target of the selection"));
+        // The limits that were found stay when a value is typed, and no longer with another source of the range.
+        assertEquals("above", seen.get("side of the values"));
+        assertEquals("auto", seen.get("side"));
+        assertEquals(target, Double.parseDouble(seen.get("target of the selection")), 5);
         assertTrue(seen.get("complaint").startsWith("Alpha must be from 0 to 1"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
