@@ -117,6 +117,11 @@ final class Setting {
         return of(parameter, Type.NUMBER, 0.0);
     }
 
+    /** Returns a number above 0 of the plugin alone, or "auto" (the default). */
+    static Setting positiveOrAuto(String key) {
+        return new Setting(key, Type.NUMBER_OR_AUTO, Settings.AUTO, null).above(0);
+    }
+
     static Setting text(String key, String initial) {
         return new Setting(key, Type.TEXT, initial, null);
     }

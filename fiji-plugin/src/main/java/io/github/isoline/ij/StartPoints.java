@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The centres of the spheres that a level set starts from. */
+/** Points to start from: the centres of a level set's spheres and of a region snake's discs. */
 final class StartPoints {
     private static final int SPHERE_NUMBERS = 4;
 
@@ -64,7 +64,7 @@ final class StartPoints {
                                 + "selection or a mask.",
                         roi.getName(), source, roi.getTypeAsString().toLowerCase());
             }
-            add(points, (PointRoi) roi, planes, settings.isVolume(), source);
+            points.addAll(of((PointRoi) roi, planes, settings.isVolume(), source));
         }
         if (points.isEmpty()) {
             throw new BadInput("There are no points in " + source + ".");
@@ -72,8 +72,14 @@ final class StartPoints {
         return points;
     }
 
-    private static void add(List<Point> points, PointRoi roi, HyperStackSelection planes, boolean volume, String source)
-            throws BadInput {
+    /**
+     * Returns the points of one selection.
+     *
+     * @param volume true if points without a slice are refused, unless they are the image's selection
+     * @param source where the selection is, for messages
+     */
+    static List<Point> of(PointRoi roi, HyperStackSelection planes, boolean volume, String source) throws BadInput {
+        List<Point> points = new ArrayList<>();
         FloatPolygon places = roi.getFloatPolygon();
         for (int i = 0; i < places.npoints; i++) {
             int z = 0;
@@ -101,6 +107,7 @@ final class StartPoints {
             }
             points.add(new Point(places.xpoints[i], places.ypoints[i], z, t));
         }
+        return points;
     }
 
     /** Returns the stack index in a name that the ROI Manager gave, which its files rely on; else 0. */

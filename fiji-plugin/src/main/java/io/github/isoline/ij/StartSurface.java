@@ -70,14 +70,20 @@ final class StartSurface {
      * @param purpose what needs it
      */
     static Roi areaSelection(ImagePlus image, String purpose) throws BadInput {
+        return areaSelection(image, purpose, "");
+    }
+
+    /** @param also the end of the message, with what else serves the purpose */
+    static Roi areaSelection(ImagePlus image, String purpose, String also) throws BadInput {
         Roi roi = image.getRoi();
         if (roi == null || !roi.isArea()) {
             throw new BadInput(
                     "%s needs a selection with an area on \"%s\", but there is %s. Draw one with the rectangle, "
-                            + "oval, polygon or freehand tool.",
+                            + "oval, polygon or freehand tool%s.",
                     purpose,
                     image.getTitle(),
-                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase());
+                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase(),
+                    also);
         }
         return (Roi) roi.clone();
     }
