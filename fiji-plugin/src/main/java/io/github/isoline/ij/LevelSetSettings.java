@@ -25,6 +25,7 @@ final class LevelSetSettings extends Settings {
     static final String REINITIALISE_EVERY = "reinitialise_every";
     static final String MASK_STACK = "mask_stack";
     static final String PHI = "phi";
+    static final String LABEL_IMAGE = SnakeSettings.LABEL_IMAGE;
 
     static final String SLICES = "slices";
     static final String CURRENT = "current";
@@ -87,6 +88,7 @@ final class LevelSetSettings extends Settings {
                 // remembered.
                 Setting.output(MASK_STACK).first(true),
                 Setting.output(PHI),
+                Setting.output(LABEL_IMAGE),
                 Setting.output(OVERLAY),
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE),

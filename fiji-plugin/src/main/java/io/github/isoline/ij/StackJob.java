@@ -202,9 +202,9 @@ abstract class StackJob<S extends Settings> {
      *
      * @param slice false for all slices of a channel and frame
      */
-    final void addPosition(ResultsTable table, int index, boolean slice) {
+    static void addPosition(ResultsTable table, HyperStackSelection planes, int index, boolean slice) {
         int[] position = planes.position(index);
-        boolean hyperstack = ResultImage.isHyperStack(image);
+        boolean hyperstack = ResultImage.isHyperStack(planes.image);
         if (hyperstack) {
             // These are the column names of ImageJ's own Measure; "Slice" is z.
             table.addValue("Ch", position[0]);

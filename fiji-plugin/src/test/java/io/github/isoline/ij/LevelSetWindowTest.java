@@ -38,7 +38,9 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("Level set of cell.png", seen.get("title"));
         assertEquals("\u00b5m", seen.get("unit"));
         assertTrue(
-                seen.get("table").endsWith("Label,Slice,Area,Perim.,Iterations,Converged,Seconds,Device,Unit"),
+                seen.get("table")
+                        .endsWith(
+                                "Label,Slice,Area,Perim.,X,Y,Mean,IntDen,RawIntDen,Touches image,Iterations,Converged,Seconds,Device,Unit"),
                 seen.get("table"));
         double pixels = Double.parseDouble(seen.get("pixels"));
         // The cell is a disc of about 128 pixels in diameter.
@@ -79,7 +81,9 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true", seen.get("managed"));
         assertEquals("0", seen.get("wrong positions"));
         assertEquals("true", seen.get("first is a point"));
-        assertTrue(seen.get("table").contains("Label,Volume,Surface,Iterations"));
+        assertTrue(seen.get("objects").matches("[1-9][0-9]* true"), seen.get("objects"));
+        assertEquals("5 5", seen.get("slice of the labels"));
+        assertTrue(seen.get("table").contains("Label,Volume,Surface,X,Y,Z,Mean,"));
     }
 
     @Test
