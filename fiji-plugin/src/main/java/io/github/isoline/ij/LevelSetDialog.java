@@ -14,8 +14,6 @@ import java.util.List;
  * points and scroll through the slices while it is open.
  */
 final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements LevelSetPreview.Listener {
-    /** The radius that is proposed first, in pixels. */
-    private static final int FIRST_RADIUS = 10;
 
     /** The largest number of slices that are read for the ends of the sliders. */
     private static final int MOST_SAMPLES = 64;
@@ -47,11 +45,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         if (image.getNSlices() == 1 && settings.isVolume()) {
             settings.reset(Settings.STACK);
         }
-        if (settings.number(LevelSetSettings.RADIUS) == 0) {
-            // No radius has been chosen yet: this one is large enough to be seen.
-            double radius = FIRST_RADIUS * image.getCalibration().pixelWidth;
-            settings.set(LevelSetSettings.RADIUS, Double.parseDouble(number(radius)));
-        }
     }
 
     @Override
@@ -65,7 +58,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         if (stack) {
             addBeside(LevelSetSettings.ROI_SLICES);
         }
-        settings.setting(LevelSetSettings.RADIUS).unit(VoxelSize.unit(image.getCalibration()));
         add(LevelSetSettings.RADIUS);
         dialog.addToSameRow();
         addImages(LevelSetSettings.MASK_IMAGE, MaskChoice.titles(image));

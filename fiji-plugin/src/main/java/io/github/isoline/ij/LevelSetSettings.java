@@ -49,10 +49,9 @@ final class LevelSetSettings extends Settings {
                 Setting.choice(ROI_SLICES, OWN, ALL)
                         .label("ROI slices")
                         .recordedIf(s -> s.is(START, ROI) && s.isVolume()),
-                Setting.number(RADIUS, 0)
-                        .above(0)
+                Setting.positiveOrAuto(RADIUS)
                         .label("Radius (spheres)")
-                        .unit("in the image's unit of length")
+                        .unit("in the image's unit, or auto")
                         .usedWith(START, SPHERES),
                 // The points are in a file that the ROI Manager saved, instead of the ROI Manager;
                 // only macros have the key.

@@ -111,8 +111,11 @@ final class StartDiscs {
         return around(points, radius);
     }
 
-    /** Returns the radius of each disc: the distance to the border, at most half that to the next point. */
-    private double[] radii(List<double[]> points) throws BadInput {
+    /**
+     * Returns the automatic radius of each point in pixels: the distance to the border of the objects, at most half of
+     * that to the next point.
+     */
+    double[] radii(List<double[]> points) throws BadInput {
         measure();
         double[] radii = new double[points.size()];
         double[] known = new double[points.size()];

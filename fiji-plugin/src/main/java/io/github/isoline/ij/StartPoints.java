@@ -29,6 +29,15 @@ final class StartPoints {
             this.z = z;
             this.t = t;
         }
+
+        /**
+         * Returns true if the point belongs to a plane, or to the volume of the plane.
+         *
+         * @param position channel, slice and frame
+         */
+        boolean isOn(int[] position, boolean volume) {
+            return (t == 0 || t == position[2]) && (volume || z == 0 || z == position[1]);
+        }
     }
 
     private StartPoints() {}
@@ -121,18 +130,18 @@ final class StartPoints {
      *
      * @param position channel, slice and frame
      * @param volume false: a point is a disc on its own slice
+     * @param radii of the points; of those on other planes they are not used
      */
-    static double[] spheres(List<Point> points, int[] position, boolean volume, double radius) {
+    static double[] spheres(List<Point> points, int[] position, boolean volume, double... radii) {
         double[] spheres = new double[points.size() * SPHERE_NUMBERS];
         int used = 0;
-        for (Point point : points) {
-            boolean frame = point.t == 0 || point.t == position[2];
-            boolean slice = volume || point.z == 0 || point.z == position[1];
-            if (frame && slice) {
+        for (int i = 0; i < radii.length; i++) {
+            Point point = points.get(i);
+            if (point.isOn(position, volume)) {
                 spheres[used++] = point.x;
                 spheres[used++] = point.y;
                 spheres[used++] = volume ? point.z - position[1] : 0;
-                spheres[used++] = radius;
+                spheres[used++] = radii[i];
             }
         }
         return Arrays.copyOf(spheres, used);

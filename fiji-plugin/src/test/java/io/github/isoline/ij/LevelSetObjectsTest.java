@@ -137,6 +137,21 @@ class LevelSetObjectsTest extends HeadlessTest {
     }
 
     @Test
+    void automaticRadiusOfASphereReachesTheBorder() {
+        ImagePlus image = balls(15, 2, new int[] {22, 30, 7, 11}, new int[] {58, 30, 8, 9});
+        image.setSlice(8);
+        String first = "run(\"Level Set...\", \"stack=volume start=spheres range=values target=150 epsilon=40"
+                + " mode=iterations iterations=1 time_step=1e-7 mask_stack results_table\");";
+        image.setRoi(new ij.gui.PointRoi(22, 30));
+        Outcome outcome = macro(image, first);
+        assertEquals(1, table().size(), outcome.log);
+        double radius = 11 * 0.5;
+        assertEquals(4 * Math.PI / 3 * Math.pow(radius, 3), table().getValue("Volume", 0), 130);
+        image.setRoi(new ij.gui.PointRoi(40, 5));
+        assertOneSentence(macro(image, first).log, "There is no automatic radius: the point of \"balls\" in slice 8");
+    }
+
+    @Test
     void objectsAreComponentsConnectedBySides() {
         Random random = new Random(5);
         for (int run = 0; run < 20; run++) {
