@@ -11,9 +11,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 
 /**
  * The polygons that region snakes start from, plane by plane. Selections are copied when it is made, so that the user
@@ -27,9 +25,6 @@ final class SnakeStart {
 
     /** The least number of pixels of a part of the thresholded pixels: smaller ones are noise. */
     private static final int LEAST_PIXELS = 10;
-
-    /** The largest label: up to it 32-bit pixels represent all whole numbers. */
-    private static final int MOST_LABELS = 1 << 24;
 
     private final HyperStackSelection planes;
     private final SnakeSettings settings;
@@ -48,7 +43,7 @@ final class SnakeStart {
     private final List<Given> given = new ArrayList<>();
 
     /** The label image, if it is the start. */
-    private ImagePlus labels;
+    private StartLabels labels;
 
     /** The threshold that the image shows, if it is the start. */
     private InsideTest threshold;
@@ -80,14 +75,7 @@ final class SnakeStart {
                 managed();
                 break;
             case SnakeSettings.LABELS:
-                labels = MaskChoice.find(
-                        image,
-                        settings.workspace.images(),
-                        settings.text(SnakeSettings.START_IMAGE),
-                        true,
-                        "start image",
-                        SnakeSettings.START_IMAGE,
-                        "or a single slice");
+                labels = new StartLabels(planes, settings, outlines, notes);
                 break;
             case SnakeSettings.THRESHOLDED:
                 threshold = InsideTest.byShownThreshold(image);
@@ -263,7 +251,7 @@ final class SnakeStart {
         int[] position = planes.position(index);
         boolean begins = trackAxis < 0 || position[trackAxis] == shown[trackAxis];
         if (labels != null) {
-            return begins ? labelled(index) : Collections.emptyList();
+            return begins ? labels.on(index) : Collections.emptyList();
         }
         if (threshold != null) {
             return begins ? thresholded(index) : Collections.emptyList();
@@ -332,7 +320,8 @@ final class SnakeStart {
         return found;
     }
 
-    private static SnakeTarget numbered(int id, int[] nodes) {
+    /** Returns a target that has no name of its own. */
+    static SnakeTarget numbered(int id, int[] nodes) {
         return new SnakeTarget(id, "snake-" + IJ.pad(id, DIGITS), 0, nodes);
     }
 
@@ -354,57 +343,10 @@ final class SnakeStart {
         return position[0] + " " + (trackAxis == 1 ? position[2] : 0);
     }
 
-    private List<SnakeTarget> labelled(int index) throws BadInput {
-        int at = MaskChoice.at(labels, planes, index);
-        int[] values = labels(StackJob.pixels(labels, at));
-        boolean mask = labels.getBitDepth() == Byte.SIZE && isMask(values);
-        List<MaskOutlines.Part> parts = MaskOutlines.of(values, planes.image.getWidth());
-        Map<Integer, MaskOutlines.Part> byId = new TreeMap<>();
-        for (MaskOutlines.Part part : parts) {
-            int id = mask ? byId.size() + 1 : part.value;
-            MaskOutlines.Part other = byId.get(id);
-            if (other != null) {
-                notes.add("only the largest part of labels in several parts was used");
-            }
-            if (other == null || part.pixels > other.pixels) {
-                byId.put(id, part);
-            }
-        }
-        List<SnakeTarget> found = new ArrayList<>();
-        byId.forEach((id, part) -> found.add(numbered(id, outlines.thin(part))));
-        return found;
-    }
-
-    /** Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an object. */
-    private static boolean isMask(int... values) {
-        for (int value : values) {
-            if (value != 0 && value != 0xff) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private int[] labels(Object pixels) throws BadInput {
-        int count = planes.image.getWidth() * planes.image.getHeight();
-        int[] values = new int[count];
-        for (int i = 0; i < count; i++) {
-            double value = IntensitySample.value(pixels, i);
-            if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
-                throw new BadInput(
-                        "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
-                                + "numbers from 0 (none) to %s.",
-                        labels.getTitle(), (float) value, MOST_LABELS);
-            }
-            values[i] = (int) value;
-        }
-        return values;
-    }
-
     /** Returns a description of the start for the dialog. */
     String describe() {
         if (labels != null) {
-            return "\"" + labels.getTitle() + "\"";
+            return labels.describe();
         }
         switch (settings.text(SnakeSettings.START)) {
             case SnakeSettings.ROI:

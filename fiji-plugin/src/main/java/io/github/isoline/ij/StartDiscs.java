@@ -12,6 +12,7 @@ import ij.process.ImageProcessor;
 import java.awt.Polygon;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -140,22 +141,36 @@ final class StartDiscs {
                     isThresholdShown() ? "the threshold of the image" : "ImageJ's automatic threshold");
         }
         Arrays.sort(known, 0, count);
+        // A point beside the objects gets the middle radius of the others.
+        double middle = known[count / 2];
         for (int i = 0; i < radii.length; i++) {
-            // A point beside the objects gets the middle radius of the others.
-            radii[i] = radii[i] > 0 ? radii[i] : known[count / 2];
-            radii[i] = Math.max(LEAST_RADIUS, Math.min(radii[i], nearest(points, i) / 2));
+            radii[i] = radii[i] > 0 ? radii[i] : middle;
         }
-        return radii;
+        return apart(points, radii);
     }
 
-    private static double nearest(List<double[]> points, int one) {
-        double nearest = Double.POSITIVE_INFINITY;
-        for (int i = 0; i < points.size(); i++) {
-            double dx = points.get(i)[0] - points.get(one)[0];
-            double dy = points.get(i)[1] - points.get(one)[1];
-            nearest = i == one ? nearest : Math.min(nearest, Math.hypot(dx, dy));
+    /** Returns the radii, but at most half the distance to the next point. */
+    private static double[] apart(List<double[]> points, double... radii) {
+        Integer[] byRow = new Integer[radii.length];
+        Arrays.setAll(byRow, i -> i);
+        Arrays.sort(byRow, Comparator.comparingDouble(i -> points.get(i)[1]));
+        double[] fitting = new double[radii.length];
+        for (int at = 0; at < byRow.length; at++) {
+            double[] point = points.get(byRow[at]);
+            double nearest = 2 * radii[byRow[at]];
+            for (int step = -1; step <= 1; step += 2) {
+                // Points on farther rows are farther away.
+                for (int other = at + step; other >= 0 && other < byRow.length; other += step) {
+                    double[] next = points.get(byRow[other]);
+                    if (Math.abs(next[1] - point[1]) >= nearest) {
+                        break;
+                    }
+                    nearest = Math.min(nearest, Math.hypot(next[0] - point[0], next[1] - point[1]));
+                }
+            }
+            fitting[byRow[at]] = Math.max(LEAST_RADIUS, nearest / 2);
         }
-        return nearest;
+        return fitting;
     }
 
     /** Returns the radius that half of the objects' area has at most. */
