@@ -50,7 +50,7 @@ def missing():
         return ""  # a bundle has all that is needed
     if not shutil.which("java"):
         return "Java is not installed"
-    return "" if list(ROOT.glob("fiji-plugin/target/Isoline_-*.jar")) else "there is no jar; 'make plugin' makes it"
+    return "" if list(ROOT.glob("fiji-plugin/target/Isoline_-*[0-9].jar")) else "there is no jar; 'make plugin' makes it"
 
 
 def write_stack(path, image):

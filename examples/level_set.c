@@ -7,7 +7,7 @@
  *     -d auto | cpu | cuda | cuda:N   where to run; auto takes a GPU when one is usable (default)
  *     -s DX,DY,DZ                     the size of a voxel, in a unit of yours (default 1,1,1)
  *     -t TARGET -e EPSILON            the intensities to take in: TARGET - EPSILON to TARGET + EPSILON
- *                                     (default: the mean inside the ball and twice its standard deviation)
+ *                                     (default: measured in the ball and around it)
  *     -a ALPHA                        the weight of the image against smoothness, 0 to 1 (default: automatic)
  *     -n ITERATIONS                   the most iterations (default 10000)
  *     -2                              every slice by itself

@@ -1699,6 +1699,33 @@ typedef uint32_t isoline_level_set_variant;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** The limits of the intensity range. */
+enum isoline_level_set_side
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * ISOLINE_LEVEL_SET_WITHIN if `epsilon` is given. If it is automatic: ISOLINE_LEVEL_SET_ABOVE if at least 90 % of the
+     * start's surroundings are darker than the start, ISOLINE_LEVEL_SET_BELOW if as many are brighter, else
+     * ISOLINE_LEVEL_SET_WITHIN.
+     */
+    ISOLINE_LEVEL_SET_AUTO_SIDE = 0,
+    /** Both limits: intensities within T ± ε are in range. */
+    ISOLINE_LEVEL_SET_WITHIN = 1,
+    /** The lower limit only: intensities above T - ε are in range. Pixels above T count as T. */
+    ISOLINE_LEVEL_SET_ABOVE = 2,
+    /** The upper limit only: intensities below T + ε are in range. Pixels below T count as T. */
+    ISOLINE_LEVEL_SET_BELOW = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_level_set_side isoline_level_set_side;
+#else
+typedef uint32_t isoline_level_set_side;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /** A level set that evolves on one image, created by isoline_level_set_new. Opaque. */
 typedef struct isoline_level_set isoline_level_set;
 
@@ -1724,8 +1751,8 @@ typedef struct {
      * `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
      */
     uint32_t check_interval;
-    /** Must be 0. */
-    uint32_t reserved;
+    /** An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE. */
+    uint32_t side;
     /**
      * T, the centre of the intensity range of the object, in the image's own units; within ±1e30. Default 0; used
      * only if `epsilon` is given.
@@ -1734,8 +1761,9 @@ typedef struct {
     /**
      * ε, half the width of the intensity range, in the image's own units: the front moves outwards where the
      * intensity is within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default):
-     * automatic, T and ε are the mean and twice the standard deviation of the pixels inside the initial mask; if
-     * these are all equal, ε is 1/1000 of the image's range. A larger ε includes more intensities.
+     * automatic, T and ε are measured: each limit is half way between the median of the pixels inside the initial mask
+     * and that of the pixels around it that differ from those, on the limit's side. A larger ε includes more
+     * intensities.
      */
     double epsilon;
     /**
@@ -1782,8 +1810,8 @@ typedef struct {
     uint32_t converged;
     /** The number of iterations over which the stopping criterion is computed. */
     uint32_t check_interval;
-    /** Always 0. */
-    uint32_t reserved;
+    /** The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE. */
+    uint32_t side;
     /** The number of iterations done. */
     uint64_t iterations;
     /** The number of voxels inside: φ < 0. */
@@ -1856,8 +1884,8 @@ isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
  * φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
  * device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
  * dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
- * Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
- * finite pixel of the image, but at least 2ε.
+ * Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
+ * count as far from T as the farthest finite pixel of the image, but at least 2ε.
  *
  * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
  * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along

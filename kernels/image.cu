@@ -25,6 +25,13 @@ __device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row
 }
 
 extern "C" __global__ void __launch_bounds__(RANGE_THREADS)
+isoline_range_u8(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,
+                 u32 *range)
+{
+    pixel_range<unsigned char>(pixels, row_stride, slice_stride, width, height, depth, range);
+}
+
+extern "C" __global__ void __launch_bounds__(RANGE_THREADS)
 isoline_range_u16(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,
                   u32 *range)
 {

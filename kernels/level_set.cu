@@ -8,8 +8,7 @@
 //   activate_near_front, check_convergence, sanitize_phi, write_mask
 //            the list of active tiles, the stopping criterion, import of phi and export of the mask
 //            (level_set_support.cuh)
-//   measure, measure_squares, marks
-//            the statistics of the image inside the initial mask, and that mask in bytes (level_set_statistics.cuh)
+//   marks    the initial mask in bytes (level_set_marks.cuh)
 //   paper    the paper's kernel, for comparison (paper/level_set.cuh)
 //
 // A chain of launches runs without the host: each iteration begins by testing whether iterations go on, and adds to its
@@ -18,8 +17,8 @@
 // launched early (programmatic dependent launch) wait for the launch ahead themselves. The functions of this file are
 // called by all threads of a grid, unless their comments say otherwise.
 #include "level_set_dense.cuh"
+#include "level_set_marks.cuh"
 #include "level_set_reinit.cuh"
-#include "level_set_statistics.cuh"
 #include "level_set_support.cuh"
 #include "paper/level_set.cuh"
 
@@ -302,24 +301,7 @@ isoline_ls_write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64
     for_each_row(setup, [&](u64 row, u32 lane) { write_mask(phi, mask, row_stride, slice_stride, setup, row, lane); });
 }
 
-// ------------------------------------------------------------------------------------------------ statistics
-
-// Block 32 LOOP_WARPS, a warp per 32 rows. Not launched early. See measure().
-#define ISOLINE_LS_MEASURE(TYPE, PIXEL)                                                                              \
-    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS, MARK_BLOCKS)                                      \
-    isoline_ls_measure_##TYPE(MaskedRows<PIXEL> at, PixelTotals *totals, double *sums)                               \
-    {                                                                                                                \
-        measure(at, totals, sums);                                                                                   \
-    }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS, MARK_BLOCKS)                                      \
-    isoline_ls_measure_squares_##TYPE(MaskedRows<PIXEL> at, double mean, double *sums)                               \
-    {                                                                                                                \
-        measure_squares(at, mean, sums);                                                                             \
-    }
-ISOLINE_LS_MEASURE(u8, unsigned char)
-ISOLINE_LS_MEASURE(u16, unsigned short)
-ISOLINE_LS_MEASURE(f32, float)
-#undef ISOLINE_LS_MEASURE
+// ------------------------------------------------------------------------------------------------ initial mask
 
 // Block 32 LOOP_WARPS, any grid. Not launched early. See marks().
 extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)

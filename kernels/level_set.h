@@ -31,6 +31,7 @@ struct LevelSetSetup {
     u32 pitch;                      // in elements, a multiple of 8
     // The image term and the curvature term are a quarter of the speed's, because gradients are four times as large.
     float intensity_centre;                   // T
+    float open_side;                          // 1: pixels above T count as T; -1: those below; 0: none
     float max_deviation;                      // |I - T| counts up to this
     float intensity_gain, intensity_offset;   // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
     float max_inward_term;                    // upper bound of the image term where phi approaches 0
@@ -90,23 +91,6 @@ struct IterationArguments {
     u64 iteration;   // counted from 1
     u64 voxels;      // of the whole image
     u32 ring;        // the length of the ring, a power of two, less one
-};
-
-// ------------------------------------------------------------------------------------------------ the image
-
-// The voxels inside the initial mask, those of them whose pixel is finite, and the range of all finite pixels: the
-// smallest and the largest key.
-struct PixelTotals {
-    u64 inside, sample;
-    u32 range[2];
-};
-
-// The image, from its first pixel on, in rows of `pitch` elements, and the initial mask: a byte per pixel, not 0 inside,
-// without gaps between rows.
-struct MaskedRowsArguments {
-    u64 *pixels, *marks;
-    u64 rows;
-    u32 width, pitch;
 };
 
 // ------------------------------------------------------------------------------------------------ tiles

@@ -57,9 +57,10 @@ __device__ __forceinline__ float clamp_magnitude(float value, float limit)
 template <typename PIXEL>
 __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pixel)
 {
+    const float difference = __fsub_rn(static_cast<float>(pixel), setup.intensity_centre);
+    const float apart = __fmul_rn(difference, setup.open_side) > 0.0f ? 0.0f : fabsf(difference);
     // fminf() takes `max_deviation` where the pixel is NaN.
-    const float apart = fminf(fabsf(__fsub_rn(static_cast<float>(pixel), setup.intensity_centre)), setup.max_deviation);
-    return __fmaf_rn(apart, setup.intensity_gain, setup.intensity_offset);
+    return __fmaf_rn(fminf(apart, setup.max_deviation), setup.intensity_gain, setup.intensity_offset);
 }
 
 // A VoxelUpdate is the update of one voxel under way: a quarter of the speed, and the square of four times the

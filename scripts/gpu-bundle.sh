@@ -43,7 +43,7 @@ tests/c/run.sh --build-only "$stage/c" "$release"
 echo "gpu-bundle: ImageJ, plugin, Java runtime"
 cp fiji-plugin/target/lib/{ij,jna}.jar "$stage/imagej/"
 # The plugin's files as they are: its library is the same as in lib, and the payload then holds it once.
-for jar in fiji-plugin/target/Isoline_-*.jar; do
+for jar in fiji-plugin/target/Isoline_-*[0-9].jar; do
     python3 - "$jar" "$stage/imagej/$(basename "$jar")" << 'PYTHON'
 import sys
 import zipfile

@@ -11,7 +11,7 @@ how=$1
 macro=$(realpath "$2")
 argument=${3:-}
 built=fiji-plugin/target
-plugin=$(echo "$built"/Isoline_-*.jar)
+plugin=$(echo "$built"/Isoline_-*[0-9].jar)
 time_limit=300 # seconds; an error dialog under Xvfb has nobody to close it
 
 home=$(mktemp -d)

@@ -89,7 +89,7 @@ done
 "$venv/python" scripts/check_platforms.py "$out"
 
 scripts/plugin.sh "$out/linux-$(uname -m | tr _ -)" > /dev/null
-jar=$out/$(basename fiji-plugin/target/Isoline_-*.jar)
+jar=$out/$(basename fiji-plugin/target/Isoline_-*[0-9].jar)
 cp fiji-plugin/target/"$(basename "$jar")" "$jar"
 # The date is fixed, as in the plugin's other jar, so that the same sources give the same jar.
 (cd "$out" && jar --update --file "$(basename "$jar")" --date=2026-01-01T00:00:00Z "${libraries[@]}")

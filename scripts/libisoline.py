@@ -67,7 +67,7 @@ class ChoiceInfo(Structure):
 
 class LevelSetState(Structure):
     _fields_ = [("struct_size", c_uint32), ("converged", c_uint32), ("check_interval", c_uint32),
-                ("reserved", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
+                ("side", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
                 ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
                 ("time_step", c_double), ("time_step_limit", c_double)]
 

@@ -9,4 +9,4 @@ native=$PWD/fiji-plugin/target/native
 mkdir -p "$native"
 objcopy --strip-debug "$1/libisoline.so" "$native/libisoline.so"
 mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml package -DskipTests -Disoline.native.dir="$native"
-ls -l fiji-plugin/target/Isoline_-*.jar
+ls -l fiji-plugin/target/Isoline_-*[0-9].jar

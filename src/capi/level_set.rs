@@ -10,7 +10,7 @@ use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, object};
 use crate::error::Result;
 use crate::image::PixelType;
-use crate::level_set::{self, LevelSet, Params, State, Statistics, TargetRange, parameters};
+use crate::level_set::{self, LevelSet, Params, Side, State, Statistics, TargetRange, parameters};
 use crate::parameter::{DIMENSIONS, Parameter};
 use std::sync::MutexGuard;
 
@@ -31,6 +31,22 @@ pub enum isoline_level_set_variant {
     ISOLINE_LEVEL_SET_SCALAR = 3,
 }
 
+/// The limits of the intensity range.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_level_set_side {
+    /// ISOLINE_LEVEL_SET_WITHIN if `epsilon` is given. If it is automatic: ISOLINE_LEVEL_SET_ABOVE if at least 90 % of the
+    /// start's surroundings are darker than the start, ISOLINE_LEVEL_SET_BELOW if as many are brighter, else
+    /// ISOLINE_LEVEL_SET_WITHIN.
+    ISOLINE_LEVEL_SET_AUTO_SIDE = 0,
+    /// Both limits: intensities within T ± ε are in range.
+    ISOLINE_LEVEL_SET_WITHIN = 1,
+    /// The lower limit only: intensities above T - ε are in range. Pixels above T count as T.
+    ISOLINE_LEVEL_SET_ABOVE = 2,
+    /// The upper limit only: intensities below T + ε are in range. Pixels below T count as T.
+    ISOLINE_LEVEL_SET_BELOW = 3,
+}
+
 /// The parameters of a level set. isoline_level_set_params_init fills them with the defaults. The size of a voxel is
 /// the input's spacing: curvature, distances and speeds are in its unit, and h is the smallest spacing.
 #[repr(C)]
@@ -49,15 +65,16 @@ pub struct isoline_level_set_params {
     /// front at the speed α ε + (1 - α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of
     /// `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
     pub check_interval: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE.
+    pub side: u32,
     /// T, the centre of the intensity range of the object, in the image's own units; within ±1e30. Default 0; used
     /// only if `epsilon` is given.
     pub target: f64,
     /// ε, half the width of the intensity range, in the image's own units: the front moves outwards where the
     /// intensity is within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default):
-    /// automatic, T and ε are the mean and twice the standard deviation of the pixels inside the initial mask; if
-    /// these are all equal, ε is 1/1000 of the image's range. A larger ε includes more intensities.
+    /// automatic, T and ε are measured: each limit is half way between the median of the pixels inside the initial mask
+    /// and that of the pixels around it that differ from those, on the limit's side. A larger ε includes more
+    /// intensities.
     pub epsilon: f64,
     /// The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
     /// automatic, 1 / (1 + ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
@@ -91,11 +108,12 @@ params_of!(
     isoline_level_set_params,
     88,
     parameters::OPERATION,
-    1,
+    0,
     dimensions,
     variant,
     reinitialise_every,
     check_interval,
+    side,
     target,
     epsilon,
     alpha,
@@ -109,13 +127,13 @@ params_of!(
 impl isoline_level_set_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
         check_ranges(self)?;
-        check::reserved(self.reserved, "params")?;
         let given = |parameter: &Parameter, value| parameter.unless_automatic(value);
         Ok(Params {
             dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
             spacing,
             range: given(&parameters::EPSILON, self.epsilon)
                 .map(|epsilon| TargetRange { target: self.target, epsilon }),
+            side: parameters::SIDE.chosen(self.side, &parameters::SIDES)?,
             alpha: given(&parameters::ALPHA, self.alpha),
             time_step: given(&parameters::TIME_STEP, self.time_step),
             cfl: self.cfl,
@@ -138,8 +156,8 @@ pub struct isoline_level_set_state {
     pub converged: u32,
     /// The number of iterations over which the stopping criterion is computed.
     pub check_interval: u32,
-    /// Always 0.
-    pub reserved: u32,
+    /// The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE.
+    pub side: u32,
     /// The number of iterations done.
     pub iterations: u64,
     /// The number of voxels inside: φ < 0.
@@ -162,13 +180,19 @@ pub struct isoline_level_set_state {
 
 sized_struct!(isoline_level_set_state, 88);
 
+/// Returns the number of an isoline_level_set_side.
+fn side_of(side: Side) -> u32 {
+    let place = parameters::SIDES.iter().position(|choice| *choice == Some(side));
+    place.map_or(0, |place| parameters::SIDE.choices[place].value)
+}
+
 impl From<State> for isoline_level_set_state {
     fn from(state: State) -> Self {
         Self {
             struct_size: size_of::<Self>() as u32,
             converged: u32::from(state.converged),
             check_interval: state.check_interval,
-            reserved: 0,
+            side: side_of(state.side),
             iterations: state.iterations,
             inside: state.inside,
             active_tiles: state.active_tiles,
@@ -261,8 +285,8 @@ pub unsafe extern "C" fn isoline_level_set_state_init(
 /// φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
 /// device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
 /// dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
-/// Pixels that are NaN or infinite are never within the intensity range: they count as far from T as the farthest
-/// finite pixel of the image, but at least 2ε.
+/// Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
+/// count as far from T as the farthest finite pixel of the image, but at least 2ε.
 ///
 /// @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along

@@ -25,7 +25,6 @@ pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};
 pub use memory::{DeviceImage, DevicePixel};
 pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, useful_slots};
-pub(crate) use range::pixel_of_key;
 pub(crate) use transfer::{DeviceRows, DeviceSlices, Transfer, Upload, output_is_direct};
 
 use self::code::{Code, KERNELS};

@@ -123,18 +123,19 @@ impl ConvergenceMonitor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TargetRange;
-    use super::super::plan::{ImageStatistics, Plan};
+    use super::super::intensities::Intensities;
+    use super::super::plan::Plan;
+    use super::super::{Side, TargetRange};
     use super::*;
 
     const INTERVAL: u64 = 100;
     const NEAR: u64 = 1000;
 
     fn plan(params: Params) -> Plan {
-        let statistics = ImageStatistics { inside: 1, sample: 1, mean: 0.0, deviation: 0.0, low: 0.0, high: 1.0 };
-        let range = Some(TargetRange { target: 1.0, epsilon: 1.0 });
-        let params = Params { range, check_interval: Some(INTERVAL as u32), reinitialise_every: 20, ..params };
-        params.resolve([64; 3], &statistics).expect("good parameters")
+        let range = TargetRange { target: 1.0, epsilon: 1.0 };
+        let intensities = Intensities { range, side: Side::Within, extremes: [0.0, 1.0] };
+        let params = Params { check_interval: Some(INTERVAL as u32), reinitialise_every: 20, ..params };
+        params.resolve([64; 3], &intensities).expect("good parameters")
     }
 
     /// Returns the iteration after which a run with these voxels inside, and this rms change of φ, is called converged.

@@ -53,12 +53,16 @@ enum Field {
 
 impl Solver {
     pub(super) fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
-        let field = if plan.variant == Variant::Scalar {
-            Field::Plain(Plain::new(context, plan, input, mask)?)
+        let (field, inside) = if plan.variant == Variant::Scalar {
+            let field = Plain::new(context, plan, input, mask)?;
+            let inside = field.inside();
+            (Field::Plain(field), inside)
         } else {
-            Field::Tiled(Tiled::new(context, plan, input, mask)?)
+            let mut field = Tiled::new(context, plan, input, mask)?;
+            let inside = context.pool().install(|| field.recount(&plan.constants));
+            (Field::Tiled(field), inside)
         };
-        Ok(Self { plan: *plan, field, inside: plan.inside, reinitialisation_steps_left: 0 })
+        Ok(Self { plan: *plan, field, inside, reinitialisation_steps_left: 0 })
     }
 
     /// Evolves by up to `iterations`, until the stopping criterion is met.
@@ -216,6 +220,7 @@ struct Tiled {
 }
 
 impl Tiled {
+    /// Sets φ; the state that follows from it is to be [`recount`](Self::recount)ed.
     fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
         let layout = Layout { shape: plan.shape, tile: plan.tile(), tiles: plan.tiles() };
         if layout.count() > u32::MAX as usize {
@@ -229,7 +234,7 @@ impl Tiled {
         let distances = distances.unwrap_or_else(|_| unreachable!("its size"));
         let far = plan.far;
         let phi = context.pool().install(|| layout.pack(distances, |phi| phi.clamp(-far, far)))?;
-        let mut tiled = Self {
+        Ok(Self {
             layout,
             volume: plan.constants.volume,
             band: plan.variant == Variant::Band,
@@ -244,9 +249,7 @@ impl Tiled {
             active_tiles: 0,
             is_active: zeroed(layout.count())?,
             buffers: context.pool().install(|| PerThread::new(|| Ok(Buffers::new())))?,
-        };
-        context.pool().install(|| tiled.recount(&plan.constants));
-        Ok(tiled)
+        })
     }
 
     /// Determines the state that follows from a new φ. Returns the number of voxels inside.

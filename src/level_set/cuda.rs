@@ -100,28 +100,28 @@ impl Solver {
     pub(super) fn new(
         context: &Context,
         cuda: &Arc<Cuda>,
-        params: &Params,
+        plan: &Plan,
         input: &Image<'_>,
         mask: &Image<'_>,
     ) -> Result<Self> {
-        if params.variant == Variant::Scalar {
+        let plan = *plan;
+        if plan.variant == Variant::Scalar {
             return Err(Error::unsupported(
                 "the variant scalar is the CPU reference; use the device cpu or another variant",
             ));
         }
         cuda.bind()?;
         cuda.memory().reset_peak();
-        let loaded = Loaded::new(context, cuda, params.dimensions, input, mask)?;
-        let plan = params.resolve(input.shape(), &loaded.statistics(params.range.is_none())?)?;
+        let loaded = Loaded::new(context, cuda, plan.dimensions, input, mask)?;
         let tables = Tables::new(cuda, &plan)?;
         let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixel_type, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
         let staged_statistics = [staging()?, staging()?];
         let Loaded { stream, cuda, layout, phi, image, pixel_type } = loaded;
-        let solver = Self {
+        let mut solver = Self {
             stream,
             cuda,
-            inside: plan.inside,
+            inside: 0,
             plan,
             layout,
             launcher,
@@ -142,13 +142,8 @@ impl Solver {
         for buffer in [convergence, statistics, entries] {
             solver.stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
-        solver.start()?;
+        solver.inside = solver.start()?;
         Ok(solver)
-    }
-
-    /// Returns the plan that the parameters and the image gave.
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
     }
 
     /// Returns the address of the first row of φ `which`.

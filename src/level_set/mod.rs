@@ -12,8 +12,8 @@
 //!
 //! # How a run goes
 //!
-//! * **Parameters:** the caller gives [`Params`]. `Params::resolve` computes the automatic ones from the image; the
-//!   result is the `Plan`, which never changes, with the numbers of the formulas in f32 as its `Constants`. The CPU
+//! * **Parameters:** the caller gives [`Params`]. `Intensities` are measured in the image where they are automatic;
+//!   `Params::resolve` computes the other automatic parameters from them, and the result is the `Plan`, which never changes, with the numbers of the formulas in f32 as its `Constants`. The CPU
 //!   computes with these. The kernels get them as `LevelSetSetup`, with a quarter of each term of the speed, beside the
 //!   sizes of φ in device memory.
 //! * **Start:** φ is the signed distance to the boundary of the mask.
@@ -30,7 +30,7 @@
 //! # Files
 //!
 //! * `parameters.rs`: the table of the parameters, with names, ranges, defaults and help.
-//! * `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
+//! * `intensities.rs`: the automatic range. `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `convergence.rs`: the statistics, the stopping criterion.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
@@ -44,6 +44,7 @@
 mod convergence;
 mod cpu;
 mod cuda;
+mod intensities;
 pub(crate) mod parameters;
 mod plan;
 mod scalar;
@@ -56,16 +57,40 @@ use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
 use convergence::ConvergenceMonitor;
+use intensities::Intensities;
 use plan::Plan;
 use std::time::Instant;
 
-/// The intensity range that the front grows into: `target` ± `epsilon`.
+/// The intensity range that the front grows into: `target` ± `epsilon`, unless a [`Side`] is open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TargetRange {
     /// The centre T of the range, in the image's own units.
     pub target: f64,
     /// The half width ε > 0 of the range, in the image's own units.
     pub epsilon: f64,
+}
+
+/// The limits of the intensity range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Side {
+    /// Both: intensities within T ± ε are in range.
+    Within,
+    /// The lower one: intensities above T − ε are in range. Pixels above T count as T.
+    Above,
+    /// The upper one: intensities below T + ε are in range. Pixels below T count as T.
+    Below,
+}
+
+impl Side {
+    /// The sign of I − T on the open side, or 0.
+    fn sign(self) -> f32 {
+        match self {
+            Self::Within => 0.0,
+            Self::Above => 1.0,
+            Self::Below => -1.0,
+        }
+    }
 }
 
 /// The implementation that computes.
@@ -91,9 +116,13 @@ pub struct Params {
     /// Curvature, distances and speeds are in its unit. With [`Dimensions::Slices`] that along z is not used, and may
     /// be anything.
     pub spacing: [f64; 3],
-    /// The intensity range T ± ε. `None` (default): mean and twice the standard deviation of the pixels inside the
-    /// initial mask.
+    /// The intensity range T ± ε. `None` (default): measured, with each limit half way between the median of the pixels
+    /// inside the initial mask and that of its surroundings on the limit's side, see `docs/level_set.md`.
     pub range: Option<TargetRange>,
+    /// The limits that the range has. `None` (default): both if `range` is given. If it is measured, only the lower one
+    /// if at least 90 % of the surroundings are darker than the pixels inside the initial mask, only the upper one if as
+    /// many are brighter, else both.
+    pub side: Option<Side>,
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
     /// spacing.
     pub alpha: Option<f64>,
@@ -129,6 +158,7 @@ impl Default for Params {
             dimensions: parameters::DIMENSIONS.default_of(&parameter::DIMENSIONS),
             spacing: [1.0; 3],
             range: None,
+            side: None,
             alpha: None,
             time_step: None,
             cfl: parameters::CFL.default,
@@ -178,6 +208,8 @@ pub struct State {
     pub target: f64,
     /// The half width ε of the intensity range.
     pub epsilon: f64,
+    /// The limits that the intensity range has.
+    pub side: Side,
     /// The weight α of the image against curvature.
     pub alpha: f64,
     /// The number of iterations that the stopping criterion tests together.
@@ -217,7 +249,8 @@ impl LevelSet {
     ///
     /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all
     /// outside, φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count
-    /// as far from T as the farthest finite pixel of the image, but at least 2ε: never in range.
+    /// as far from T as the farthest finite pixel of the image, but at least 2ε: never in range, except for an infinity
+    /// on the range's open side.
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
@@ -233,22 +266,18 @@ impl LevelSet {
             cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
-        let (plan, solver) = context.run_on_device(
+        let intensities = Intensities::new(context, &input, &mask, params)?;
+        let plan = params.resolve(input.shape(), &intensities)?;
+        let solver = context.run_on_device(
             needs,
             None,
             &mut (),
-            |cuda, ()| {
-                let solver = cuda::Solver::new(context, cuda, params, &input, &mask)?;
-                Ok((*solver.plan(), Solver::Cuda(solver)))
-            },
+            |cuda, ()| Ok(Solver::Cuda(cuda::Solver::new(context, cuda, &plan, &input, &mask)?)),
             |()| {
                 if !on_host {
                     return Err(Error::in_cuda_memory("image"));
                 }
-                let statistics =
-                    context.pool().install(|| plan::image_statistics(&input, &mask, params.range.is_none()));
-                let plan = params.resolve(input.shape(), &statistics)?;
-                Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
+                Ok(Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?))
             },
         )?;
         log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
@@ -383,6 +412,7 @@ impl LevelSet {
             time_step_limit: plan.time_step_limit,
             target: plan.range.target,
             epsilon: plan.range.epsilon,
+            side: plan.side,
             alpha: plan.alpha,
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,

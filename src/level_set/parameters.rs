@@ -1,6 +1,6 @@
 //! The table of the level set's parameters.
 
-use super::Variant;
+use super::{Side, Variant};
 use crate::parameter::{Choice, DIMENSIONS_CHOICES, Operation, Parameter};
 
 /// The bound of pixels; beyond it differences of f32 could overflow.
@@ -52,11 +52,33 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
 .automatic(c"As many as the front can need for one voxel, 18 to 1000.")
 .advanced();
 
+pub(crate) const SIDE: Parameter = Parameter::choice(
+    c"side",
+    c"Limits",
+    0,
+    &[
+        Choice::new(
+            0,
+            c"auto",
+            c"Automatic",
+            c"Both if epsilon is given; else one if 90 % of the start's surroundings are darker, or brighter, than the \
+              start.",
+        ),
+        Choice::new(1, c"within", c"Both", c"Intensities within target ± epsilon are in range."),
+        Choice::new(2, c"above", c"Lower only", c"Intensities above target - epsilon are in range: the brightest object."),
+        Choice::new(3, c"below", c"Upper only", c"Intensities below target + epsilon are in range: the darkest object."),
+    ],
+    c"The limits of the range of intensities.",
+);
+
+/// The meanings of [`SIDE`]'s choices.
+pub(crate) const SIDES: [Option<Side>; 4] = [None, Some(Side::Within), Some(Side::Above), Some(Side::Below)];
+
 pub(crate) const TARGET: Parameter = Parameter::float(
     c"target",
     c"Target",
     0.0,
-    c"The middle of the intensities of the object. Used where epsilon is given; otherwise it is measured, too.",
+    c"The typical intensity of the object. Used where epsilon is given; otherwise it is measured, too.",
 )
 .at_least(-LARGEST_PIXEL)
 .at_most(LARGEST_PIXEL)
@@ -72,7 +94,10 @@ pub(crate) const EPSILON: Parameter = Parameter::float(
 .above(0.0)
 .at_most(LARGEST_PIXEL)
 .unit(c"pixel values")
-.automatic(c"Target and epsilon are the mean and twice the standard deviation of the pixels inside the initial mask.");
+.automatic(
+    c"Target and epsilon are measured: the limits are half way between the median of the start and that of what surrounds \
+      it.",
+);
 
 pub(crate) const ALPHA: Parameter = Parameter::float(
     c"alpha",
@@ -144,6 +169,7 @@ pub(crate) const OPERATION: Operation = Operation {
         VARIANT,
         REINITIALISE_EVERY,
         CHECK_INTERVAL,
+        SIDE,
         TARGET,
         EPSILON,
         ALPHA,

@@ -68,11 +68,12 @@ pub(super) fn upwind(speed: f32, forward: f32, backward: f32, sum: f32) -> f32 {
 }
 
 /// Returns Δt times the image term of the speed. A pixel that is not finite counts as far from T as the farthest finite
-/// one, but at least 2ε.
+/// one, but at least 2ε; beyond T on the open side of the range it counts as T.
 #[inline(always)]
 pub(super) fn image_term(constants: &Constants, pixel: f32) -> f32 {
-    let Constants { intensity_centre, max_deviation, intensity_gain, intensity_offset, .. } = *constants;
-    let apart = (pixel - intensity_centre).abs();
+    let Constants { intensity_centre, open_side, max_deviation, intensity_gain, intensity_offset, .. } = *constants;
+    let difference = pixel - intensity_centre;
+    let apart = if difference * open_side > 0.0 { 0.0 } else { difference.abs() };
     (if apart < max_deviation { apart } else { max_deviation }).mul_add(intensity_gain, intensity_offset)
 }
 

@@ -7,6 +7,8 @@ pub(super) struct Constants {
     pub inverse_spacing: [f32; 3],
     /// The centre T of the intensity range.
     pub intensity_centre: f32,
+    /// 1 where pixels above T count as T, −1 where pixels below T do, else 0.
+    pub open_side: f32,
     /// The factors Δt·α and −Δt·α·ε of the image term: −Δt·α·D(I) = |I − T|·intensity_gain + intensity_offset.
     pub intensity_gain: f32,
     pub intensity_offset: f32,

@@ -82,7 +82,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
         SPOILT(work.input.spacing[i % 3] = i % 2 ? 1e-10 : 1e10, ISOLINE_INVALID_ARGUMENT, "spacing");
         SPOILT(work.params.dimensions = 4 + far[i], ISOLINE_INVALID_ARGUMENT, "dimensions");
         SPOILT(work.params.variant = ISOLINE_LEVEL_SET_SCALAR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "variant");
-        SPOILT(work.params.reserved = 1 + far[i], ISOLINE_INVALID_ARGUMENT, "reserved");
+        SPOILT(work.params.side = ISOLINE_LEVEL_SET_BELOW + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "side");
     }
     SPOILT(work.input.spacing[2] = 1001, ISOLINE_INVALID_ARGUMENT, "1000 times");
     SPOILT(work.params.dimensions = 1, ISOLINE_INVALID_ARGUMENT, "dimensions");

@@ -155,7 +155,7 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK_NUMBER(drawing.reserved, 0);
     isoline_level_set_params surface;
     GOOD(isoline_level_set_params_init(&surface, sizeof surface));
-    CHECK_NUMBER(surface.reserved, 0);
+    CHECK_NUMBER(surface.side, ISOLINE_LEVEL_SET_AUTO_SIDE);
 
     isoline_segment_arrays arrays;
     GOOD(isoline_segment_arrays_init(&arrays, sizeof arrays));

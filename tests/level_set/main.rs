@@ -8,6 +8,7 @@ mod analytic;
 mod common;
 mod errors;
 mod evolution;
+mod range;
 mod rest;
 mod statistics;
 

@@ -9,7 +9,7 @@ use crate::image::{DevicePixels, PixelType};
 const MAX_BLOCKS: [usize; 2] = [64, 1024];
 
 impl Cuda {
-    /// Returns the smallest and the largest finite pixel of a device image (u16 or f32), which `what` names in errors;
+    /// Returns the smallest and the largest finite pixel of a device image, which `what` names in errors;
     /// `[0, 0]` if there is none.
     pub(crate) fn extremes(&self, what: &str, pixels: &DevicePixels<'_>) -> Result<[f64; 2]> {
         const BYTES: usize = 2 * size_of::<u32>();
@@ -43,7 +43,7 @@ impl Cuda {
 
 /// Returns the pixel of a sorting key, as `kernels/pixel_key.cuh` makes it. The key of an integer is the pixel; that of a float has the bits in an order
 /// that sorts as an integer.
-pub(crate) fn pixel_of_key(key: u32, pixel_type: PixelType) -> f64 {
+fn pixel_of_key(key: u32, pixel_type: PixelType) -> f64 {
     const SIGN: u32 = FLOAT_SIGN as u32;
     if pixel_type != PixelType::F32 {
         return f64::from(key);

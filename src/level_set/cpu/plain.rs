@@ -56,6 +56,11 @@ impl Plain {
     /// Replaces φ, with values clamped to ±`most`. Returns the number of voxels inside.
     pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>, most: f32) -> u64 {
         self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = from.clamp(-most, most));
+        self.inside()
+    }
+
+    /// Returns the number of voxels inside.
+    pub(super) fn inside(&self) -> u64 {
         self.phi.iter().filter(|phi| **phi < 0.0).count() as u64
     }
 }

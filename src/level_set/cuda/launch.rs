@@ -9,9 +9,8 @@ use super::dense_grid::DenseGrid;
 use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
-    DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS,
-    MaskedRowsArguments, PAPER_X, PAPER_Y, REINIT_WARPS, RSQRT_SCALE, StoppingCriterion, TILE_BITS, TileListArguments,
-    WARP,
+    DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
+    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, StoppingCriterion, TILE_BITS, TileListArguments, WARP,
 };
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Dimensions, PixelType};
@@ -86,35 +85,6 @@ pub(super) fn check_indices(layout: &Layout, dimensions: Dimensions) -> Result<(
     Ok(())
 }
 
-/// Queues the sums of the rows of the image inside the mask, to `sums`: of the pixels, and with them `totals`, or, with
-/// their mean, of the squares of their differences from it. The buffers' contents are those that
-/// `kernels/level_set_statistics.cuh` describes.
-pub(super) fn measure(
-    cuda: &Cuda,
-    stream: &Stream,
-    rows: &MaskedRowsArguments,
-    pixel_type: PixelType,
-    [totals, sums]: [u64; 2],
-    mean: Option<f64>,
-) -> Result<()> {
-    let name = pixel_type.name();
-    let blocks = rows.rows.div_ceil((LOOP_WARPS * WARP) as u64) as usize;
-    let config = geometry([blocks, 1, 1], [LOOP_WARPS * WARP, 1, 1]);
-    match mean {
-        None => {
-            let kernel = cuda.kernel(MODULE, &format!("isoline_ls_measure_{name}"))?;
-            // SAFETY: these are the kernel's arguments; the caller's buffers have as many pixels, marks and sums as the
-            // rows say.
-            unsafe { stream.launch(&kernel, config, &[rows, &totals, &sums]) }
-        }
-        Some(mean) => {
-            let kernel = cuda.kernel(MODULE, &format!("isoline_ls_measure_squares_{name}"))?;
-            // SAFETY: as above.
-            unsafe { stream.launch(&kernel, config, &[rows, &mean, &sums]) }
-        }
-    }
-}
-
 /// Queues the conversion of a mask (u16 or f32) in device memory, which has been checked, to a byte per pixel from
 /// `address` on.
 pub(super) fn marks(cuda: &Cuda, stream: &Stream, mask: &DevicePixels<'_>, address: u64) -> Result<()> {
@@ -179,6 +149,7 @@ impl Launcher {
                 depth: depth as u32,
                 pitch: layout.pitch as u32,
                 intensity_centre: constants.intensity_centre,
+                open_side: constants.open_side,
                 max_deviation: constants.max_deviation,
                 intensity_gain: QUARTER * constants.intensity_gain,
                 intensity_offset: QUARTER * constants.intensity_offset,

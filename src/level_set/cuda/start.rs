@@ -6,8 +6,8 @@ use crate::error::Result;
 
 impl Solver {
     /// Sets φ to the signed distance to the boundary of the mask with which the memory of the first φ begins. In
-    /// between, that of the other holds the distance without gaps.
-    pub(super) fn start(&self) -> Result<()> {
+    /// between, that of the other holds the distance without gaps. Returns the number of voxels inside.
+    pub(super) fn start(&self) -> Result<u64> {
         let Self { stream, cuda, plan, phi: [phi, other], .. } = self;
         let [width, height, depth] = plan.shape;
         let workspace = signed_workspace_bytes(cuda, plan.shape, plan.dimensions)?;
@@ -18,6 +18,6 @@ impl Solver {
         let (row, pitch) = (width * size_of::<f32>(), self.layout.pitch * size_of::<f32>());
         let to = transfer::slice_side(phi, &self.layout, size_of::<f32>(), 0);
         stream.copy(other.side(0), to, row, height * depth, [row, pitch])?;
-        self.sanitize_phi(0, plan.far, false).map(|_| ())
+        Ok(self.sanitize_phi(0, plan.far, false)?.unwrap_or_default())
     }
 }

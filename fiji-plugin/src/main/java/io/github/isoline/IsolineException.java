@@ -22,6 +22,11 @@ public final class IsolineException extends Exception {
         return new IsolineException(Status.CANCELLED, "The user asked to stop.");
     }
 
+    /** Returns the exception for an input or an option that an operation cannot work with. */
+    public static IsolineException invalid(String message) {
+        return new IsolineException(Status.INVALID_ARGUMENT, message);
+    }
+
     /** Returns the status code of the C API. */
     public int status() {
         return status;

@@ -109,6 +109,11 @@ public final class LevelSet extends Solver {
         return state.epsilon;
     }
 
+    /** Returns the limits of the range that is used: "within", "above" or "below". */
+    public String side() throws IsolineException {
+        return Operation.of(NAME).parameter("side").wordOf(state.side);
+    }
+
     /** Returns the α that is used. */
     public double alpha() {
         return state.alpha;

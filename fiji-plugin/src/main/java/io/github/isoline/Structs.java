@@ -114,12 +114,12 @@ final class Structs {
 
     /** {@code isoline_level_set_state}. */
     @FieldOrder({
-        "struct_size", "converged", "check_interval", "reserved", "iterations",
+        "struct_size", "converged", "check_interval", "side", "iterations",
         "inside", "active_tiles", "tiles", "target", "epsilon",
         "alpha", "time_step", "time_step_limit"
     })
     public static final class LevelSetState extends Structure {
-        public int struct_size, converged, check_interval, reserved;
+        public int struct_size, converged, check_interval, side;
         public long iterations, inside, active_tiles, tiles;
         public double target, epsilon, alpha, time_step, time_step_limit;
     }

@@ -119,7 +119,7 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     @Override
     RowTable rowTable() {
-        return RowTable.of(EdgeDrawingPlugin.COMMAND, "Segment", image);
+        return RowTable.of(EdgeDrawingPlugin.COMMAND, "Segment", null, image);
     }
 
     @Override
@@ -130,7 +130,7 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
         segments.forEach((number, some, at, index) -> {
             startRow(table);
             table.addValue("Segment", number + 1);
-            addPosition(table, index, true);
+            addPosition(table, planes, index, true);
             double[] centroid = some.centroid(at);
             ShapeColumns.addPosition(table, image, centroid[0] + PIXEL_CENTRE, centroid[1] + PIXEL_CENTRE);
             table.addValue("Angle", some.orientation(at, width, height));

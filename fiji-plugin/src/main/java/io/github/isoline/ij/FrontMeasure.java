@@ -119,6 +119,38 @@ final class FrontMeasure {
     }
 
     /**
+     * Counts the same for each of several regions; crossings between two of them count for both.
+     *
+     * @param before null for the first slice
+     * @param labels the number of the region that a pixel belongs to; 0 outside all
+     * @param counts receives the sums by number and direction
+     */
+    void count(int[] before, int[] labels, long[]... counts) {
+        int[][] steps = steps();
+        for (int k = 0; k < steps.length; k++) {
+            int[] from = steps[k][2] == 0 ? labels : before;
+            int dx = steps[k][0];
+            int dy = steps[k][1];
+            int height = labels.length / width;
+            for (int y = Math.max(0, -dy); from != null && y < height - Math.max(0, dy); y++) {
+                for (int x = Math.max(0, -dx); x < width - Math.max(0, dx); x++) {
+                    int a = from[y * width + x];
+                    int b = labels[(y + dy) * width + x + dx];
+                    if (a != b) {
+                        counts[a][k]++;
+                        counts[b][k]++;
+                    }
+                }
+            }
+        }
+    }
+
+    /** Returns counts of nothing for a number of regions and the outside. */
+    long[][] nothing(int regions) {
+        return new long[regions + 1][steps().length];
+    }
+
+    /**
      * Returns the length or the area, in the unit of the size.
      *
      * @param counts those of the slices, in their order

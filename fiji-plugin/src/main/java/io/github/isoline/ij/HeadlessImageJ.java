@@ -11,8 +11,11 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Hashtable;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
@@ -24,13 +27,18 @@ import java.util.regex.Pattern;
  * has built its menus.
  *
  * <pre>
- * java -cp ij.jar:jna.jar:Isoline_.jar io.github.isoline.ij.HeadlessImageJ macro.ijm [argument]
+ * java -cp ij.jar:jna.jar:Isoline_.jar io.github.isoline.ij.HeadlessImageJ [--quiet] macro.ijm [argument...]
  * </pre>
+ *
+ * <p>With several arguments the macro runs for one after the other, each time without images and rows of the run
+ * before; a failure ends the run for its argument alone. The last lines are a summary. With --quiet only warnings,
+ * failures and what the macro prints are written before it.
  *
  * <p>The exit status is 0 if the macro reached its end or exit(). It is 1 if anything failed: the macro cannot be
  * interpreted, calls exit("message") or has "[aborted]" as its return value, or a command reports an error, throws an
- * exception or tries to show a dialog. The failure is written to the standard error output, with the line of the macro.
- * It is 2 for wrong arguments. Fiji has a headless mode of its own and does not need this class.
+ * exception or tries to show a dialog, for any of the arguments. The failure is written to the standard error output,
+ * with the line of the macro. It is 2 for wrong arguments. Fiji has a headless mode of its own and does not need this
+ * class.
  */
 public final class HeadlessImageJ {
     /** Matches a line of plugins.config or of IJ_Props.txt: "Command",class or "Command", class("argument"). */
@@ -43,13 +51,20 @@ public final class HeadlessImageJ {
 
     /** Runs the program. */
     public static void main(String[] args) throws IOException {
-        if (args.length < 1 || args.length > 2 || !new File(args[0]).isFile()) {
-            System.err.println("usage: HeadlessImageJ MACRO.ijm [ARGUMENT]");
+        List<String> left = new ArrayList<>(Arrays.asList(args));
+        if (left.remove("--quiet")) {
+            System.setProperty(RunLog.QUIET, "true");
+        }
+        if (left.isEmpty() || !new File(left.get(0)).isFile()) {
+            if (!left.isEmpty()) {
+                System.err.println("HeadlessImageJ: there is no macro file " + left.get(0));
+            }
+            System.err.println("usage: HeadlessImageJ [--quiet] MACRO.ijm [ARGUMENT...]");
             System.exit(2);
         }
         System.setProperty("java.awt.headless", "true");
         registerCommands();
-        boolean done = HeadlessMacro.run(new File(args[0]), args.length > 1 ? args[1] : null);
+        boolean done = HeadlessMacro.runAll(new File(left.get(0)), left.subList(1, left.size()));
         // The exit ends threads that ImageJ or the library may keep.
         System.exit(done ? 0 : 1);
     }

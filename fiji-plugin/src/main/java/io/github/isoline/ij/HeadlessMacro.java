@@ -4,14 +4,19 @@ import ij.CommandListener;
 import ij.Executer;
 import ij.IJ;
 import ij.Macro;
+import ij.WindowManager;
 import ij.macro.Debugger;
 import ij.macro.Interpreter;
+import ij.measure.ResultsTable;
 import ij.plugin.Macro_Runner;
 import java.awt.HeadlessException;
 import java.io.File;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * Runs a macro without a display and detects failures. ImageJ reports most failures only in dialogs; without a display
@@ -47,13 +52,52 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
     }
 
     /**
+     * Runs a macro file for each of some arguments, or once without any, and prints a summary.
+     *
+     * @return true if it and all macros that it ran reached their end each time
+     */
+    static boolean runAll(File file, List<String> arguments) {
+        List<String> failures = new ArrayList<>();
+        boolean several = arguments.size() > 1;
+        for (String argument : arguments.isEmpty() ? Collections.singletonList((String) null) : arguments) {
+            String name = file.getName() + (several ? " (" + argument + ")" : "");
+            if (!run(name, file, argument)) {
+                failures.add(argument);
+            }
+            if (several) {
+                forgetRun();
+            }
+        }
+        String counts = RunLog.counts();
+        if (counts != null || several) {
+            System.out.println("Isoline: " + (counts == null ? "no command" : counts) + ", "
+                    + RunLog.count(failures.size(), "failure"));
+        }
+        if (several) {
+            failures.forEach(argument -> System.out.println("failed: " + argument));
+        }
+        return failures.isEmpty();
+    }
+
+    /** Closes the images of a run, and empties the table. */
+    private static void forgetRun() {
+        WindowManager.setTempCurrentImage(null);
+        while (Interpreter.getBatchModeImageCount() > 0) {
+            Interpreter.removeBatchModeImage(Interpreter.getLastBatchModeImage());
+        }
+        Interpreter.batchMode = false;
+        ResultsTable.getResultsTable().reset();
+    }
+
+    /**
      * Runs a macro file, with each failure as a line on System.err.
      *
+     * @param name begins these lines
      * @param argument may be null
      * @return true if it and all macros that it ran reached their end
      */
-    static boolean run(File file, String argument) {
-        HeadlessMacro macro = new HeadlessMacro(file.getName(), System.err);
+    private static boolean run(String name, File file, String argument) {
+        HeadlessMacro macro = new HeadlessMacro(name, System.err);
         PrintStream before = System.out;
         running = macro;
         System.setOut(macro.new Output(before));
@@ -64,6 +108,7 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
             macro.runMacroFile(file.getAbsolutePath(), argument);
         } finally {
             System.setOut(before);
+            Executer.removeCommandListener(macro);
             running = null;
         }
         return !macro.failed;

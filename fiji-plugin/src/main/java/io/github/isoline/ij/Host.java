@@ -97,18 +97,24 @@ final class Host {
                 return;
             }
             failure = e.getMessage();
-        } catch (NoClassDefFoundError e) {
-            // Without JNA the loader itself cannot be linked and so cannot report it.
-            failure = String.valueOf(e.getMessage()).contains("com/sun/jna")
-                    ? NativeLoader.MISSING_JNA
-                    : "The Isoline plugin is incomplete, install it anew: " + e.getMessage();
-        } catch (OutOfMemoryError e) {
-            failure = "Not enough memory in Java for the result. Close images, or raise the limit in"
+        } catch (NoClassDefFoundError | OutOfMemoryError e) {
+            failure = reason(e);
+        }
+        fail(command, failure);
+    }
+
+    /** Returns what to do about a class that is missing, or about too little memory. */
+    static String reason(Error e) {
+        if (e instanceof OutOfMemoryError) {
+            return "Not enough memory in Java for the result. Close images, or raise the limit in"
                     + " Edit > Options > Memory & Threads (now "
                     + (Runtime.getRuntime().maxMemory() >> 20)
                     + " MB) and restart ImageJ.";
         }
-        fail(command, failure);
+        // Without JNA the loader itself cannot be linked and so cannot report it.
+        return String.valueOf(e.getMessage()).contains("com/sun/jna")
+                ? NativeLoader.MISSING_JNA
+                : "The Isoline plugin is incomplete, install it anew: " + e.getMessage();
     }
 
     private static void startThread(String command, Command body) {

@@ -14,8 +14,6 @@ import java.util.List;
  * points and scroll through the slices while it is open.
  */
 final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements LevelSetPreview.Listener {
-    /** The radius that is proposed first, in pixels. */
-    private static final int FIRST_RADIUS = 10;
 
     /** The largest number of slices that are read for the ends of the sliders. */
     private static final int MOST_SAMPLES = 64;
@@ -26,11 +24,17 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     // These are the fields of the range, and the values that the dialog itself wrote into them
     // last.
     private Choice rangeChoice;
+    private Choice sideChoice;
     private TextField targetField;
     private TextField epsilonField;
     private double sliderStep;
     private double writtenTarget = Double.NaN;
     private double writtenEpsilon = Double.NaN;
+
+    /** The side of the range that was computed last, and whether the dialog has chosen it. */
+    private String foundSide = Settings.AUTO;
+
+    private boolean chosenSide;
 
     LevelSetDialog(ImagePlus image, LevelSetSettings defaults) throws IsolineException {
         super(image, LevelSetPlugin.COMMAND, "Mostofi 2009", defaults);
@@ -40,11 +44,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     void fit() {
         if (image.getNSlices() == 1 && settings.isVolume()) {
             settings.reset(Settings.STACK);
-        }
-        if (settings.number(LevelSetSettings.RADIUS) == 0) {
-            // No radius has been chosen yet: this one is large enough to be seen.
-            double radius = FIRST_RADIUS * image.getCalibration().pixelWidth;
-            settings.set(LevelSetSettings.RADIUS, Double.parseDouble(number(radius)));
         }
     }
 
@@ -59,7 +58,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         if (stack) {
             addBeside(LevelSetSettings.ROI_SLICES);
         }
-        settings.setting(LevelSetSettings.RADIUS).unit(VoxelSize.unit(image.getCalibration()));
         add(LevelSetSettings.RADIUS);
         dialog.addToSameRow();
         addImages(LevelSetSettings.MASK_IMAGE, MaskChoice.titles(image));
@@ -83,6 +81,8 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         double step = step(extent.extent());
         add(LevelSetSettings.RANGE);
         rangeChoice = (Choice) dialog.getChoices().lastElement();
+        addBeside(LevelSetSettings.SIDE);
+        sideChoice = (Choice) dialog.getChoices().lastElement();
         addBeside(LevelSetSettings.DEVIATIONS);
         double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
         double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
@@ -139,9 +139,23 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
             // Moving a slider selects the range by values.
             asked.set(LevelSetSettings.RANGE, LevelSetSettings.VALUES);
             rangeChoice.select(LevelSetSettings.VALUES);
+            // An automatic side stays as it was found, so that the preview changes by what was moved alone.
+            if (asked.is(LevelSetSettings.SIDE, Settings.AUTO)) {
+                choose(asked, foundSide);
+                chosenSide = true;
+            }
+        }
+        if (chosenSide && !asked.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
+            choose(asked, Settings.AUTO);
+            chosenSide = false;
         }
         writtenTarget = target;
         writtenEpsilon = epsilon;
+    }
+
+    private void choose(LevelSetSettings asked, String side) {
+        asked.set(LevelSetSettings.SIDE, side);
+        sideChoice.select(side);
     }
 
     @Override
@@ -190,12 +204,13 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     }
 
     @Override
-    public void range(double target, double epsilon) {
+    public void range(double target, LevelSetRange range) {
         // A text that is being typed is not overwritten; the dialog may not have read it yet.
         boolean typed = Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
                 || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
         if (!typed && !settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
-            write(target, epsilon);
+            write(target, range.epsilon);
+            foundSide = range.side;
         }
     }
 

@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.Roi;
+import ij.measure.ResultsTable;
 import ij.process.LUT;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
@@ -14,6 +15,8 @@ import io.github.isoline.Report;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.stream.LongStream;
 
 /** Computes the level set's mask and φ from an ImagePlus and a start region. */
@@ -32,6 +35,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     private byte[][] masks;
 
     private float[][] phi;
+    /** The objects, if the label image is an output. */
+    private LevelSetObjects objects;
+
+    private ImagePlus labelImage;
+
     private final GreyRange phiRange = new GreyRange();
     private ImagePlus phiImage;
 
@@ -74,6 +82,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         if (settings.is(LevelSetSettings.MASK_STACK)) {
             masks = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
         }
+        objects = settings.is(LevelSetSettings.LABEL_IMAGE) ? new LevelSetObjects(planes, voxel, isVolume()) : null;
         if (settings.is(LevelSetSettings.PHI)) {
             phi = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
         }
@@ -111,7 +120,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             if (settings.is(LevelSetSettings.PHI)) {
                 takePhi(surface, part);
             }
-            if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
+            if (objects != null) {
+                addObjects(surface.report(), output, part, fronts);
+            } else if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
                 measure(surface, output, part, fronts);
             }
             iterations = Math.max(iterations, surface.iterations());
@@ -163,7 +174,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     /** Evolves until convergence, the last iteration, or Escape. */
     private void evolve(LevelSet surface, PixelBuffer buffer, int[] part, Progress progress) throws IsolineException {
         long most = (long) settings.number(LevelSetSettings.ITERATIONS);
-        boolean shown = settings.number(LevelSetSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        boolean shown = isWatched(settings.number(LevelSetSettings.SHOW_EVERY));
         long step = shown ? (long) settings.number(LevelSetSettings.SHOW_EVERY) : most;
         try (RunOverlay picture = shown ? new RunOverlay(image) : null) {
             while (!stopped && surface.iterations() < most && !surface.converged()) {
@@ -195,43 +206,72 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         return front == null ? null : GuestOverlay.element(front, "Isoline front", planes, index);
     }
 
+    /** Finds the objects of the mask that was read last, with their rows. */
+    private void addObjects(Report report, PixelBuffer mask, int[] part, boolean... fronts) throws BadInput {
+        int slices = isVolume() ? part.length : 1;
+        for (int first = 0; first < part.length; first += slices) {
+            byte[][] masks = new byte[slices][];
+            for (int i = 0; i < slices; i++) {
+                masks[i] = read(mask, first + i);
+            }
+            boolean hasFront = fronts[first / slices];
+            int[] indices = Arrays.copyOfRange(part, first, first + slices);
+            for (Consumer<ResultsTable> row : objects.add(masks, indices)) {
+                rows.add(table -> {
+                    row.accept(table);
+                    addRun(table, report, hasFront);
+                });
+            }
+        }
+    }
+
     /** Makes the rows of the table from the mask that was read last. */
     private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts)
             throws BadInput, IsolineException {
         FrontMeasure front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
-        long[] inside = new long[part.length];
+        RegionStatistics[] inside = new RegionStatistics[part.length];
         long[][] crossings = new long[part.length][];
         Parallel.each(part.length, slot -> {
             byte[] here = read(mask, slot);
-            inside[slot] = count(here);
             crossings[slot] = front.count(isVolume() && slot > 0 ? read(mask, slot - 1) : null, here);
+            inside[slot] = RegionStatistics.of(here, pixels(part[slot]), image, slot, isVolume() ? part.length : 1);
         });
-        double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
-        long[] voxels = ofParts(inside);
-        int slices = part.length / voxels.length;
-        for (int i = 0; i < voxels.length; i++) {
-            double length = front.of(Arrays.copyOfRange(crossings, i * slices, (i + 1) * slices));
-            addRow(part[i], voxels[i] * size, length, surface, fronts[i]);
+        int slices = isVolume() ? part.length : 1;
+        for (int first = 0; first < part.length; first += slices) {
+            RegionStatistics all = new RegionStatistics();
+            for (int slot = first; slot < first + slices; slot++) {
+                all.add(inside[slot]);
+            }
+            double length = front.of(Arrays.copyOfRange(crossings, first, first + slices));
+            addRow(part[first], all, length, surface.report(), fronts[first / slices]);
         }
     }
 
-    private void addRow(int index, double inside, double front, LevelSet surface, boolean hasFront) {
-        Report report = surface.report();
+    private void addRow(int index, RegionStatistics inside, double front, Report report, boolean hasFront) {
+        double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
         rows.add(table -> {
-            addPosition(table, index, !isVolume());
-            table.addValue(isVolume() ? "Volume" : "Area", inside);
+            addPosition(table, planes, index, !isVolume());
+            table.addValue(isVolume() ? "Volume" : "Area", inside.count() * size);
             table.addValue(isVolume() ? "Surface" : "Perim.", front);
-            table.addValue("Iterations", report.iterations());
-            table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
-            table.addValue("Seconds", report.seconds());
-            table.addValue("Device", report.device());
-            ShapeColumns.addUnit(table, image);
+            inside.addCentroid(table, image, isVolume());
+            inside.addIntensity(table, image, size);
+            addRun(table, report, hasFront);
         });
+    }
+
+    private void addRun(ResultsTable table, Report report, boolean hasFront) {
+        table.addValue("Iterations", report.iterations());
+        table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
+        table.addValue("Seconds", report.seconds());
+        table.addValue("Device", report.device());
+        ShapeColumns.addUnit(table, image);
     }
 
     @Override
     RowTable rowTable() {
-        return RowTable.of(LevelSetPlugin.COMMAND, "Converged", image);
+        return objects == null
+                ? RowTable.of(LevelSetPlugin.COMMAND, "Converged", "Object", image)
+                : RowTable.of(LevelSetPlugin.COMMAND, "Object", null, image);
     }
 
     private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {
@@ -254,7 +294,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         if (masks != null) {
             read(output, slot, masks[place]);
         }
-        if (settings.wantsRois()) {
+        if (settings.wantsRois() && objects == null) {
             byte[] mask = masks == null ? read(output, slot) : masks[place];
             outlines[place] = Outline.of(mask, image.getWidth(), image.getHeight());
         }
@@ -277,10 +317,16 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) {
+    ImagePlus end(Progress progress) throws BadInput, IsolineException {
         addOutlines();
-        String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline iterations: "
+        String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline limits: "
+                + range.side + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
+        if (objects != null) {
+            objects.rois.forEach(roi -> roi.setProperty(SegmentRois.PROPERTY, settings.kind));
+            rois.addAll(objects.rois);
+            labelImage = finish(objects.labelImage(), info);
+        }
         if (phi != null) {
             LUT colours = BoundaryColours.of(DistanceSettings.SIGNED, phiRange.min, phiRange.max);
             phiImage = ResultImage.inColours(planes, phi, "Phi of " + image.getTitle(), voxel.unit, colours);
@@ -310,11 +356,10 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    void deliver() throws BadInput, IsolineException {
-        super.deliver();
-        if (phiImage != null) {
-            StackCommand.show(phiImage, "");
-        }
+    List<ImagePlus> otherImages() {
+        List<ImagePlus> images = new ArrayList<>(Arrays.asList(phiImage, labelImage));
+        images.removeIf(Objects::isNull);
+        return images;
     }
 
     @Override

@@ -13,11 +13,11 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
         /**
-         * Receives the range that is used, in the pixel values that ImageJ shows.
+         * Receives the range that is used.
          *
-         * @param epsilon 0 if all pixels of the sample are equal
+         * @param target its T in the pixel values that ImageJ shows
          */
-        void range(double target, double epsilon);
+        void range(double target, LevelSetRange range);
     }
 
     private final Listener listener;
@@ -45,22 +45,21 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
             return null;
         }
         double shownTarget = range.target - StackJob.rawThreshold(image, 0);
-        double epsilon = range.epsilon;
-        EventQueue.invokeLater(() -> listener.range(shownTarget, epsilon));
+        EventQueue.invokeLater(() -> listener.range(shownTarget, range));
         if (!draw) {
             hide();
             return "off";
         }
-        return draw(planes, start, range.target, epsilon);
+        return draw(planes, start, range);
     }
 
-    private String draw(HyperStackSelection planes, StartSurface start, double target, double epsilon)
+    private String draw(HyperStackSelection planes, StartSurface start, LevelSetRange range)
             throws BadInput, IsolineException {
         int index = image.getCurrentSlice();
         int width = image.getWidth();
         int height = image.getHeight();
         byte[] shade = new byte[width * height];
-        int within = within(StackJob.pixels(image, index), target, epsilon, shade);
+        int within = within(StackJob.pixels(image, index), range, shade);
         List<Roi> shown = new ArrayList<>();
         shown.add(GuestOverlay.element(Shading.of(shade, width), "Isoline range", planes, index));
         if (start != null && planes.place(index) >= 0) {
@@ -79,11 +78,10 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     }
 
     /** Marks the pixels in range with 1, and returns their number. */
-    static int within(Object pixels, double target, double epsilon, byte[] shade) {
+    static int within(Object pixels, LevelSetRange range, byte[] shade) {
         int count = 0;
         for (int i = 0; i < shade.length; i++) {
-            double value = IntensitySample.value(pixels, i);
-            if (Math.abs(value - target) <= epsilon) {
+            if (range.contains(IntensitySample.value(pixels, i))) {
                 shade[i] = 1;
                 count++;
             }

@@ -2,29 +2,54 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.Roi;
+import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
+import io.github.isoline.LevelSet;
 import io.github.isoline.Params;
+import io.github.isoline.PixelBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 
-/** The intensity range T ± ε of the object, as raw pixel values. */
+/** The intensity range of the object, T ± ε with its limits, as raw pixel values. */
 final class LevelSetRange {
-    /** The half width of the automatic range in standard deviations, the same as the library's. */
-    private static final double AUTOMATIC_DEVIATIONS = 2;
+    /** The most slices, each segmented by itself, in which the library measures a range. */
+    private static final int MOST_SLICES = 16;
 
     final double target;
 
     /** ε; 0 where all pixels of the sample are equal: the library then computes it. */
     final double epsilon;
 
-    private LevelSetRange(double target, double epsilon) {
+    /** "within", "above" or "below", as the library's parameter has it; "auto" where the library finds it out. */
+    final String side;
+
+    private LevelSetRange(double target, double epsilon, String side) {
         this.target = target;
         this.epsilon = Math.max(0, epsilon);
+        this.side = side;
     }
 
     /** Writes the range to the library's parameters. */
     void write(Params params) throws IsolineException {
         if (epsilon > 0) {
-            params.set(LevelSetSettings.TARGET, target).set(LevelSetSettings.EPSILON, epsilon);
+            params.set(LevelSetSettings.TARGET, target)
+                    .set(LevelSetSettings.EPSILON, epsilon)
+                    .set(LevelSetSettings.SIDE, side);
+        }
+    }
+
+    /** Returns true if a pixel value is in range. */
+    boolean contains(double value) {
+        double above = value - target;
+        switch (side) {
+            case "above":
+                return above >= -epsilon;
+            case "below":
+                return above <= epsilon;
+            default:
+                return Math.abs(above) <= epsilon;
         }
     }
 
@@ -41,7 +66,8 @@ final class LevelSetRange {
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             return new LevelSetRange(
                     StackJob.rawThreshold(image, settings.number(LevelSetSettings.TARGET)),
-                    settings.number(LevelSetSettings.EPSILON));
+                    settings.number(LevelSetSettings.EPSILON),
+                    settings.text(LevelSetSettings.SIDE));
         }
         IntensitySample sample = new IntensitySample();
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
@@ -50,19 +76,78 @@ final class LevelSetRange {
             if (sample.count() == 0) {
                 throw new BadInput("There are no pixels in the selection to sample (range=roi).");
             }
-            return new LevelSetRange(sample.mean(), settings.number(LevelSetSettings.DEVIATIONS) * sample.deviation());
+            return new LevelSetRange(
+                    sample.mean(),
+                    settings.number(LevelSetSettings.DEVIATIONS) * sample.deviation(),
+                    settings.text(LevelSetSettings.SIDE));
         }
+        return measured(planes, settings, start, stop);
+    }
+
+    /**
+     * Lets the library measure the range: in the volume that is shown, or in some of the slices.
+     *
+     * @return null if it was stopped
+     */
+    private static LevelSetRange measured(
+            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
+            throws BadInput, IsolineException {
+        ImagePlus image = planes.image;
         byte[] region = new byte[image.getWidth() * image.getHeight()];
+        List<Integer> begun = new ArrayList<>();
         for (int index : planes.indices()) {
             if (stop.getAsBoolean()) {
                 return null;
             }
-            sample.add(StackJob.pixels(image, index), start.plane(index, region));
+            byte[] plane = start.plane(index, region);
+            if (IntStream.range(0, plane.length).anyMatch(i -> plane[i] != 0)) {
+                begun.add(index);
+            }
         }
-        if (sample.count() == 0) {
+        if (begun.isEmpty()) {
             throw new BadInput("No pixel is inside the start (" + start.describe() + "): nothing can grow.");
         }
-        return new LevelSetRange(sample.mean(), AUTOMATIC_DEVIATIONS * sample.deviation());
+        int[] part = settings.isVolume() ? volume(planes, begun) : some(begun);
+        VoxelSize voxel = new VoxelSize(image, settings.isVolume());
+        return Contexts.use("cpu", context -> {
+            try (PixelBuffer input = buffer(context, StackJob.type(image), image, part.length);
+                    PixelBuffer mask = buffer(context, PixelBuffer.Type.U8, image, part.length)) {
+                for (int slot = 0; slot < part.length; slot++) {
+                    input.write(slot, StackJob.pixels(image, part[slot]));
+                    mask.write(slot, start.plane(part[slot], region));
+                }
+                input.setSpacing(voxel.x, voxel.y, settings.isVolume() ? voxel.z : 1);
+                try (LevelSet surface = LevelSet.start(context, input, mask, part.length, settings.toParams())) {
+                    surface.step(0, null);
+                    return new LevelSetRange(surface.target(), surface.epsilon(), surface.side());
+                }
+            }
+        });
+    }
+
+    private static PixelBuffer buffer(Context context, PixelBuffer.Type type, ImagePlus image, int depth)
+            throws BadInput, IsolineException {
+        return new PixelBuffer(context, type, image.getWidth(), image.getHeight(), depth);
+    }
+
+    /** Returns the volume that is shown if it has one of the planes of the start, else the first that has. */
+    private static int[] volume(HyperStackSelection planes, List<Integer> begun) {
+        int shown = planes.image.getCurrentSlice();
+        int[] first = null;
+        for (int[] volume : planes.volumes()) {
+            boolean starts = IntStream.of(volume).anyMatch(begun::contains);
+            if (starts && (first == null || IntStream.of(volume).anyMatch(index -> index == shown))) {
+                first = volume;
+            }
+        }
+        return first;
+    }
+
+    private static int[] some(List<Integer> indices) {
+        int count = Math.min(MOST_SLICES, indices.size());
+        return IntStream.range(0, count)
+                .map(i -> indices.get(i * indices.size() / count))
+                .toArray();
     }
 
     /** Returns the plane that a selection is sampled on: its slice, in the channel and frame shown. */

@@ -19,11 +19,13 @@ final class LevelSetSettings extends Settings {
     static final String RANGE = "range";
     static final String TARGET = "target";
     static final String EPSILON = "epsilon";
+    static final String SIDE = "side";
     static final String DEVIATIONS = "deviations";
     static final String ALPHA = "alpha";
     static final String REINITIALISE_EVERY = "reinitialise_every";
     static final String MASK_STACK = "mask_stack";
     static final String PHI = "phi";
+    static final String LABEL_IMAGE = SnakeSettings.LABEL_IMAGE;
 
     static final String SLICES = "slices";
     static final String CURRENT = "current";
@@ -47,10 +49,9 @@ final class LevelSetSettings extends Settings {
                 Setting.choice(ROI_SLICES, OWN, ALL)
                         .label("ROI slices")
                         .recordedIf(s -> s.is(START, ROI) && s.isVolume()),
-                Setting.number(RADIUS, 0)
-                        .above(0)
+                Setting.positiveOrAuto(RADIUS)
                         .label("Radius (spheres)")
-                        .unit("in the image's unit of length")
+                        .unit("in the image's unit, or auto")
                         .usedWith(START, SPHERES),
                 // The points are in a file that the ROI Manager saved, instead of the ROI Manager;
                 // only macros have the key.
@@ -63,6 +64,7 @@ final class LevelSetSettings extends Settings {
                 Setting.text(BOX_Y, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.choice(RANGE, AUTO, VALUES, ROI).forgotten(),
+                Setting.of(parameter(SIDE)).forgotten(),
                 Setting.given(parameter(TARGET)).usedWith(RANGE, VALUES).forgotten(),
                 Setting.given(parameter(EPSILON)).usedWith(RANGE, VALUES).forgotten(),
                 // The range of range=roi is the mean plus and minus this number of standard
@@ -85,12 +87,18 @@ final class LevelSetSettings extends Settings {
                 // remembered.
                 Setting.output(MASK_STACK).first(true),
                 Setting.output(PHI),
+                Setting.output(LABEL_IMAGE),
                 Setting.output(OVERLAY),
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE),
                 // The outlines are saved to this ZIP file.
                 Setting.file(ROI_FILE));
         declareOthers("dimensions", "variant");
+    }
+
+    @Override
+    String startOfRois() {
+        return SPHERES;
     }
 
     @Override

@@ -42,11 +42,7 @@ final class MacroOptions {
                 }
                 throw new BadInput("The macro option \"" + word + "\" is not of the form key=value. " + keys(known));
             }
-            key = key.toLowerCase(Locale.ROOT);
-            key = renamed.getOrDefault(key, key);
-            if (!known.contains(key)) {
-                throw new BadInput("There is no macro key \"" + key + "\". " + keys(known));
-            }
+            key = known(key, known, renamed);
             if (switches.contains(key)) {
                 throw new BadInput(
                         "%s is a switch: write %s alone for yes, leave it out for no. Got \"%s\".",
@@ -59,6 +55,41 @@ final class MacroOptions {
             values.put(key, wrapped ? value.substring(1, value.length() - 1) : value);
             rest = rest.substring(end).trim();
         }
+    }
+
+    /**
+     * Takes options that a script gives by key.
+     *
+     * @param given texts, numbers, and true or false for switches
+     */
+    MacroOptions(Map<String, Object> given, List<String> known, List<String> switches, Map<String, String> renamed)
+            throws BadInput {
+        for (Map.Entry<String, Object> option : given.entrySet()) {
+            String key = known(option.getKey(), known, renamed);
+            Object value = option.getValue();
+            String text = value instanceof Number ? Setting.shortest(((Number) value).doubleValue()) : value.toString();
+            if (!switches.contains(key)) {
+                values.put(key, text);
+            } else if (text.equalsIgnoreCase("true")) {
+                values.put(key, "");
+            } else if (!text.equalsIgnoreCase("false")) {
+                throw new BadInput(key + " is a switch: give true or false, got \"" + text + "\".");
+            }
+        }
+    }
+
+    /** Adds an option unless it was given. */
+    void putIfAbsent(String key, String value) {
+        values.putIfAbsent(key, value);
+    }
+
+    private static String known(String key, List<String> known, Map<String, String> renamed) throws BadInput {
+        String lower = key.toLowerCase(Locale.ROOT);
+        String now = renamed.getOrDefault(lower, lower);
+        if (!known.contains(now)) {
+            throw new BadInput("There is no macro key \"" + now + "\". " + keys(known));
+        }
+        return now;
     }
 
     /** Returns the word given for a key, one of the choices; the first choice if the key is absent. */

@@ -1,7 +1,6 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.WindowManager;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,7 +11,7 @@ final class MaskChoice {
     /** Returns the titles of all images that fit. */
     static String[] titles(ImagePlus image) {
         List<String> titles = new ArrayList<>();
-        for (ImagePlus other : open()) {
+        for (ImagePlus other : Workspace.ofImageJ().images()) {
             if (other != image && fits(other, image, true)) {
                 titles.add(other.getTitle());
             }
@@ -20,23 +19,12 @@ final class MaskChoice {
         return titles.toArray(new String[0]);
     }
 
-    private static List<ImagePlus> open() {
-        List<ImagePlus> images = new ArrayList<>();
-        int[] ids = WindowManager.getIDList();
-        for (int id : ids == null ? new int[0] : ids) {
-            ImagePlus image = WindowManager.getImage(id);
-            if (image != null) {
-                images.add(image);
-            }
-        }
-        return images;
-    }
-
     /** Returns the image that the parameters name. */
     static ImagePlus find(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
         boolean current = settings.is(Settings.STACK, LevelSetSettings.CURRENT);
         return find(
                 planes.image,
+                settings.workspace.images(),
                 settings.text(LevelSetSettings.MASK_IMAGE),
                 current,
                 "mask",
@@ -45,17 +33,25 @@ final class MaskChoice {
     }
 
     /**
-     * Returns the open image with a title.
+     * Returns the image with a title.
      *
+     * @param from the images to search
      * @param single true if an image of a single slice is accepted
      * @param what the role of the image, for messages
      * @param key the macro key that names it
      * @param singles the end of the message about images of a single slice
      */
-    static ImagePlus find(ImagePlus image, String title, boolean single, String what, String key, String singles)
+    static ImagePlus find(
+            ImagePlus image,
+            List<ImagePlus> from,
+            String title,
+            boolean single,
+            String what,
+            String key,
+            String singles)
             throws BadInput {
         ImagePlus mask = null;
-        for (ImagePlus other : open()) {
+        for (ImagePlus other : from) {
             if (other.getTitle().equals(title)) {
                 mask = other;
             }

@@ -4,8 +4,9 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.measure.ResultsTable;
 import java.awt.GraphicsEnvironment;
+import java.util.function.Predicate;
 
-/** The table that gets a command's rows: ImageJ's Results, or one of its own if that has another command's rows. */
+/** The table that gets a command's rows: ImageJ's Results, or one of its own if that has rows of another kind. */
 final class RowTable {
     private static final String RESULTS = "Results";
 
@@ -21,21 +22,31 @@ final class RowTable {
      * Returns the table for the rows of a run.
      *
      * @param command its name, without the dots of the menu
-     * @param column one that the command's rows have, and those of other commands lack
+     * @param has a column that these rows have, and those of other commands lack
+     * @param lacks a column that other rows of the same command have; null if all have the same columns
      */
-    static RowTable of(String command, String column, ImagePlus image) {
+    static RowTable of(String command, String has, String lacks, ImagePlus image) {
+        Predicate<ResultsTable> fits = table -> table == null
+                || table.size() == 0
+                || table.columnExists(has) && (lacks == null || !table.columnExists(lacks));
         ResultsTable results = ResultsTable.getResultsTable();
-        if (results.size() == 0 || results.columnExists(column)) {
+        if (fits.test(results)) {
             return new RowTable(results, RESULTS);
         }
-        String others = Host.name(command, image) + ": the Results table has rows of another command, ";
+        String others = "the Results table has rows of another kind, ";
         if (GraphicsEnvironment.isHeadless()) {
-            IJ.log(others + "and those of this run are below them, since ImageJ has no other table without a display. "
-                    + "Run \"Clear Results\" first to keep them apart.");
+            RunLog.warn(
+                    command,
+                    image,
+                    others + "and those of this run are below them, since ImageJ has no other table without a display. "
+                            + "Run \"Clear Results\" first to keep them apart.");
             return new RowTable(results, RESULTS);
         }
         String title = command + " results";
-        IJ.log(others + "so those of this run are in the table \"" + title + "\".");
+        for (int number = 2; !fits.test(ResultsTable.getResultsTable(title)); number++) {
+            title = command + " results " + number;
+        }
+        RunLog.warn(command, image, others + "so those of this run are in the table \"" + title + "\".");
         ResultsTable own = ResultsTable.getResultsTable(title);
         return new RowTable(own == null ? new ResultsTable() : own, title);
     }

@@ -117,6 +117,11 @@ final class Setting {
         return of(parameter, Type.NUMBER, 0.0);
     }
 
+    /** Returns a number above 0 of the plugin alone, or "auto" (the default). */
+    static Setting positiveOrAuto(String key) {
+        return new Setting(key, Type.NUMBER_OR_AUTO, Settings.AUTO, null).above(0);
+    }
+
     static Setting text(String key, String initial) {
         return new Setting(key, Type.TEXT, initial, null);
     }
@@ -249,6 +254,20 @@ final class Setting {
         throw new BadInput(
                 "%s is used with %s only, but %s is %s. Write %s, or leave %s out.",
                 key, String.join(" and ", of), use[0], settings.text(use[0]), of[0], key);
+    }
+
+    /** Returns a line with key, values, default, unit and meaning. */
+    String describe() {
+        String values = type == Type.CHOICE
+                ? String.join(", ", words)
+                : type == Type.SWITCH
+                        ? "a switch"
+                        : type == Type.TEXT ? "a text" : type == Type.NUMBER ? "a number" : "auto or a number";
+        boolean number = initial instanceof Double;
+        String usual = type == Type.SWITCH
+                ? ""
+                : ", by default " + (number ? shortest((Double) initial) : "".equals(initial) ? "none" : initial);
+        return key + ": " + values + usual + (unit.isEmpty() ? "" : ", " + unit) + (help.isEmpty() ? "" : ". " + help);
     }
 
     private String prefsKey(String prefix, int bitDepth) {

@@ -46,6 +46,9 @@ abstract class Settings implements Cloneable {
     /** The name of the operation in an image's information, and the property of its selections in overlays. */
     final String kind;
 
+    /** The surroundings of the run. */
+    Workspace workspace = Workspace.ofImageJ();
+
     private final String subject;
     private final String prefs;
     private final Map<String, Setting> declared = new LinkedHashMap<>();
@@ -180,6 +183,11 @@ abstract class Settings implements Cloneable {
         values.put(key, setting(key).initial);
     }
 
+    /** Returns the word of {@link #START} for a start from several selections; null for an operation without one. */
+    String startOfRois() {
+        return null;
+    }
+
     /** Returns earlier names of keys, which macros may still have. */
     Map<String, String> oldKeys() {
         return Collections.emptyMap();
@@ -187,7 +195,11 @@ abstract class Settings implements Cloneable {
 
     /** Reads the options of a macro; keys that are left out have the defaults, never remembered values. */
     final void readMacro(String options) throws BadInput {
-        MacroOptions macro = new MacroOptions(options, keys(), switches(), oldKeys());
+        read(new MacroOptions(options, keys(), switches(), oldKeys()));
+    }
+
+    /** Takes the values of options that were read. */
+    final void read(MacroOptions macro) throws BadInput {
         for (Setting setting : declared.values()) {
             values.put(setting.key, setting.fromMacro(macro));
         }

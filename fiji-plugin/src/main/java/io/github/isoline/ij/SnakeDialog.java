@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.GenericDialog;
+import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
@@ -30,8 +31,8 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
             settings.reset(Settings.STACK);
         }
         Roi roi = image.getRoi();
-        if (roi != null && roi.isArea()) {
-            // A user who has drawn an area wants to start from it.
+        if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
+            // A user who has drawn an area or points wants to start from them.
             settings.set(SnakeSettings.START, SnakeSettings.ROI);
         }
     }
@@ -46,6 +47,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         add(SnakeSettings.START);
         dialog.addToSameRow();
         addImages(SnakeSettings.START_IMAGE, MaskChoice.titles(image));
+        add(SnakeSettings.RADIUS);
         add(SnakeSettings.NOISE);
         addBeside(SnakeSettings.LOOKS);
         add(SnakeSettings.BACKGROUND);
@@ -65,7 +67,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     @Override
     void check() throws BadInput {
         if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
-            StartSurface.areaSelection(image, "start=roi");
+            SnakeStart.areaOrPoints(image);
         } else {
             new SnakeStart(settings.planes(image), settings);
         }

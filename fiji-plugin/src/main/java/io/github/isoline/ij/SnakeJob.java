@@ -103,7 +103,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             // work.
             labels = new SnakeLabels(planes, largest);
         }
-        boolean isShown = settings.number(SnakeSettings.SHOW_EVERY) > 0 && image.getWindow() != null;
+        boolean isShown = isWatched(settings.number(SnakeSettings.SHOW_EVERY));
         pictures = isShown ? new RunOverlay(image) : null;
     }
 
@@ -254,7 +254,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 table.addValue("Track", target.id);
                 table.addValue("Parent", target.parent);
             }
-            addPosition(table, index, true);
+            addPosition(table, planes, index, true);
             table.addValue("Area", area);
             table.addValue("Mean", s.mean() - offset);
             table.addValue("IntDen", (s.mean() - offset) * area);
@@ -275,7 +275,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     @Override
     RowTable rowTable() {
-        return RowTable.of(SnakePlugin.COMMAND, "Target", image);
+        return start.isTrack()
+                ? RowTable.of(SnakePlugin.COMMAND, "Track", null, image)
+                : RowTable.of(SnakePlugin.COMMAND, "Target", "Track", image);
     }
 
     /** Returns the way in which the search ended. */

@@ -39,6 +39,22 @@ final class SnakeLabels {
         large = fits ? null : Parallel.fill(new float[planes.size()][], () -> new float[pixels]);
     }
 
+    /** Returns the image of labels that are known. */
+    static ImagePlus of(HyperStackSelection planes, int[][] labels, int largest) throws BadInput, IsolineException {
+        SnakeLabels made = new SnakeLabels(planes, largest);
+        for (int place = 0; place < labels.length; place++) {
+            int[] plane = labels[place];
+            for (int i = 0; plane != null && i < plane.length; i++) {
+                if (made.small != null) {
+                    made.small[place][i] = (short) plane[i];
+                } else {
+                    made.large[place][i] = plane[i];
+                }
+            }
+        }
+        return made.image();
+    }
+
     static PixelBuffer.Type type(int largest) {
         return largest <= MOST_OF_16_BITS ? PixelBuffer.Type.U16 : PixelBuffer.Type.F32;
     }

@@ -11,6 +11,7 @@ import java.util.List;
 /** The parameters of the region snake command. */
 final class SnakeSettings extends Settings {
     static final String START_IMAGE = "start_image";
+    static final String RADIUS = "radius";
     static final String START_FILE = "start_file";
     static final String NOISE = "noise";
     static final String LOOKS = "looks";
@@ -26,6 +27,8 @@ final class SnakeSettings extends Settings {
 
     static final String MANAGER = "manager";
     static final String LABELS = "labels";
+    static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
+    static final String DETECT = "detect";
     static final String RECTANGLE = "rectangle";
 
     /** The parameters of the second dialog. */
@@ -40,7 +43,14 @@ final class SnakeSettings extends Settings {
         declare(Setting.choice(STACK, "slices", TRACK, TRACK_FRAMES, "current"));
         declareAxes();
         declare(
-                Setting.choice(START, ROI, MANAGER, LABELS, RECTANGLE).label("Start from"),
+                Setting.choice(START, ROI, MANAGER, LABELS, THRESHOLDED, DETECT, RECTANGLE)
+                        .label("Start from"),
+                // Points become discs of this radius.
+                Setting.positiveOrAuto(RADIUS)
+                        .label("Radius (points, detect)")
+                        .unit("in the image's unit, or auto")
+                        .usedWith(START, ROI, MANAGER, DETECT)
+                        .recordedIfChanged(),
                 // The value is the title of an open image.
                 Setting.text(START_IMAGE, "").usedWith(START, LABELS).forgotten(),
                 // The areas are in a file that the ROI Manager saved, instead of the ROI Manager;
@@ -77,12 +87,22 @@ final class SnakeSettings extends Settings {
         declareOthers();
     }
 
+    @Override
+    String startOfRois() {
+        return MANAGER;
+    }
+
     boolean isTrack() {
         return is(STACK, TRACK) || is(STACK, TRACK_FRAMES);
     }
 
     private static boolean isWindow(Settings s) {
         return s.is(BACKGROUND, "window") || s.is(BACKGROUND, AUTO) && !s.is(START, RECTANGLE);
+    }
+
+    /** Returns the radius of discs around points, in the image's unit; 0 for an automatic one. */
+    double radius() {
+        return isAutomatic(RADIUS) ? 0 : number(RADIUS);
     }
 
     /** Returns true if targets are compared with a window around their start. */
@@ -122,7 +142,7 @@ final class SnakeSettings extends Settings {
 
     /** Returns the problem with the parameters that a preview shows; null if there is none. */
     String startProblem() {
-        String problem = problemOf(LOOKS, MARGIN);
+        String problem = problemOf(RADIUS, LOOKS, MARGIN);
         return problem == null && is(START, LABELS) && text(START_IMAGE).isEmpty()
                 ? "start_image must be the title of an open image: it is where start=labels starts."
                 : problem;

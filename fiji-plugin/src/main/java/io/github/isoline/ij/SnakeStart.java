@@ -2,18 +2,16 @@ package io.github.isoline.ij;
 
 import ij.IJ;
 import ij.ImagePlus;
-import ij.gui.PolygonRoi;
+import ij.gui.PointRoi;
 import ij.gui.Roi;
-import ij.process.ImageProcessor;
-import java.awt.Polygon;
 import java.awt.Rectangle;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 
 /**
  * The polygons that region snakes start from, plane by plane. Selections are copied when it is made, so that the user
@@ -25,11 +23,8 @@ final class SnakeStart {
 
     private static final int DIGITS = 4;
 
-    /** The largest number of nodes of a polygon drawn by hand: others are thinned. */
-    private static final int MOST_CLICKED_NODES = 200;
-
-    /** The largest label: up to it 32-bit pixels represent all whole numbers. */
-    private static final int MOST_LABELS = 1 << 24;
+    /** The least number of pixels of a part of the thresholded pixels: smaller ones are noise. */
+    private static final int LEAST_PIXELS = 10;
 
     private final HyperStackSelection planes;
     private final SnakeSettings settings;
@@ -38,13 +33,22 @@ final class SnakeStart {
     /** The axis of the tracks: 1 for slices, 2 for frames; -1 if targets are not tracked. */
     private final int trackAxis;
 
-    /** Holds the targets of selections, each with its position, 0 for everywhere. */
-    private final List<SnakeTarget> targets = new ArrayList<>();
+    /** A target of a selection: its outline, or a point that becomes a disc; position 0 for everywhere. */
+    private static final class Given {
+        SnakeTarget target;
+        double[] point;
+        int[] place;
+    }
 
-    private final List<int[]> places = new ArrayList<>();
+    private final List<Given> given = new ArrayList<>();
 
     /** The label image, if it is the start. */
-    private ImagePlus labels;
+    private StartLabels labels;
+
+    /** The threshold that the image shows, if it is the start. */
+    private InsideTest threshold;
+
+    private final StartOutlines outlines;
 
     /** Holds remarks about the starts. */
     private final Set<String> notes = new LinkedHashSet<>();
@@ -60,6 +64,7 @@ final class SnakeStart {
         this.planes = planes;
         this.settings = settings;
         ImagePlus image = planes.image;
+        outlines = new StartOutlines(image, settings.number(SnakeSettings.NODE_SPACING), notes);
         shown = planes.position(image.getCurrentSlice());
         trackAxis = settings.isTrack() ? trackAxis(image, settings) : -1;
         switch (settings.text(SnakeSettings.START)) {
@@ -70,18 +75,17 @@ final class SnakeStart {
                 managed();
                 break;
             case SnakeSettings.LABELS:
-                labels = MaskChoice.find(
-                        image,
-                        settings.text(SnakeSettings.START_IMAGE),
-                        true,
-                        "start image",
-                        SnakeSettings.START_IMAGE,
-                        "or a single slice");
+                labels = new StartLabels(planes, settings, outlines, notes);
+                break;
+            case SnakeSettings.THRESHOLDED:
+                threshold = InsideTest.byShownThreshold(image);
+                break;
+            case SnakeSettings.DETECT:
                 break;
             default:
                 int w = image.getWidth();
                 int h = image.getHeight();
-                add("snake", new int[3], 0, rectangle(w / 4, h / 4, w - w / 4, h - h / 4));
+                add("snake", new int[3], 0, StartOutlines.rectangle(w / 4, h / 4, w - w / 4, h - h / 4));
                 break;
         }
     }
@@ -107,15 +111,43 @@ final class SnakeStart {
     }
 
     private void add(String name, int[] place, int home, int[] nodes) {
-        targets.add(new SnakeTarget(targets.size() + 1, name, home, nodes));
-        places.add(place);
+        Given one = new Given();
+        one.target = new SnakeTarget(given.size() + 1, name, home, nodes);
+        one.place = place;
+        given.add(one);
+    }
+
+    /** Adds the points of a selection, each on its own slice and in its own frame, if it has one. */
+    private void addPoints(PointRoi roi, String source) throws BadInput {
+        List<StartPoints.Point> points = StartPoints.of(roi, planes, false, source);
+        String name = roi.getName() == null || points.size() > 1 ? null : roi.getName();
+        for (StartPoints.Point point : points) {
+            int[] place = {0, point.z, point.t};
+            String own = name == null ? "snake-" + IJ.pad(given.size() + 1, DIGITS) : name;
+            add(own, place, name == null ? 0 : planeOf(place), null);
+            // A point's whole numbers are centres of pixels.
+            given.get(given.size() - 1).point = new double[] {point.x + 0.5, point.y + 0.5};
+        }
+    }
+
+    /** Returns a copy of the image's selection, which must be an area or points. */
+    static Roi areaOrPoints(ImagePlus image) throws BadInput {
+        Roi roi = image.getRoi();
+        if (roi instanceof PointRoi) {
+            return (Roi) roi.clone();
+        }
+        return StartSurface.areaSelection(image, "start=roi", ", or click points, which become discs");
     }
 
     private void selection() throws BadInput {
-        Roi roi = StartSurface.areaSelection(planes.image, "start=roi");
+        Roi roi = areaOrPoints(planes.image);
+        if (roi instanceof PointRoi) {
+            addPoints((PointRoi) roi, "the selection");
+            return;
+        }
         String name = roi.getName() == null ? "snake" : roi.getName();
-        List<int[]> outlines = outlines(roi, "the selection");
-        if (outlines.isEmpty()) {
+        List<int[]> parts = outlines.of(roi, "the selection");
+        if (parts.isEmpty()) {
             throw new BadInput("The selection has no pixel within \""
                     + planes.image.getTitle()
                     + "\". Move it into the image, or draw another.");
@@ -126,44 +158,50 @@ final class SnakeStart {
         if (trackAxis >= 0) {
             place[trackAxis] = own[trackAxis];
         }
-        for (int[] outline : outlines) {
-            String part = outlines.size() == 1 ? "" : "-" + (targets.size() + 1);
+        for (int[] outline : parts) {
+            String part = parts.size() == 1 ? "" : "-" + (given.size() + 1);
             add(name + part, place, 0, outline);
         }
     }
 
     private void managed() throws BadInput {
         boolean file = !settings.text(SnakeSettings.START_FILE).isEmpty();
-        String source = file ? "the file " + settings.text(SnakeSettings.START_FILE) : "the ROI Manager";
-        List<Roi> rois = file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas") : managedStarts();
+        String source = file ? "the file " + settings.text(SnakeSettings.START_FILE) : settings.workspace.source();
+        List<Roi> rois =
+                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas and points") : managedStarts();
         if (rois.isEmpty()) {
-            throw new BadInput("start=manager needs areas, but the ROI Manager is empty. Draw them and add each"
-                    + " with the key \"t\", or let Analyze > Analyze Particles do it (in a"
-                    + " macro also start_file=FILE.zip).");
+            throw new BadInput(
+                    "start=manager needs areas or points, but the ROI Manager is empty. Draw them and add each"
+                            + " with the key \"t\", or let Analyze > Analyze Particles do it (in a"
+                            + " macro also start_file=FILE.zip).");
         }
         for (Roi roi : rois) {
+            if (roi instanceof PointRoi) {
+                addPoints((PointRoi) roi, source);
+                continue;
+            }
             String name = roi.getName() == null ? "snake" : roi.getName();
             if (!roi.isArea()) {
                 throw new BadInput(
-                        "start=manager takes areas only, but \"%s\" in %s is a %s. Delete it there, or make it an "
+                        "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
                                 + "area.",
                         name, source, roi.getTypeAsString().toLowerCase());
             }
-            List<int[]> outlines = outlines(roi, "\"" + name + "\"");
-            if (outlines.isEmpty()) {
-                // The library reports this target as outside the image.
-                Rectangle r = roi.getBounds();
-                int right = r.x + Math.max(1, r.width);
-                int below = r.y + Math.max(1, r.height);
-                outlines = Collections.singletonList(rectangle(r.x, r.y, right, below));
-            }
+            List<int[]> parts = outlines.of(roi, "\"" + name + "\"");
+            parts = parts.isEmpty() ? Collections.singletonList(outside(roi)) : parts;
             int[] place = place(roi);
             int part = 0;
-            for (int[] outline : outlines) {
-                String number = outlines.size() == 1 ? "" : "-" + ++part;
+            for (int[] outline : parts) {
+                String number = parts.size() == 1 ? "" : "-" + ++part;
                 add(name + number, place, planeOf(place), outline);
             }
         }
+    }
+
+    /** Returns the bounds of a selection outside the image, which the library reports as such. */
+    private static int[] outside(Roi roi) {
+        Rectangle r = roi.getBounds();
+        return StartOutlines.rectangle(r.x, r.y, r.x + Math.max(1, r.width), r.y + Math.max(1, r.height));
     }
 
     /**
@@ -171,7 +209,7 @@ final class SnakeStart {
      * unless there are no others.
      */
     private List<Roi> managedStarts() {
-        List<Roi> all = RoiFile.managed();
+        List<Roi> all = settings.workspace.rois();
         List<Roi> foreign = new ArrayList<>();
         for (Roi roi : all) {
             if (!KIND.equals(roi.getProperty(SegmentRois.PROPERTY))) {
@@ -208,113 +246,83 @@ final class SnakeStart {
         return image.getStackIndex(at[0], at[1], at[2]);
     }
 
-    private static int[] rectangle(int left, int top, int right, int bottom) {
-        return new int[] {left, top, right, top, right, bottom, left, bottom};
-    }
-
-    /**
-     * Returns a selection as simple polygons: one, or for a composite selection one for each part. Empty if no pixel of
-     * it lies in the image.
-     */
-    private List<int[]> outlines(Roi roi, String what) {
-        ImagePlus image = planes.image;
-        Rectangle all = new Rectangle(image.getWidth(), image.getHeight());
-        Rectangle bounds = roi.getBounds();
-        Rectangle within = bounds.intersection(all);
-        List<int[]> outlines = new ArrayList<>();
-        if (within.isEmpty()) {
-            return outlines;
-        }
-        if (roi.getType() == Roi.RECTANGLE && roi.getCornerDiameter() == 0) {
-            int right = within.x + within.width;
-            int below = within.y + within.height;
-            return Collections.singletonList(rectangle(within.x, within.y, right, below));
-        }
-        int[] clicked = within.equals(bounds) ? clicked(roi) : null;
-        if (clicked != null) {
-            return Collections.singletonList(clicked);
-        }
-        ImageProcessor mask = roi.getMask();
-        int[] values = new int[within.width * within.height];
-        for (int i = 0; i < values.length; i++) {
-            int x = within.x - bounds.x + i % within.width;
-            int y = within.y - bounds.y + i / within.width;
-            values[i] = mask == null || mask.get(x, y) != 0 ? 1 : 0;
-        }
-        List<MaskOutlines.Part> parts = MaskOutlines.of(values, within.width);
-        if (roi.getType() != Roi.COMPOSITE && parts.size() > 1) {
-            // The outline crosses itself; the other loops are no targets of their own.
-            parts = Collections.singletonList(largest(parts));
-            notes.add("only the largest loop of an outline that crosses itself (" + what + ") was used");
-        }
-        for (MaskOutlines.Part part : parts) {
-            outlines.add(moved(thin(part), within.x, within.y));
-        }
-        return outlines;
-    }
-
-    private static MaskOutlines.Part largest(List<MaskOutlines.Part> parts) {
-        MaskOutlines.Part largest = parts.get(0);
-        for (MaskOutlines.Part part : parts) {
-            largest = part.pixels > largest.pixels ? part : largest;
-        }
-        return largest;
-    }
-
-    private int[] thin(MaskOutlines.Part part) {
-        if (part.hasHoles()) {
-            notes.add("holes in starts were filled, since a target is one polygon");
-        }
-        return NodeThinner.thin(part.outline, settings.number(SnakeSettings.NODE_SPACING));
-    }
-
-    private static int[] moved(int[] nodes, int x, int y) {
-        for (int i = 0; i < nodes.length; i += 2) {
-            nodes[i] += x;
-            nodes[i + 1] += y;
-        }
-        return nodes;
-    }
-
-    /** Returns the corners of a polygon of few straight edges; null for anything else. */
-    private static int[] clicked(Roi roi) {
-        boolean polygon = roi.getType() == Roi.POLYGON
-                && !((PolygonRoi) roi).isSplineFit()
-                && ((PolygonRoi) roi).getNCoordinates() <= MOST_CLICKED_NODES;
-        if (!polygon) {
-            return null;
-        }
-        Polygon corners = roi.getPolygon();
-        int[] nodes = new int[2 * corners.npoints];
-        for (int i = 0; i < corners.npoints; i++) {
-            nodes[2 * i] = corners.xpoints[i];
-            nodes[2 * i + 1] = corners.ypoints[i];
-        }
-        // Two clicks at one position count as one.
-        nodes = NodeThinner.spread(nodes, 1);
-        return SimplePolygon.isSimple(nodes) ? nodes : null;
-    }
-
     /** Returns the targets that start on a plane; in a track, those that begin there. */
     List<SnakeTarget> on(int index) throws BadInput {
         int[] position = planes.position(index);
+        boolean begins = trackAxis < 0 || position[trackAxis] == shown[trackAxis];
         if (labels != null) {
-            boolean here = trackAxis < 0 || position[trackAxis] == shown[trackAxis];
-            return here ? labelled(index) : Collections.emptyList();
+            return begins ? labels.on(index) : Collections.emptyList();
         }
-        List<SnakeTarget> here = new ArrayList<>();
-        for (int i = 0; i < targets.size(); i++) {
+        if (threshold != null) {
+            return begins ? thresholded(index) : Collections.emptyList();
+        }
+        if (settings.is(SnakeSettings.START, SnakeSettings.DETECT)) {
+            return begins ? detected(index) : Collections.emptyList();
+        }
+        List<Given> here = new ArrayList<>();
+        for (Given one : given) {
             boolean all = true;
             for (int axis = 0; axis < position.length; axis++) {
-                int wanted = places.get(i)[axis];
+                int wanted = one.place[axis];
                 wanted = wanted == 0 && axis == trackAxis ? shown[axis] : wanted;
                 all &= wanted == 0 || wanted == position[axis];
             }
             if (all) {
-                here.add(targets.get(i));
+                here.add(one);
             }
         }
-        return here;
+        return targets(here, index);
+    }
+
+    /** Returns targets with their outlines on a plane, where points become discs. */
+    private List<SnakeTarget> targets(List<Given> here, int index) throws BadInput {
+        List<double[]> points = new ArrayList<>();
+        here.forEach(one -> points.addAll(one.point == null ? Collections.emptyList() : Arrays.asList(one.point)));
+        Iterator<Roi> discs = points.isEmpty()
+                ? Collections.emptyIterator()
+                : new StartDiscs(planes.image, index)
+                        .around(points, settings.radius())
+                        .iterator();
+        List<SnakeTarget> targets = new ArrayList<>();
+        for (Given one : here) {
+            targets.add(one.point == null ? one.target : one.target.from(outline(discs.next())));
+        }
+        return targets;
+    }
+
+    private int[] outline(Roi disc) {
+        List<int[]> parts = outlines.of(disc, "a disc");
+        return parts.isEmpty() ? outside(disc) : parts.get(0);
+    }
+
+    private List<SnakeTarget> detected(int index) throws BadInput {
+        List<SnakeTarget> found = new ArrayList<>();
+        for (Roi disc : new StartDiscs(planes.image, index).detected(settings.radius())) {
+            found.add(numbered(found.size() + 1, outline(disc)));
+        }
+        return found;
+    }
+
+    /** Returns the connected parts of the pixels that the threshold marks. */
+    private List<SnakeTarget> thresholded(int index) throws BadInput {
+        byte[] mask = new byte[planes.image.getWidth() * planes.image.getHeight()];
+        threshold.mark(StackJob.pixels(planes.image, index), mask);
+        int[] values = new int[mask.length];
+        Arrays.setAll(values, i -> mask[i]);
+        List<SnakeTarget> found = new ArrayList<>();
+        for (MaskOutlines.Part part : MaskOutlines.of(values, planes.image.getWidth())) {
+            if (part.pixels < LEAST_PIXELS) {
+                notes.add("parts of fewer than " + LEAST_PIXELS + " thresholded pixels were not taken");
+            } else {
+                found.add(numbered(found.size() + 1, outlines.thin(part)));
+            }
+        }
+        return found;
+    }
+
+    /** Returns a target that has no name of its own. */
+    static SnakeTarget numbered(int id, int[] nodes) {
+        return new SnakeTarget(id, "snake-" + IJ.pad(id, DIGITS), 0, nodes);
     }
 
     /** Returns true if targets of earlier planes continue on this one. */
@@ -335,65 +343,22 @@ final class SnakeStart {
         return position[0] + " " + (trackAxis == 1 ? position[2] : 0);
     }
 
-    private List<SnakeTarget> labelled(int index) throws BadInput {
-        int at = MaskChoice.at(labels, planes, index);
-        int[] values = labels(StackJob.pixels(labels, at));
-        boolean mask = labels.getBitDepth() == Byte.SIZE && isMask(values);
-        List<MaskOutlines.Part> parts = MaskOutlines.of(values, planes.image.getWidth());
-        Map<Integer, MaskOutlines.Part> byId = new TreeMap<>();
-        for (MaskOutlines.Part part : parts) {
-            int id = mask ? byId.size() + 1 : part.value;
-            MaskOutlines.Part other = byId.get(id);
-            if (other != null) {
-                notes.add("only the largest part of labels in several parts was used");
-            }
-            if (other == null || part.pixels > other.pixels) {
-                byId.put(id, part);
-            }
-        }
-        List<SnakeTarget> found = new ArrayList<>();
-        byId.forEach((id, part) -> found.add(new SnakeTarget(id, "snake-" + IJ.pad(id, DIGITS), 0, thin(part))));
-        return found;
-    }
-
-    /** Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an object. */
-    private static boolean isMask(int... values) {
-        for (int value : values) {
-            if (value != 0 && value != 0xff) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private int[] labels(Object pixels) throws BadInput {
-        int count = planes.image.getWidth() * planes.image.getHeight();
-        int[] values = new int[count];
-        for (int i = 0; i < count; i++) {
-            double value = IntensitySample.value(pixels, i);
-            if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
-                throw new BadInput(
-                        "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
-                                + "numbers from 0 (none) to %s.",
-                        labels.getTitle(), (float) value, MOST_LABELS);
-            }
-            values[i] = (int) value;
-        }
-        return values;
-    }
-
     /** Returns a description of the start for the dialog. */
     String describe() {
         if (labels != null) {
-            return "\"" + labels.getTitle() + "\"";
+            return labels.describe();
         }
         switch (settings.text(SnakeSettings.START)) {
             case SnakeSettings.ROI:
-                return "the selection";
+                return given.isEmpty() || given.get(0).point == null ? "the selection" : "points";
             case SnakeSettings.MANAGER:
                 return settings.text(SnakeSettings.START_FILE).isEmpty()
                         ? "the ROI Manager"
                         : settings.text(SnakeSettings.START_FILE);
+            case SnakeSettings.THRESHOLDED:
+                return "the pixels that the threshold marks";
+            case SnakeSettings.DETECT:
+                return "detected objects";
             default:
                 return "the rectangle";
         }

@@ -30,6 +30,11 @@ final class SnakeTarget {
         this.parent = parent;
     }
 
+    /** Returns the same target with an outline. */
+    SnakeTarget from(int[] outline) {
+        return new SnakeTarget(id, name, home, outline);
+    }
+
     /**
      * Returns the same target on a neighbouring plane.
      *

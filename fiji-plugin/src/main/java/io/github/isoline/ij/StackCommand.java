@@ -8,7 +8,6 @@ import ij.gui.StackWindow;
 import ij.plugin.PlugIn;
 import io.github.isoline.IsolineException;
 import java.awt.GraphicsEnvironment;
-import java.util.Locale;
 
 /**
  * A command that works on the current image: shows the dialog, locks the image, runs the job with progress and Escape,
@@ -95,18 +94,10 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
         if (job == null) {
             return;
         }
-        if (!image.lockSilently()) {
-            throw new BadInput("\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
-        }
-        ImagePlus made;
-        try {
-            IJ.resetEscape();
-            made = job.run(new StatusBar(job.context().device(), job.escapeHint()));
-        } finally {
-            image.unlock();
-        }
+        ImagePlus made = job.runLocked();
         job.deliver();
         result = made;
+        job.otherImages().forEach(other -> show(other, ""));
         IJ.showProgress(1.0);
         show(result, log());
         if (job.stopped) {
@@ -117,19 +108,9 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
 
     /** Logs each warning in a line, and returns a line for the status bar. */
     private String log() throws IsolineException {
-        String name = Host.name(command, job.image);
-        String where = job.report().device();
-        String done = String.format(Locale.ROOT, "%s, %.3f s", where, job.seconds());
-        // For a hyperstack the log names the planes that were processed.
-        for (String more : new String[] {job.planes.describe(), job.outcome()}) {
-            done += more.isEmpty() ? "" : ", " + more;
-        }
-        if (GraphicsEnvironment.isHeadless() || IJ.debugMode) {
-            IJ.log(name + ": " + done + " (" + job.context().device().reason() + ")");
-        }
-        for (String warning : job.warnings()) {
-            IJ.log(name + ": warning: " + warning);
-        }
+        String done = job.summary();
+        RunLog.done(command, job.image, done + " (" + job.context().device().reason() + ")");
+        job.warnings().forEach(warning -> RunLog.warn(command, job.image, warning));
         return command + ": " + done;
     }
 

@@ -4,7 +4,6 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
-import ij.plugin.frame.RoiManager;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
@@ -15,6 +14,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Consumer;
 
 /**
@@ -50,7 +50,6 @@ abstract class StackJob<S extends Settings> {
     /** Holds the planes of a result of floats, after {@link #allocate}. */
     float[][] result;
 
-    private RoiManager manager;
     private final long callBytes;
     private Report lastReport;
     private double seconds;
@@ -149,9 +148,18 @@ abstract class StackJob<S extends Settings> {
             RoiOutput.addToOverlay(image, rois, settings.kind);
         }
         if (settings.is(Settings.ROI_MANAGER)) {
-            RoiOutput.addTo(manager, image, rois);
+            settings.workspace.take(image, rois);
         }
         if (settings.is(Settings.RESULTS_TABLE)) {
+            deliverRows();
+        }
+    }
+
+    private void deliverRows() throws IsolineException {
+        ResultsTable given = settings.workspace.table();
+        if (given != null) {
+            addRows(given);
+        } else {
             RowTable shown = rowTable();
             addRows(shown.table);
             shown.show();
@@ -170,7 +178,7 @@ abstract class StackJob<S extends Settings> {
         }
     }
 
-    /** Returns the table for the rows of this run. */
+    /** Returns the table in ImageJ for the rows of this run. */
     RowTable rowTable() {
         throw new UnsupportedOperationException("a command without rows");
     }
@@ -194,9 +202,9 @@ abstract class StackJob<S extends Settings> {
      *
      * @param slice false for all slices of a channel and frame
      */
-    final void addPosition(ResultsTable table, int index, boolean slice) {
+    static void addPosition(ResultsTable table, HyperStackSelection planes, int index, boolean slice) {
         int[] position = planes.position(index);
-        boolean hyperstack = ResultImage.isHyperStack(image);
+        boolean hyperstack = ResultImage.isHyperStack(planes.image);
         if (hyperstack) {
             // These are the column names of ImageJ's own Measure; "Slice" is z.
             table.addValue("Ch", position[0]);
@@ -224,6 +232,15 @@ abstract class StackJob<S extends Settings> {
         return "";
     }
 
+    /**
+     * Returns true if the state of a run is drawn on the image.
+     *
+     * @param every the iterations between two pictures; 0 for none
+     */
+    final boolean isWatched(double every) {
+        return every > 0 && image.getWindow() != null && settings.workspace.isWatched();
+    }
+
     /** Returns a few words for the status line that say what the Escape key does. */
     String escapeHint() {
         return "cancel";
@@ -234,12 +251,40 @@ abstract class StackJob<S extends Settings> {
         return Collections.emptyList();
     }
 
+    /** Locks the image, and computes with progress in ImageJ's status bar; Escape ends the run. */
+    final ImagePlus runLocked() throws BadInput, IsolineException {
+        if (!image.lockSilently()) {
+            throw new BadInput("\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
+        }
+        try {
+            IJ.resetEscape();
+            return run(new StatusBar(context().device(), escapeHint()));
+        } finally {
+            image.unlock();
+        }
+    }
+
+    /** Returns further images beside the one that {@link #run} returns. */
+    List<ImagePlus> otherImages() {
+        return Collections.emptyList();
+    }
+
+    /** Returns a line about the finished run: device, seconds, planes, outcome. */
+    final String summary() {
+        String text = String.format(Locale.ROOT, "%s, %.3f s", lastReport.device(), seconds);
+        // For a hyperstack it names the planes that were processed.
+        for (String more : new String[] {planes.describe(), outcome()}) {
+            text += more.isEmpty() ? "" : ", " + more;
+        }
+        return text;
+    }
+
     /** Computes the result; the image itself is only read. */
     final ImagePlus run(Progress progress) throws BadInput, IsolineException {
         try {
-            // The ROI Manager is fetched before the work: there may be none.
-            boolean managed = settings.has(Settings.ROI_MANAGER) && settings.is(Settings.ROI_MANAGER);
-            manager = managed ? RoiOutput.manager() : null;
+            if (settings.has(Settings.ROI_MANAGER) && settings.is(Settings.ROI_MANAGER)) {
+                settings.workspace.findRoiReceiver();
+            }
             begin();
             Contexts.use(settings.device(), context -> {
                 compute(context, progress);

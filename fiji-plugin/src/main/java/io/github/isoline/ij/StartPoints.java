@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The centres of the spheres that a level set starts from. */
+/** Points to start from: the centres of a level set's spheres and of a region snake's discs. */
 final class StartPoints {
     private static final int SPHERE_NUMBERS = 4;
 
@@ -29,6 +29,15 @@ final class StartPoints {
             this.z = z;
             this.t = t;
         }
+
+        /**
+         * Returns true if the point belongs to a plane, or to the volume of the plane.
+         *
+         * @param position channel, slice and frame
+         */
+        boolean isOn(int[] position, boolean volume) {
+            return (t == 0 || t == position[2]) && (volume || z == 0 || z == position[1]);
+        }
     }
 
     private StartPoints() {}
@@ -43,9 +52,9 @@ final class StartPoints {
         if (!settings.text(LevelSetSettings.SPHERE_FILE).isEmpty()) {
             source = "the file " + settings.text(LevelSetSettings.SPHERE_FILE);
             rois = RoiFile.read(settings.text(LevelSetSettings.SPHERE_FILE), "points");
-        } else if (!RoiFile.managed().isEmpty()) {
-            source = "the ROI Manager";
-            rois = RoiFile.managed();
+        } else if (!settings.workspace.rois().isEmpty()) {
+            source = settings.workspace.source();
+            rois = settings.workspace.rois();
         } else if (selection instanceof PointRoi) {
             source = "the selection";
             rois = Arrays.asList((Roi) selection.clone());
@@ -64,7 +73,7 @@ final class StartPoints {
                                 + "selection or a mask.",
                         roi.getName(), source, roi.getTypeAsString().toLowerCase());
             }
-            add(points, (PointRoi) roi, planes, settings.isVolume(), source);
+            points.addAll(of((PointRoi) roi, planes, settings.isVolume(), source));
         }
         if (points.isEmpty()) {
             throw new BadInput("There are no points in " + source + ".");
@@ -72,8 +81,14 @@ final class StartPoints {
         return points;
     }
 
-    private static void add(List<Point> points, PointRoi roi, HyperStackSelection planes, boolean volume, String source)
-            throws BadInput {
+    /**
+     * Returns the points of one selection.
+     *
+     * @param volume true if points without a slice are refused, unless they are the image's selection
+     * @param source where the selection is, for messages
+     */
+    static List<Point> of(PointRoi roi, HyperStackSelection planes, boolean volume, String source) throws BadInput {
+        List<Point> points = new ArrayList<>();
         FloatPolygon places = roi.getFloatPolygon();
         for (int i = 0; i < places.npoints; i++) {
             int z = 0;
@@ -101,6 +116,7 @@ final class StartPoints {
             }
             points.add(new Point(places.xpoints[i], places.ypoints[i], z, t));
         }
+        return points;
     }
 
     /** Returns the stack index in a name that the ROI Manager gave, which its files rely on; else 0. */
@@ -114,18 +130,18 @@ final class StartPoints {
      *
      * @param position channel, slice and frame
      * @param volume false: a point is a disc on its own slice
+     * @param radii of the points; of those on other planes they are not used
      */
-    static double[] spheres(List<Point> points, int[] position, boolean volume, double radius) {
+    static double[] spheres(List<Point> points, int[] position, boolean volume, double... radii) {
         double[] spheres = new double[points.size() * SPHERE_NUMBERS];
         int used = 0;
-        for (Point point : points) {
-            boolean frame = point.t == 0 || point.t == position[2];
-            boolean slice = volume || point.z == 0 || point.z == position[1];
-            if (frame && slice) {
+        for (int i = 0; i < radii.length; i++) {
+            Point point = points.get(i);
+            if (point.isOn(position, volume)) {
                 spheres[used++] = point.x;
                 spheres[used++] = point.y;
                 spheres[used++] = volume ? point.z - position[1] : 0;
-                spheres[used++] = radius;
+                spheres[used++] = radii[i];
             }
         }
         return Arrays.copyOf(spheres, used);

@@ -7,8 +7,12 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Masks;
 import io.github.isoline.PixelBuffer;
 import java.awt.Rectangle;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * The region that a level set starts from, plane by plane, for several threads. Selections are copied when it is made,
@@ -31,6 +35,9 @@ final class StartSurface {
 
     /** The centres of the spheres, if they are the start. */
     private List<StartPoints.Point> points;
+
+    /** Holds their automatic radii by volume or plane. */
+    private final Map<String, double[]> automatic = new HashMap<>();
 
     /** The mask, if it is the start. */
     private ImagePlus mask;
@@ -70,14 +77,20 @@ final class StartSurface {
      * @param purpose what needs it
      */
     static Roi areaSelection(ImagePlus image, String purpose) throws BadInput {
+        return areaSelection(image, purpose, "");
+    }
+
+    /** @param also the end of the message, with what else serves the purpose */
+    static Roi areaSelection(ImagePlus image, String purpose, String also) throws BadInput {
         Roi roi = image.getRoi();
         if (roi == null || !roi.isArea()) {
             throw new BadInput(
                     "%s needs a selection with an area on \"%s\", but there is %s. Draw one with the rectangle, "
-                            + "oval, polygon or freehand tool.",
+                            + "oval, polygon or freehand tool%s.",
                     purpose,
                     image.getTitle(),
-                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase());
+                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase(),
+                    also);
         }
         return (Roi) roi.clone();
     }
@@ -172,12 +185,54 @@ final class StartSurface {
         return roiPixels;
     }
 
-    private void shapes(int[] position, byte[] pixels) throws IsolineException {
+    /** Returns the radius of each point that is on a plane or in its volume, in the image's unit. */
+    private double[] radii(int... position) throws BadInput {
+        double[] radii = new double[points.size()];
+        if (!settings.isAutomatic(LevelSetSettings.RADIUS)) {
+            Arrays.fill(radii, settings.number(LevelSetSettings.RADIUS));
+            return radii;
+        }
+        // All planes of a volume have the same points.
+        String key = position[0] + " " + (settings.isVolume() ? 0 : position[1]) + " " + position[2];
+        synchronized (automatic) {
+            double[] known = automatic.get(key);
+            if (known == null) {
+                measure(radii, position);
+                automatic.put(key, radii);
+            }
+            return known == null ? radii : known;
+        }
+    }
+
+    private void measure(double[] radii, int... position) throws BadInput {
+        Map<Integer, List<Integer>> byPlane = new TreeMap<>();
+        for (int i = 0; i < radii.length; i++) {
+            StartPoints.Point point = points.get(i);
+            if (point.isOn(position, settings.isVolume())) {
+                int z = point.z == 0 ? position[1] : point.z;
+                int index = planes.image.getStackIndex(position[0], z, position[2]);
+                byPlane.computeIfAbsent(index, plane -> new ArrayList<>()).add(i);
+            }
+        }
+        for (Map.Entry<Integer, List<Integer>> plane : byPlane.entrySet()) {
+            List<double[]> places = new ArrayList<>();
+            for (int i : plane.getValue()) {
+                // A point's whole numbers are centres of pixels.
+                places.add(new double[] {points.get(i).x + 0.5, points.get(i).y + 0.5});
+            }
+            double[] pixels = new StartDiscs(planes.image, plane.getKey()).radii(places);
+            for (int i = 0; i < pixels.length; i++) {
+                radii[plane.getValue().get(i)] = pixels[i] * voxel.x;
+            }
+        }
+    }
+
+    private void shapes(int[] position, byte[] pixels) throws BadInput, IsolineException {
         Arrays.fill(pixels, (byte) 0);
         int z = position[1];
         boolean boxed = box != null && z >= box[2][0] && z <= box[2][1];
         double[] spheres = box == null
-                ? StartPoints.spheres(points, position, settings.isVolume(), settings.number(LevelSetSettings.RADIUS))
+                ? StartPoints.spheres(points, position, settings.isVolume(), radii(position))
                 : new double[0];
         if (!boxed && spheres.length == 0) {
             return;

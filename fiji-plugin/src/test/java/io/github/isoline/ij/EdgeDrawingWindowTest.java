@@ -94,8 +94,8 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertEquals("true", seen.get("twice as many"));
         assertTrue(
                 seen.get("log")
-                        .startsWith("Edge Drawing (cell.png): the Results table has rows of another "
-                                + "command, so those of this run are in the table \"Edge Drawing results\"."),
+                        .startsWith("Edge Drawing (cell.png): warning: the Results table has rows of another "
+                                + "kind, so those of this run are in the table \"Edge Drawing results\"."),
                 seen.get("log"));
     }
 

@@ -42,12 +42,18 @@ final class HeadlessProcess {
             throws IOException, InterruptedException {
         Path file = folder.resolve("macro.ijm");
         Files.write(file, macro.getBytes(StandardCharsets.UTF_8));
+        return java(folder, classPath, Arrays.asList(properties), HeadlessImageJ.class.getName(), file.toString());
+    }
+
+    /** Runs a class of Java. */
+    static Outcome java(Path folder, String classPath, List<String> properties, String... program)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
         command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
-        command.addAll(Arrays.asList(properties));
+        command.addAll(properties);
         command.add("-Duser.home=" + folder);
-        command.addAll(Arrays.asList("-cp", classPath, HeadlessImageJ.class.getName()));
-        command.add(file.toString());
+        command.addAll(Arrays.asList("-cp", classPath));
+        command.addAll(Arrays.asList(program));
         return call(folder, command);
     }
 

@@ -84,7 +84,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     @Test
     void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         LevelSetSettings other = new LevelSetSettings();
-        other.set("start", "spheres").set("radius", 3).set("alpha", "0.9").set("iterations", 3);
+        other.set("start", "spheres").set("radius", "3").set("alpha", "0.9").set("iterations", 3);
         other.set("mode", "iterations").set("mask_stack", true);
         assertRemembered(other, new LevelSetSettings(), LEVEL_SET, disc(40, 36, 10), "start=box mask_stack");
     }
@@ -128,7 +128,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "start=box                        | No output is chosen. Choose at least one of mask_stack",
                 "mask_stack                       | start=roi needs a selection with an area on \"disc\", but there is none",
                 "mask_stack range=roi start=box   | range=roi needs a selection with an area",
-                "mask_stack start=spheres         | radius must be a number above 0",
+                "mask_stack start=spheres radius=0 | radius must be a number above 0",
                 "mask_stack start=spheres radius=2| start=spheres needs points",
                 "mask_stack start=spheres radius=2 sphere_file=/no/such.zip | The file /no/such.zip of points cannot be read",
                 "mask_stack start=mask            | mask_image must be the title of an open image",

@@ -123,11 +123,14 @@ final class LevelSetScenes {
         write(field(dialog, "Target"), "70");
         write(field(dialog, "Epsilon"), "20");
         await("other pixels in range", () -> share(dialog) != auto && share(dialog) > 0);
-        say("other share", share(dialog));
+        double other = share(dialog);
+        say("other share", other);
+        say("side of the values", choice(dialog, "within").getSelectedItem());
         say("range", choice(dialog, "values").getSelectedItem());
         driver.picture("level-set-shading");
         choose(choice(dialog, "values"), "roi");
-        await("the first share", () -> share(dialog) == auto);
+        await("the share of the selection's range", () -> share(dialog) > 0 && share(dialog) < Math.min(auto, other));
+        say("side", choice(dialog, "within").getSelectedItem());
         say("target of the selection", field(dialog, "Target").getText());
 
         write(field(dialog, "Alpha"), "7");
@@ -263,7 +266,30 @@ final class LevelSetScenes {
         say("first is a point", manager.getRoi(0) instanceof PointRoi);
         say("table", ResultsTable.getResultsTable().getColumnHeadings().replace('\t', ','));
         say("depth", mask.getCalibration().pixelDepth + " " + mask.getStackSize());
+        objects(brain);
         say("log", IJ.getLog());
+    }
+
+    /** Plays a macro that numbers the objects of the mask; their rows come into a table of their own. */
+    private void objects(ImagePlus brain) throws Exception {
+        IJ.runMacro("selectImage(" + brain.getID() + "); run(\"Level Set...\", \"stack=volume start=mask"
+                + " mask_image=[Level set of brain.tif] range=values target=200 epsilon=25 iterations=20"
+                + " mode=iterations label_image overlay results_table\");");
+        String title = "Level Set results";
+        await("rows of objects", () -> ResultsTable.getResultsTable(title) != null);
+        IJ.wait(500);
+        ResultsTable table = ResultsTable.getResultsTable(title);
+        ImagePlus labels = WindowManager.getImage("Labels of brain.tif");
+        labels.getWindow().setLocation(640, 150);
+        WindowManager.getWindow(title).setLocation(20, 500);
+        WindowManager.getWindow(title).toFront();
+        driver.picture("level-set-objects");
+        int most = 0;
+        for (int z = 1; z <= labels.getStackSize(); z++) {
+            most = Math.max(most, (int) labels.getStack().getProcessor(z).getStats().max);
+        }
+        say("objects", table.size() + " " + (most == table.size() && table.getValue("Object", most - 1) == most));
+        say("slice of the labels", labels.getZ() + " " + brain.getZ());
     }
 
     /** Plays Escape during an endless run: the state that was reached becomes the result. */

@@ -22,7 +22,10 @@ class LevelSetWindowTest extends WindowTest {
         assertTrue(share > 15 && share < 45, "the cell takes 40 % of the image, got " + share);
         assertTrue(Double.parseDouble(seen.get("other share")) > 0, seen.toString());
         assertEquals("values", seen.get("range"));
-        assertEquals(seen.get("target auto"), seen.get("target of the selection"));
+        // The limits that were found stay when a value is typed, and no longer with another source of the range.
+        assertEquals("above", seen.get("side of the values"));
+        assertEquals("auto", seen.get("side"));
+        assertEquals(target, Double.parseDouble(seen.get("target of the selection")), 5);
         assertTrue(seen.get("complaint").startsWith("Alpha must be from 0 to 1"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
@@ -35,7 +38,9 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("Level set of cell.png", seen.get("title"));
         assertEquals("\u00b5m", seen.get("unit"));
         assertTrue(
-                seen.get("table").endsWith("Label,Slice,Area,Perim.,Iterations,Converged,Seconds,Device,Unit"),
+                seen.get("table")
+                        .endsWith(
+                                "Label,Slice,Area,Perim.,X,Y,Mean,IntDen,RawIntDen,Touches image,Iterations,Converged,Seconds,Device,Unit"),
                 seen.get("table"));
         double pixels = Double.parseDouble(seen.get("pixels"));
         // The cell is a disc of about 128 pixels in diameter.
@@ -76,7 +81,9 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true", seen.get("managed"));
         assertEquals("0", seen.get("wrong positions"));
         assertEquals("true", seen.get("first is a point"));
-        assertTrue(seen.get("table").contains("Label,Volume,Surface,Iterations"));
+        assertTrue(seen.get("objects").matches("[1-9][0-9]* true"), seen.get("objects"));
+        assertEquals("5 5", seen.get("slice of the labels"));
+        assertTrue(seen.get("table").contains("Label,Volume,Surface,X,Y,Z,Mean,"));
     }
 
     @Test
@@ -87,7 +94,7 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
         assertEquals("true", seen.get("iterations"));
-        assertTrue(seen.get("log").matches("Level Set \\(.*\\): stopped by Escape after .*"), seen.get("log"));
+        assertTrue(seen.get("log").matches("Level Set \\(.*\\): warning: stopped by Escape after .*"), seen.get("log"));
     }
 
     @Test

@@ -96,10 +96,10 @@ final class SnakeScenes {
         }
         say("hints", hints.size());
         choose(dialog, "gamma");
-        type(dialog, 0, "0");
+        type(dialog, 1, "0");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
-        type(dialog, 0, "1");
+        type(dialog, 1, "1");
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         choose(dialog, "rectangle");
         await("all of the image", () -> hint(dialog).contains("all of the image outside"));
@@ -185,6 +185,9 @@ final class SnakeScenes {
         await("nuclei", () -> manager.getCount() > 40);
         int starts = manager.getCount();
         Dialog dialog = open(nuclei, COMMAND);
+        choose(dialog, "detect");
+        await("starts", () -> status(dialog).contains("from detected objects"));
+        driver.picture("region-snake-detect");
         choose(dialog, "manager");
         await("starts", () -> status(dialog).contains(starts + " targets start"));
         for (String output : OUTPUTS) {

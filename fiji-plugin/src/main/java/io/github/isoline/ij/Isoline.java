@@ -1,0 +1,222 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import io.github.isoline.IsolineException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * Isoline's operations for scripts and plugins: from an {@link ImagePlus} to images, selections and a table, without
+ * windows. Works with and without a display, and with images that are not shown.
+ *
+ * <pre>
+ * Result found = Isoline.edgeDrawing(image, "gradient_threshold=30 min_length=20");
+ * for (Roi segment : found.getRois()) { ... }
+ * </pre>
+ *
+ * <p><b>The options</b> have the keys, values, units and defaults of the commands' macro keys; {@link #options} lists
+ * them, and so does docs/fiji.md. They are a text as the Recorder writes it, {@code "key=value key=[a value] switch"},
+ * or a map from keys to texts, numbers, and true or false for switches. A key that is left out has its default: never
+ * the value that a dialog remembers. In a map there may be
+ *
+ * <ul>
+ *   <li>{@code rois}: a {@link Roi} or a collection of them to start from, instead of those of the ROI Manager (region
+ *       snakes: areas, {@code start} is then {@code manager}; level sets: points, {@code start} is then
+ *       {@code spheres});
+ *   <li>an {@link ImagePlus} as the value of {@code mask_image} and {@code start_image}, which need not be shown;
+ *   <li>a {@link ResultsTable} as the value of {@code results_table}: rows go below those that it has.
+ * </ul>
+ *
+ * <p><b>The outputs</b> are those that the options name; if they name none, the image (edge map, mask, labels), the
+ * selections and the rows. What a command would put into the ROI Manager is in {@link Result#getRois}, and its rows in
+ * {@link Result#getTable}; {@code overlay} changes the overlay of the input, and {@code roi_file} writes a file. The
+ * input is otherwise only read; of a hyperstack the channel and the frame that are shown, or all on request.
+ *
+ * <p><b>Errors</b>: every method throws an {@link IsolineException}, whose message says what was wanted, what was got
+ * and what to do, for an option or an image that it cannot work with, for a device that fails, and for Escape in
+ * ImageJ's window. Deviations that are no failure are in {@link Result#getWarnings}.
+ *
+ * <p>Calls from several threads are possible for different images; a call fails while another one uses its image.
+ */
+public final class Isoline {
+    /** The operations by their names. */
+    private static final Map<String, Call<?>> OPERATIONS = new LinkedHashMap<>();
+
+    private static final Call<EdgeStrengthSettings> EDGE_STRENGTH =
+            new Call<>("edge_strength", EdgeStrengthSettings::new, EdgeStrengthJob::new);
+    private static final Call<EdgeDrawingSettings> EDGE_DRAWING =
+            new Call<>("edge_drawing", EdgeDrawingSettings::new, EdgeDrawingJob::new);
+    private static final Call<DistanceSettings> SIGNED_DISTANCE =
+            new Call<>("signed_distance", DistanceSettings::new, DistanceJob::new);
+    private static final Call<LevelSetSettings> LEVEL_SET =
+            new Call<>("level_set", LevelSetSettings::new, LevelSetJob::new);
+    private static final Call<SnakeSettings> REGION_SNAKE =
+            new Call<>("region_snake", SnakeSettings::new, SnakeJob::new);
+
+    private Isoline() {}
+
+    /**
+     * Computes the edge strength function: 1 on a shape, decaying to 0 around it.
+     *
+     * @param image with 8, 16 or 32 bits, single, stack or hyperstack
+     * @param options such as {@code rho=64} (decay length, pixels), {@code mode=iterations} or {@code converged},
+     *     {@code foreground=above}, {@code threshold=auto} (pixel value), {@code stack=slices} or {@code volume}
+     * @return one image of 32 bits with values from 0 to 1
+     * @throws IsolineException as described above
+     */
+    public static Result edgeStrength(ImagePlus image, String options) throws IsolineException {
+        return EDGE_STRENGTH.on(image, options);
+    }
+
+    /**
+     * Computes the edge strength function.
+     *
+     * @see #edgeStrength(ImagePlus, String)
+     */
+    public static Result edgeStrength(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return EDGE_STRENGTH.on(image, options);
+    }
+
+    /**
+     * Finds edges as chains of pixels.
+     *
+     * @param image with 8, 16 or 32 bits, single, stack or hyperstack
+     * @param options such as {@code profile}, {@code gradient_threshold} (pixel values, or {@code auto}),
+     *     {@code min_length} (pixels), {@code roi_shape=freeline} or {@code polyline}
+     * @return the edge map of 8 bits, a selection for each segment, and a row for each
+     * @throws IsolineException as described above
+     */
+    public static Result edgeDrawing(ImagePlus image, String options) throws IsolineException {
+        return EDGE_DRAWING.on(image, options);
+    }
+
+    /**
+     * Finds edges as chains of pixels.
+     *
+     * @see #edgeDrawing(ImagePlus, String)
+     */
+    public static Result edgeDrawing(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return EDGE_DRAWING.on(image, options);
+    }
+
+    /**
+     * Computes the exact distance of every pixel from the boundary of the inside, in the image's unit of length.
+     *
+     * @param image with 8, 16 or 32 bits, single, stack or hyperstack
+     * @param options such as {@code inside=bright}, {@code threshold=auto} (pixel value), {@code region=signed},
+     *     {@code stack=slices} or {@code volume}
+     * @return one image of 32 bits, negative inside
+     * @throws IsolineException as described above
+     */
+    public static Result signedDistance(ImagePlus image, String options) throws IsolineException {
+        return SIGNED_DISTANCE.on(image, options);
+    }
+
+    /**
+     * Computes the exact distance of every pixel from the boundary of the inside.
+     *
+     * @see #signedDistance(ImagePlus, String)
+     */
+    public static Result signedDistance(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return SIGNED_DISTANCE.on(image, options);
+    }
+
+    /**
+     * Segments by a level set that grows or shrinks from a start.
+     *
+     * @param image with 8, 16 or 32 bits, single, stack or hyperstack; its selection is a start ({@code start=roi})
+     * @param options such as {@code stack=volume}, {@code start=roi}, {@code spheres} (with {@code radius}, in the
+     *     image's unit), {@code mask} or {@code box}, {@code range=auto}, {@code iterations}; {@code phi} for φ as well
+     * @return the mask of 8 bits, φ of 32 bits on request, outlines, and a row for each slice or volume
+     * @throws IsolineException as described above
+     */
+    public static Result levelSet(ImagePlus image, String options) throws IsolineException {
+        return LEVEL_SET.on(image, options);
+    }
+
+    /**
+     * Segments by a level set that grows or shrinks from a start.
+     *
+     * @see #levelSet(ImagePlus, String)
+     */
+    public static Result levelSet(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return LEVEL_SET.on(image, options);
+    }
+
+    /**
+     * Outlines objects by region snakes, each from a start.
+     *
+     * @param image with 8, 16 or 32 bits, single, stack or hyperstack; its selection is a start ({@code start=roi})
+     * @param options such as {@code start=roi}, {@code manager} (with {@code rois}), {@code labels} (with
+     *     {@code start_image}) or {@code rectangle}, {@code noise=gaussian}, {@code stack=track}
+     * @return the label image, an outline and a row for each target on each slice
+     * @throws IsolineException as described above
+     */
+    public static Result regionSnake(ImagePlus image, String options) throws IsolineException {
+        return REGION_SNAKE.on(image, options);
+    }
+
+    /**
+     * Outlines objects by region snakes, each from a start.
+     *
+     * @see #regionSnake(ImagePlus, String)
+     */
+    public static Result regionSnake(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return REGION_SNAKE.on(image, options);
+    }
+
+    /**
+     * Returns a line for each option of an operation: key, values, default, unit and meaning.
+     *
+     * @param operation {@code edge_strength}, {@code edge_drawing}, {@code signed_distance}, {@code level_set} or
+     *     {@code region_snake}
+     * @throws IsolineException if there is no such operation, or no native library
+     */
+    public static String options(String operation) throws IsolineException {
+        Call<?> call = OPERATIONS.get(operation);
+        if (call == null) {
+            throw IsolineException.invalid("There is no operation \"" + operation + "\". The operations are "
+                    + String.join(", ", OPERATIONS.keySet()) + ".");
+        }
+        StringBuilder text = new StringBuilder();
+        Settings settings = call.newSettings.create();
+        for (String key : settings.keys()) {
+            text.append(settings.setting(key).describe()).append('\n');
+        }
+        return text.toString();
+    }
+
+    /** An operation that scripts can call. */
+    private static final class Call<S extends Settings> {
+        final StackCommand.SettingsConstructor<S> newSettings;
+        final StackCommand.JobConstructor<S> newJob;
+
+        Call(String name, StackCommand.SettingsConstructor<S> newSettings, StackCommand.JobConstructor<S> newJob) {
+            this.newSettings = newSettings;
+            this.newJob = newJob;
+            OPERATIONS.put(name, this);
+        }
+
+        /** @param options a text or a map */
+        Result on(ImagePlus image, Object options) throws IsolineException {
+            try {
+                if (image == null) {
+                    throw new BadInput("No image was given: the first argument must be an ImagePlus.");
+                }
+                ScriptWorkspace workspace = new ScriptWorkspace();
+                S settings = newSettings.create();
+                ScriptOptions.read(options, settings, workspace);
+                StackJob<S> job = newJob.create(image, settings);
+                ImagePlus made = job.runLocked();
+                job.deliver();
+                return new Result(job, made, workspace);
+            } catch (BadInput e) {
+                throw IsolineException.invalid(e.getMessage());
+            } catch (NoClassDefFoundError | OutOfMemoryError e) {
+                throw IsolineException.invalid(Host.reason(e));
+            }
+        }
+    }
+}

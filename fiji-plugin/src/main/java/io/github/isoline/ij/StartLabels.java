@@ -1,0 +1,92 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/** A label image, or a mask, whose objects region snakes start from. */
+final class StartLabels {
+    /** The largest label: up to it 32-bit pixels represent all whole numbers. */
+    private static final int MOST_LABELS = 1 << 24;
+
+    private final HyperStackSelection planes;
+    private final ImagePlus labels;
+    private final StartOutlines outlines;
+    private final Set<String> notes;
+
+    /**
+     * Finds the image that the parameters name.
+     *
+     * @param notes receives remarks about what was not used
+     */
+    StartLabels(HyperStackSelection planes, SnakeSettings settings, StartOutlines outlines, Set<String> notes)
+            throws BadInput {
+        this.planes = planes;
+        this.outlines = outlines;
+        this.notes = notes;
+        labels = MaskChoice.find(
+                planes.image,
+                settings.workspace.images(),
+                settings.text(SnakeSettings.START_IMAGE),
+                true,
+                "start image",
+                SnakeSettings.START_IMAGE,
+                "or a single slice");
+    }
+
+    /** Returns the targets on a plane: the objects by their numbers, or the parts of a mask. */
+    List<SnakeTarget> on(int index) throws BadInput {
+        int at = MaskChoice.at(labels, planes, index);
+        int[] values = values(StackJob.pixels(labels, at));
+        boolean mask = labels.getBitDepth() == Byte.SIZE && isMask(values);
+        List<MaskOutlines.Part> parts = MaskOutlines.of(values, planes.image.getWidth());
+        Map<Integer, MaskOutlines.Part> byId = new TreeMap<>();
+        for (MaskOutlines.Part part : parts) {
+            int id = mask ? byId.size() + 1 : part.value;
+            MaskOutlines.Part other = byId.get(id);
+            if (other != null) {
+                notes.add("only the largest part of labels in several parts was used");
+            }
+            if (other == null || part.pixels > other.pixels) {
+                byId.put(id, part);
+            }
+        }
+        List<SnakeTarget> found = new ArrayList<>();
+        byId.forEach((id, part) -> found.add(SnakeStart.numbered(id, outlines.thin(part))));
+        return found;
+    }
+
+    /** Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an object. */
+    private static boolean isMask(int... values) {
+        for (int value : values) {
+            if (value != 0 && value != 0xff) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private int[] values(Object pixels) throws BadInput {
+        int count = planes.image.getWidth() * planes.image.getHeight();
+        int[] values = new int[count];
+        for (int i = 0; i < count; i++) {
+            double value = IntensitySample.value(pixels, i);
+            if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
+                throw new BadInput(
+                        "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
+                                + "numbers from 0 (none) to %s.",
+                        labels.getTitle(), (float) value, MOST_LABELS);
+            }
+            values[i] = (int) value;
+        }
+        return values;
+    }
+
+    /** Returns the title, for the dialog. */
+    String describe() {
+        return "\"" + labels.getTitle() + "\"";
+    }
+}

@@ -1,0 +1,141 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.OvalRoi;
+import ij.process.ByteProcessor;
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Tests HeadlessImageJ with a macro and many files, as a cluster's scheduler would run it. */
+class BatchTest {
+    private static final int FILES = 500;
+
+    /** The resident memory in MB may grow by this between the first fifth and the end: noise of Java's own. */
+    private static final int GROWTH_MB = 24;
+
+    @TempDir
+    Path folder;
+
+    private HeadlessProcess.Outcome run(String code, List<String> arguments, String... properties) throws Exception {
+        Path macro = folder.resolve("batch.ijm");
+        Files.write(macro, code.replace('\'', '"').getBytes(StandardCharsets.UTF_8));
+        List<String> program = new ArrayList<>(Arrays.asList(HeadlessImageJ.class.getName(), macro.toString()));
+        program.addAll(arguments);
+        return HeadlessProcess.java(
+                folder, HeadlessProcess.classPath(true), Arrays.asList(properties), program.toArray(new String[0]));
+    }
+
+    private static ImagePlus disc(int shift) {
+        ByteProcessor pixels = new ByteProcessor(64, 48);
+        pixels.setValue(180);
+        pixels.fill(new OvalRoi(8 + shift % 20, 8, 24, 24));
+        return new ImagePlus("disc", pixels);
+    }
+
+    @Test
+    void fiveHundredFilesKeepMemoryAndListFailures() throws Exception {
+        List<String> files = new ArrayList<>();
+        for (int i = 1; i <= FILES; i++) {
+            File file = folder.resolve("cells-" + i + ".tif").toFile();
+            if (i == 7 || i == 300) {
+                Files.write(file.toPath(), "no image".getBytes(StandardCharsets.UTF_8));
+            } else {
+                IJ.saveAsTiff(disc(i), file.getPath());
+            }
+            files.add(file.getPath());
+        }
+        List<String> arguments = new ArrayList<>(files);
+        arguments.add("--quiet");
+        HeadlessProcess.Outcome outcome = run(
+                "path = getArgument();\n"
+                        + "open(path);\n"
+                        + "run('Edge Drawing...', 'gradient_threshold=30 edge_map results_table');\n"
+                        + "saveAs('Tiff', path + '-edges.tif');\n"
+                        + "if (nResults != 1) exit('' + nResults + ' rows in ' + path);\n"
+                        + "if (endsWith(path, '-100.tif') || endsWith(path, '-500.tif')) {\n"
+                        + "    call('java.lang.System.gc');\n"
+                        + "    if (File.exists('/proc/self/status')) print(File.openAsString('/proc/self/status'));\n"
+                        + "}\n",
+                arguments,
+                "-Xmx64m",
+                "-XX:+UseSerialGC");
+        assertEquals(1, outcome.status, outcome.text());
+        for (int i = 1; i <= FILES; i++) {
+            boolean made = new File(files.get(i - 1) + "-edges.tif").isFile();
+            assertEquals(i != 7 && i != 300, made, files.get(i - 1));
+        }
+        List<String> out = new ArrayList<>(Arrays.asList(outcome.out.trim().split("\n")));
+        String summary = "Isoline: 498 commands on 498 images, 0 warnings, 2 failures";
+        assertEquals(
+                Arrays.asList(summary, "failed: " + files.get(6), "failed: " + files.get(299)),
+                out.subList(out.size() - 3, out.size()));
+        // ImageJ has two sentences for such a file.
+        String[] errors = outcome.errors.trim().split("\n");
+        for (String line : errors) {
+            boolean known = line.startsWith("batch.ijm (" + files.get(6) + "): ")
+                    || line.startsWith("batch.ijm (" + files.get(299) + "): ");
+            assertTrue(known && line.contains("Unsupported format") | line.contains("not supported"), line);
+            assertTrue(line.contains("(macro line 2)"), line);
+        }
+        // Nothing else is printed but the two states of the process.
+        out.removeIf(line -> !line.startsWith("VmRSS:"));
+        if (new File("/proc/self/status").exists()) {
+            assertEquals(2, out.size(), outcome.out);
+            int growth = megabytes(out.get(1)) - megabytes(out.get(0));
+            assertTrue(growth <= GROWTH_MB, out.toString());
+        }
+        assertTrue(outcome.out.indexOf("Edge Drawing") < 0, outcome.out);
+    }
+
+    private static int megabytes(String line) {
+        return Integer.parseInt(line.replaceAll("[^0-9]", "")) >> 10;
+    }
+
+    @Test
+    void summaryCountsWarningsAndEveryLineNamesTheImage() throws Exception {
+        IJ.saveAsTiff(disc(0), folder.resolve("a.tif").toString());
+        IJ.saveAsTiff(
+                new ImagePlus("flat", new ByteProcessor(40, 30)),
+                folder.resolve("b.tif").toString());
+        String code = "open(getArgument());\n"
+                + "run('Edge Drawing...', 'edge_map results_table');\n"
+                + "run('Signed Distance...', 'threshold=90');\n";
+        List<String> files = Arrays.asList(
+                folder.resolve("a.tif").toString(), folder.resolve("b.tif").toString());
+        HeadlessProcess.Outcome outcome = run(code, files);
+        assertEquals(0, outcome.status, outcome.text());
+        String[] lines = outcome.out.trim().split("\n");
+        assertEquals("Isoline: 4 commands on 4 images, 2 warnings, 0 failures", lines[lines.length - 1]);
+        for (int i = 0; i < lines.length - 1; i++) {
+            assertTrue(lines[i].matches("(Edge Drawing|Signed Distance) \\((Edges of )?[ab].tif\\): .*"), lines[i]);
+        }
+        String[] warnings = Arrays.stream(lines)
+                .filter(line -> line.contains("): warning: "))
+                .toArray(String[]::new);
+        assertEquals(2, warnings.length, outcome.out);
+        // One argument, or none, is a run as ever.
+        outcome = run(code, files.subList(0, 1), "-D" + RunLog.QUIET + "=true");
+        assertEquals("Isoline: 2 commands on 2 images, 0 warnings, 0 failures", outcome.out.trim());
+    }
+
+    @Test
+    void missingMacroFileIsNamed() throws Exception {
+        String missing = folder.resolve("no such.ijm").toString();
+        HeadlessProcess.Outcome outcome = HeadlessProcess.java(
+                folder, HeadlessProcess.classPath(true), Arrays.asList(), HeadlessImageJ.class.getName(), missing);
+        assertEquals(2, outcome.status, outcome.text());
+        assertTrue(outcome.errors.contains("there is no macro file " + missing), outcome.errors);
+        assertTrue(outcome.errors.contains("usage: "), outcome.errors);
+    }
+}

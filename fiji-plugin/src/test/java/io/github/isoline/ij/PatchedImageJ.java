@@ -1,0 +1,43 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.gui.GenericDialog;
+import ij.measure.ResultsTable;
+import io.github.isoline.IsolineException;
+import net.imagej.patcher.LegacyInjector;
+
+/**
+ * Runs a script and a macro in the ImageJ of Fiji's headless mode: started by ScriptExamplesTest in its own process.
+ */
+final class PatchedImageJ {
+    private PatchedImageJ() {}
+
+    /** Takes the image to open. */
+    public static void main(String[] args) throws Exception {
+        LegacyInjector.preinit();
+        // The class that uses ImageJ's must not be loaded before.
+        Body.run(args[0]);
+        System.exit(0);
+    }
+
+    /** What runs in the patched ImageJ. */
+    private static final class Body {
+        static void run(String path) throws IsolineException {
+            System.out.println("dialogs: " + GenericDialog.class.getSuperclass().getSimpleName());
+            String options = "gradient_threshold=30 min_length=20";
+            ImagePlus image = IJ.openImage(path);
+            System.out.println(
+                    "script: " + Isoline.edgeDrawing(image, options).getRois().size() + " segments");
+            try {
+                Isoline.edgeDrawing(image, "foo=1");
+            } catch (IsolineException e) {
+                System.out.println("refused: " + e.getMessage());
+            }
+            WindowManager.setTempCurrentImage(image);
+            IJ.runMacro("run(\"Edge Drawing...\", \"" + options + " results_table\");");
+            System.out.println("macro: " + ResultsTable.getResultsTable().size() + " segments");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.gui.OvalRoi;
+import ij.gui.PointRoi;
+import ij.gui.Roi;
+import ij.macro.Interpreter;
+import ij.measure.ResultsTable;
+import ij.process.ByteProcessor;
+import io.github.isoline.IsolineException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Tests the operations for scripts: the same results as the commands', and no trace of a run outside of its result. */
+class ScriptTest extends HeadlessTest {
+    @AfterEach
+    void nothingElseHasChanged() {
+        assertEquals(0, ResultsTable.getResultsTable().size());
+        assertNull(WindowManager.getIDList());
+        assertEquals(0, Interpreter.getBatchModeImageCount());
+    }
+
+    /** A call of a script. */
+    @FunctionalInterface
+    interface Call {
+        Result run() throws IsolineException;
+    }
+
+    /** Returns the result of a call, which must print nothing. */
+    private static Result quietly(Call call) {
+        Result[] result = new Result[1];
+        Outcome outcome = captured(() -> {
+            try {
+                result[0] = call.run();
+            } catch (IsolineException e) {
+                throw new IllegalStateException(e);
+            }
+            return "";
+        });
+        assertEquals("", outcome.log);
+        return result[0];
+    }
+
+    private static void assertRefused(Call call, String... words) {
+        IsolineException refused = assertThrows(IsolineException.class, call::run);
+        for (String word : words) {
+            assertTrue(refused.getMessage().contains(word), refused.getMessage());
+        }
+    }
+
+    private static Map<String, Object> map(Object... pairs) {
+        Map<String, Object> map = new HashMap<>();
+        for (int i = 0; i < pairs.length; i += 2) {
+            map.put((String) pairs[i], pairs[i + 1]);
+        }
+        return map;
+    }
+
+    private static void assertSameImage(ImagePlus wanted, ImagePlus got) {
+        assertEquals(wanted.getTitle(), got.getTitle());
+        assertEquals(wanted.getStackSize(), got.getStackSize());
+        for (int z = 1; z <= wanted.getStackSize(); z++) {
+            Object[] planes = {wanted.getStack().getPixels(z), got.getStack().getPixels(z)};
+            if (planes[0] instanceof byte[]) {
+                assertArrayEquals((byte[]) planes[0], (byte[]) planes[1]);
+            } else if (planes[0] instanceof short[]) {
+                assertArrayEquals((short[]) planes[0], (short[]) planes[1]);
+            } else {
+                assertArrayEquals((float[]) planes[0], (float[]) planes[1]);
+            }
+        }
+    }
+
+    /** The command runs as a macro would run it. */
+    @ParameterizedTest
+    @CsvSource({
+        "Edge Strength Function..., edge_strength, rho=16 foreground=below threshold=127",
+        "Edge Drawing..., edge_drawing, gradient_threshold=40 min_length=12 edge_map",
+        "Signed Distance..., signed_distance, inside=dark threshold=127",
+        "Level Set..., level_set, start=box range=values target=20 epsilon=40 iterations=40 mask_stack",
+        "Region Snake..., region_snake, start=rectangle label_image",
+    })
+    void pixelsAreThoseOfTheCommand(String command, String operation, String options) {
+        ImagePlus image = open("horse.png");
+        ImagePlus wanted = run(command, image, options);
+        forgetImages();
+        Result result = quietly(() -> call(operation, image, options));
+        assertSameImage(wanted, result.getImage());
+        assertSame(result.getImage(), result.getImages().get(0));
+        assertFalse(image.isLocked());
+        assertNull(image.getOverlay());
+        assertTrue(result.getRois().isEmpty());
+        assertEquals(0, result.getTable().size());
+        assertTrue(result.getDevice().startsWith("cpu") || result.getDevice().startsWith("cuda"), result.getDevice());
+        assertTrue(result.getSummary().startsWith(result.getDevice()), result.getSummary());
+        assertTrue(result.getSeconds() > 0);
+        assertFalse(result.isStopped());
+        assertTrue(result.getImage().getInfoProperty().contains("Isoline device: "));
+    }
+
+    private static Result call(String operation, ImagePlus image, String options) throws IsolineException {
+        switch (operation) {
+            case "edge_strength":
+                return Isoline.edgeStrength(image, options);
+            case "edge_drawing":
+                return Isoline.edgeDrawing(image, options);
+            case "signed_distance":
+                return Isoline.signedDistance(image, options);
+            case "level_set":
+                return Isoline.levelSet(image, options);
+            default:
+                return Isoline.regionSnake(image, options);
+        }
+    }
+
+    @Test
+    void withoutOutputsNamedThereAreImageRoisAndRows(@TempDir Path folder) throws Exception {
+        ImagePlus image = open("coins.png");
+        Path file = folder.resolve("segments.zip");
+        Map<String, Object> options = map("gradient_threshold", 60, "profile", "reference");
+        Result all = quietly(() -> Isoline.edgeDrawing(image, options));
+        assertEquals("Edges of coins.png", all.getImage().getTitle());
+        assertTrue(all.getRois().size() > 10, "segments " + all.getRois().size());
+        assertEquals(all.getRois().size(), all.getTable().size());
+        assertTrue(all.getWarnings().isEmpty());
+        // Named outputs are the only ones; false is as good as left out.
+        options.put("roi_file", file);
+        options.put("edge_map", false);
+        Result saved = quietly(() -> Isoline.edgeDrawing(image, options));
+        assertNull(saved.getImage());
+        assertTrue(saved.getRois().isEmpty());
+        assertEquals(0, saved.getTable().size());
+        List<Roi> read = EdgeDrawingTest.rois(file);
+        assertEquals(all.getRois().size(), read.size());
+        for (int i = 0; i < read.size(); i++) {
+            assertEquals(all.getRois().get(i).getName(), read.get(i).getName());
+            assertEquals(all.getRois().get(i).getPolygon().npoints, read.get(i).getPolygon().npoints);
+        }
+        // The overlay is that of the input.
+        quietly(() -> Isoline.edgeDrawing(image, "profile=reference gradient_threshold=60 overlay"));
+        assertEquals(all.getRois().size(), image.getOverlay().size());
+    }
+
+    @Test
+    void roisImagesAndTablesGoInAndOut() {
+        ImagePlus image = discs();
+        List<Roi> starts = new ArrayList<>();
+        starts.add(new OvalRoi(24, 24, 12, 12));
+        starts.add(new OvalRoi(64, 24, 12, 12));
+        ResultsTable table = new ResultsTable();
+        for (Object rois : new Object[] {starts, starts.toArray(new Roi[0]), starts.get(0)}) {
+            Result result = quietly(() -> Isoline.regionSnake(image, map("rois", rois, "results_table", table)));
+            assertSame(table, result.getTable());
+            assertNull(result.getImage());
+        }
+        assertEquals(2 + 2 + 1, table.size());
+        assertEquals("discs", table.getLabel(0));
+
+        // The label image is not open in any window.
+        ByteProcessor labels = new ByteProcessor(100, 60);
+        labels.setValue(7);
+        labels.fill(starts.get(1));
+        ImagePlus start = new ImagePlus("no window has this", labels);
+        Result labelled = quietly(() -> Isoline.regionSnake(image, map("start", "labels", "start_image", start)));
+        assertEquals(7, labelled.getImage().getProcessor().get(70, 30));
+        assertEquals(0, labelled.getImage().getProcessor().get(30, 30));
+        assertEquals(1, labelled.getRois().size());
+
+        // Points grow to the discs that they lie in.
+        PointRoi points = new PointRoi(30, 30);
+        points.addPoint(70, 30);
+        Result grown = quietly(() -> Isoline.levelSet(
+                image,
+                map(
+                        "rois",
+                        points,
+                        "radius",
+                        5,
+                        "range",
+                        "values",
+                        "target",
+                        200,
+                        "epsilon",
+                        60,
+                        "phi",
+                        true,
+                        "mask_stack",
+                        true)));
+        assertEquals(2, grown.getImages().size());
+        assertEquals("Phi of discs", grown.getImages().get(1).getTitle());
+        assertEquals(255, grown.getImage().getProcessor().get(30, 22));
+        assertEquals(0, grown.getImage().getProcessor().get(50, 30));
+    }
+
+    private static ImagePlus discs() {
+        ByteProcessor pixels = new ByteProcessor(100, 60);
+        for (int i = 0; i < pixels.getPixelCount(); i++) {
+            pixels.set(i, 20 + i * 7919 % 13);
+        }
+        pixels.setValue(200);
+        pixels.fill(new OvalRoi(18, 18, 24, 24));
+        pixels.fill(new OvalRoi(58, 18, 24, 24));
+        return new ImagePlus("discs", pixels);
+    }
+
+    @Test
+    void failuresAreExceptionsThatSayWhatToDo() throws Exception {
+        ImagePlus image = open("horse.png");
+        assertRefused(() -> Isoline.edgeDrawing(null, ""), "No image was given");
+        assertRefused(() -> Isoline.edgeDrawing(image, "no_such_key=1"), "There is no macro key", "min_length");
+        assertRefused(() -> Isoline.edgeDrawing(image, map("min_length", -3)), "min_length", "-3");
+        assertRefused(() -> Isoline.edgeDrawing(image, map("follow_turns", 3)), "true or false, got \"3\"");
+        assertRefused(() -> Isoline.edgeDrawing(image, map("profile", null)), "profile has no value");
+        assertRefused(() -> Isoline.edgeDrawing(image, map("rois", new Roi(0, 0, 9, 9))), "edge drawing takes none");
+        assertRefused(() -> Isoline.regionSnake(image, map("rois", "cells.zip")), "got \"cells.zip\"");
+        assertRefused(() -> Isoline.regionSnake(image, ""), "start=roi needs a selection");
+        assertRefused(() -> Isoline.regionSnake(image, map("rois", Collections.emptyList())), "start=manager needs");
+        assertRefused(() -> Isoline.regionSnake(image, "start=labels start_image=x"), "no open image \"x\"");
+        assertRefused(() -> Isoline.edgeStrength(image, "threshold=9 device=cuda:99"), "cuda:99");
+        Thread other = new Thread(image::lock);
+        other.start();
+        other.join();
+        assertRefused(() -> Isoline.edgeStrength(image, "threshold=9"), "is in use by another command");
+    }
+
+    @Test
+    void deviationsAreWarningsAndNotPrinted() {
+        ImagePlus image = new ImagePlus("flat", new ByteProcessor(40, 36));
+        Result result = quietly(() -> Isoline.levelSet(image, "start=box"));
+        assertEquals(1, result.getWarnings().size());
+        assertTrue(
+                result.getWarnings().get(0).contains("all is inside"),
+                result.getWarnings().get(0));
+        Result none = quietly(() -> Isoline.edgeDrawing(image, ""));
+        assertEquals(Arrays.asList("no segments, so no new rows in the table."), none.getWarnings());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"edge_strength", "edge_drawing", "signed_distance", "level_set", "region_snake"})
+    void optionsAreListedWithDefaultAndUnit(String operation) throws IsolineException {
+        String options = Isoline.options(operation);
+        assertTrue(options.startsWith("device: "), options);
+        for (String line : options.trim().split("\n")) {
+            assertTrue(line.matches("[a-z_]+: .*(, by default |a switch).*"), line);
+        }
+        IsolineException refused = assertThrows(IsolineException.class, () -> Isoline.options("canny"));
+        assertTrue(refused.getMessage().contains(operation), refused.getMessage());
+    }
+}

@@ -1,0 +1,166 @@
+//! The automatic range, and ranges with one limit.
+
+use super::*;
+use isoline::Dimensions;
+use isoline::level_set::{Side, State, TargetRange};
+use std::f64::consts::PI;
+
+/// The voxels of a microscope's stack.
+const SPACING: [f64; 3] = [0.2, 0.2, 1.0];
+const DIM: (usize, usize, usize) = (9, 80, 80);
+const CENTRE: [f64; 3] = [40.0, 40.0, 4.0];
+const RADIUS: f64 = 3.6;
+const BRIGHT: f64 = 1100.0;
+const DARK: f64 = 200.0;
+
+/// Returns pseudo-random numbers of mean 0 and standard deviation 1, each the sum of three uniform ones.
+fn noise(dim: (usize, usize, usize)) -> Array3<f64> {
+    let mut seed = 7u32;
+    let mut uniform = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(seed >> 8) / f64::from(1 << 23) - 1.0
+    };
+    Array3::from_shape_simple_fn(dim, || uniform() + uniform() + uniform())
+}
+
+/// Returns a ball with a blurred edge, whose noise grows with the brightness as that of a camera does.
+fn noisy_ball(inside: f64, outside: f64) -> Array3<u16> {
+    let mut pixels =
+        distance_to(DIM, CENTRE, SPACING).mapv(|r| outside + (inside - outside) / (1.0 + ((r - RADIUS) / 0.15).exp()));
+    pixels.zip_mut_with(&noise(DIM), |pixel, noise| *pixel += pixel.sqrt() * noise);
+    pixels.mapv(|pixel| pixel.round() as u16)
+}
+
+/// Returns a start on one slice, as a drawn oval is; radius in pixels.
+fn oval(centre: [f64; 3], radius: f64) -> Array3<u8> {
+    let mut mask = Array3::zeros(DIM);
+    let z = centre[2] as usize;
+    for ((y, x), pixel) in mask.index_axis_mut(ndarray::Axis(0), z).indexed_iter_mut() {
+        *pixel = u8::from((x as f64 - centre[0]).hypot(y as f64 - centre[1]) <= radius);
+    }
+    mask
+}
+
+fn voxels(spacing: [f64; 3]) -> Params {
+    Params { spacing, ..Params::default() }
+}
+
+#[test]
+fn a_noisy_ball_is_found_from_any_start() {
+    let ovals = [
+        (CENTRE, 7.0),
+        (CENTRE, 3.0),
+        (CENTRE, 15.0),
+        (CENTRE, 20.0),
+        ([48.0, 33.0, 4.0], 5.0),
+        ([40.0, 40.0, 2.0], 6.0),
+        ([38.0, 44.0, 5.0], 4.0),
+        ([55.0, 40.0, 4.0], 8.0),
+    ];
+    let truth = 4.0 / 3.0 * PI * RADIUS.powi(3);
+    for (inside, outside, side) in [(BRIGHT, DARK, Side::Above), (DARK, BRIGHT, Side::Below)] {
+        let image = noisy_ball(inside, outside);
+        everywhere(|context, name| {
+            for (centre, radius) in ovals {
+                let mut surface = start(context, image.view(), &oval(centre, radius), &voxels(SPACING));
+                let report = surface.step(10_000, None).unwrap();
+                let volume = surface.state().inside as f64 * SPACING.iter().product::<f64>();
+                let what = format!("{name}, {centre:?}, radius {radius}: {volume} of {truth}, {:?}", surface.state());
+                assert!(report.converged && (volume / truth - 1.0).abs() < 0.05, "{what}");
+                assert_eq!(surface.state().side, side, "{what}");
+            }
+        });
+    }
+}
+
+/// Returns target, epsilon and side of a start on three columns of ten, on an image with the given columns.
+fn measured(context: &Context, columns: [u8; 10], side: Option<Side>) -> State {
+    let image = Array3::from_shape_fn((1, 20, 10), |(_, _, x)| columns[x]);
+    let mask = Array3::from_shape_fn((1, 20, 10), |(_, _, x)| u8::from((4..7).contains(&x)));
+    let params = Params { dimensions: Dimensions::Slices, side, ..Params::default() };
+    start(context, image.view(), &mask, &params).state()
+}
+
+#[test]
+fn the_limits_are_half_way_to_the_surroundings() {
+    let between = [40, 40, 40, 40, 100, 100, 100, 200, 200, 200];
+    let brightest = [40, 40, 40, 40, 100, 100, 100, 60, 60, 60];
+    let cases = [
+        (between, None, (110.0, 40.0, Side::Within)),
+        (between, Some(Side::Above), (100.0, 30.0, Side::Above)),
+        (between, Some(Side::Below), (100.0, 50.0, Side::Below)),
+        (brightest, None, (100.0, 30.0, Side::Above)),
+        (brightest, Some(Side::Within), (100.0, 30.0, Side::Within)),
+        (brightest.map(|pixel| 200 - pixel), None, (100.0, 30.0, Side::Below)),
+        // All of the image is in range where nothing differs from the start.
+        ([100; 10], None, (100.0, 0.1, Side::Within)),
+    ];
+    everywhere(|context, name| {
+        for (columns, side, wanted) in cases {
+            let state = measured(context, columns, side);
+            assert_eq!((state.target, state.epsilon, state.side), wanted, "{name}: {columns:?}, {side:?}");
+            assert!((state.alpha - 1.0 / (1.0 + state.epsilon)).abs() < 1e-12, "{name}: {state:?}");
+        }
+    });
+}
+
+#[test]
+fn a_given_range_has_both_limits_unless_a_side_is_given() {
+    let (image, mask) = (noisy_ball(BRIGHT, DARK), oval(CENTRE, 7.0));
+    let range = Some(TargetRange { target: 1000.0, epsilon: 300.0 });
+    everywhere(|context, name| {
+        for side in [None, Some(Side::Within), Some(Side::Above), Some(Side::Below)] {
+            let state = start(context, image.view(), &mask, &Params { range, side, ..voxels(SPACING) }).state();
+            assert_eq!((state.target, state.epsilon), (1000.0, 300.0), "{name}");
+            assert_eq!(state.side, side.unwrap_or(Side::Within), "{name}");
+        }
+    });
+}
+
+/// On the open side of T pixels count as T: φ has the bits of that on the clamped image.
+#[test]
+fn an_open_side_is_the_clamped_image() {
+    let image = noisy_ball(BRIGHT, DARK).mapv(f32::from);
+    let mask = oval(CENTRE, 7.0);
+    let range = Some(TargetRange { target: 700.0, epsilon: 150.0 });
+    everywhere(|context, name| {
+        for (side, clamped) in
+            [(Side::Above, image.mapv(|pixel| pixel.min(700.0))), (Side::Below, image.mapv(|pixel| pixel.max(700.0)))]
+        {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                for &variant in variants(context) {
+                    let params = Params { range, dimensions, variant, ..voxels(SPACING).without_stopping() };
+                    let run = |image: &Array3<f32>, side| {
+                        let params = Params { side, time_step: Some(1e-3), ..params.clone() };
+                        let mut surface = start(context, image.view(), &mask, &params);
+                        surface.step(40, None).unwrap();
+                        phi_of(&surface, DIM)
+                    };
+                    let what = format!("{name}, {side:?}, {dimensions:?}, {variant:?}");
+                    common::assert_bits(&run(&image, Some(side)), &run(&clamped, None), &what);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn cuda_measures_the_range_of_the_cpu_from_device_memory_too() {
+    let Some([cuda, cpu]) = common::cuda_and_cpu() else { return };
+    let (image, mask) = (noisy_ball(BRIGHT, DARK), oval(CENTRE, 7.0));
+    let state = |context: &Context, input: Image<'_>, mask: Image<'_>| {
+        let state = LevelSet::new(context, input, mask, &voxels(SPACING)).unwrap().state();
+        (state.target, state.epsilon, state.side, state.time_step, state.inside)
+    };
+    let (input, start) = (image.view().into(), mask.view().into());
+    let wanted = state(&cpu, input, start);
+    assert_eq!(state(&cuda, input, start), wanted);
+    let shape = [DIM.2, DIM.1, DIM.0];
+    let mut device_image = cuda.device_image(isoline::PixelType::U16, shape).unwrap();
+    let mut device_mask = cuda.device_image(isoline::PixelType::U8, shape).unwrap();
+    device_image.upload(input).unwrap();
+    device_mask.upload(start).unwrap();
+    assert_eq!(state(&cuda, device_image.view(), device_mask.view()), wanted);
+    assert_eq!(state(&cuda, device_image.view(), start), wanted);
+    assert_eq!(state(&cuda, input, device_mask.view()), wanted);
+}
