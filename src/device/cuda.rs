@@ -119,7 +119,7 @@ impl Cuda {
         Err(unavailable(format!("cannot use any CUDA device: {}", reasons.join("; "))))
     }
 
-    /// Opens device `index` and loads its kernels, which proves that it works.
+    /// Opens device `index` and loads kernels, which proves that it works.
     pub(super) fn open(index: u32) -> Result<(Arc<Self>, DeviceInfo)> {
         let count = find::start().map_err(|e| unavailable(format!("cannot use cuda:{index}: {e}")))?;
         if index >= count {
@@ -146,9 +146,8 @@ impl Cuda {
                 limit: AtomicU64::new(0),
                 context,
             });
-            for (name, _) in KERNELS.unwrap_or_default() {
-                cuda.module(name)?;
-            }
+            // Those of all operations are for the same cards, and the others are loaded when they are first called.
+            cuda.module("image")?;
             Ok(cuda)
         }));
         match opened {
@@ -188,7 +187,8 @@ impl Cuda {
         if let Some(module) = modules.get(name) {
             return Ok(module.clone());
         }
-        let image = cudarc::nvrtc::Ptx::from_binary(Code::for_card(codes, self.compute_capability)?.decompress()?);
+        let image =
+            cudarc::nvrtc::Ptx::from_binary(Code::for_card(codes, self.compute_capability)?.unpacked()?.to_vec());
         let module = self.context.load_module(image).map_err(|e| failed(&format!("load the kernels {name}"), e))?;
         modules.insert(name, module.clone());
         Ok(module)

@@ -3,7 +3,9 @@
 
 use super::unavailable;
 use crate::error::Result;
+use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::sync::Mutex;
 
 /// The code of one operation for one architecture.
 pub(super) struct Code {
@@ -39,11 +41,19 @@ impl Code {
         format!("{}_{}", if self.ptx { "compute" } else { "sm" }, self.architecture)
     }
 
-    /// Returns the code as the driver loads it.
-    pub(super) fn decompress(&self) -> Result<Vec<u8>> {
+    /// Returns the code as the driver loads it. It is unpacked once in a process, which takes some 10 ms, and kept.
+    pub(super) fn unpacked(&self) -> Result<&'static [u8]> {
+        static UNPACKED: Mutex<BTreeMap<usize, &'static [u8]>> = Mutex::new(BTreeMap::new());
+        let mut all = UNPACKED.lock().unwrap_or_else(|e| e.into_inner());
+        let key = self.lzma.as_ptr() as usize;
+        if let Some(code) = all.get(&key) {
+            return Ok(code);
+        }
         let mut code = Vec::new();
         lzma_rs::lzma_decompress(&mut Cursor::new(self.lzma), &mut code)
             .map_err(|e| unavailable(format!("cannot unpack the kernels for {}: {e}", self.name())))?;
+        let code: &'static [u8] = code.leak();
+        all.insert(key, code);
         Ok(code)
     }
 }
@@ -85,7 +95,7 @@ mod tests {
     fn every_embedded_code_is_an_elf_file_or_ptx() {
         for (name, codes) in KERNELS.unwrap_or_default() {
             for code in *codes {
-                let bytes = code.decompress().unwrap();
+                let bytes = code.unpacked().unwrap();
                 let begins: &[u8] = if code.ptx { b"//" } else { b"\x7fELF" };
                 assert!(bytes.starts_with(begins), "{name} {}", code.name());
             }
