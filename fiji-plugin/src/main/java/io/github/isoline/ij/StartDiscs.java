@@ -127,6 +127,8 @@ final class StartDiscs {
             // Objects may be on the other side of the threshold; a far border is none of theirs.
             measure(true);
             radii = distances(points);
+            // Other points of the plane are looked for on the first side again.
+            distance = null;
             double most = Math.min(image.getWidth(), image.getHeight()) * MOST_OF_IMAGE;
             radii = Arrays.stream(radii).max().orElse(0) > most ? new double[radii.length] : radii;
         }
