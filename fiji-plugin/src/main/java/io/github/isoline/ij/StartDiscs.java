@@ -18,7 +18,8 @@ import java.util.List;
 /**
  * Discs to start from, around points or around objects that are detected. Their radius is given, or the distance to the
  * border of the objects on that plane: of the pixels that the threshold shown by the image marks, else of those on the
- * brighter or darker side of ImageJ's automatic threshold, whichever are fewer.
+ * brighter or darker side of ImageJ's automatic threshold, whichever are fewer; of the other ones, if no point is
+ * there.
  */
 final class StartDiscs {
     /** The smallest automatic radius, in pixels. */
@@ -37,6 +38,9 @@ final class StartDiscs {
 
     /** The least rise of a maximum of the distance, in pixels, as in ImageJ's own watershed. */
     private static final double DISTANCE_PROMINENCE = 0.5;
+
+    /** The largest automatic radius on the other side of the automatic threshold, as a share of the shorter side. */
+    private static final double MOST_OF_IMAGE = 1.0 / 4;
 
     private static final int INSIDE = 255;
 
@@ -82,7 +86,7 @@ final class StartDiscs {
      * @param radius in the image's unit; 0 for an automatic one
      */
     List<Roi> detected(double radius) throws BadInput {
-        measure();
+        measure(false);
         double middle = radius > 0 ? radius / new VoxelSize(image, false).x : middleRadius();
         double sigma = Math.max(NOISE_SIGMA, middle * SIGMA_OF_RADIUS);
         FloatProcessor smooth = smoothed(sigma);
@@ -117,20 +121,20 @@ final class StartDiscs {
      * that to the next point.
      */
     double[] radii(List<double[]> points) throws BadInput {
-        measure();
-        double[] radii = new double[points.size()];
-        double[] known = new double[points.size()];
-        int count = 0;
-        for (int i = 0; i < radii.length; i++) {
-            int x = (int) Math.floor(points.get(i)[0]);
-            int y = (int) Math.floor(points.get(i)[1]);
-            boolean in = x >= 0 && y >= 0 && x < distance.getWidth() && y < distance.getHeight();
-            radii[i] = in ? distance.getf(x, y) : 0;
-            if (radii[i] > 0) {
-                known[count++] = radii[i];
-            }
+        measure(false);
+        double[] radii = distances(points);
+        if (!isThresholdShown() && Arrays.stream(radii).max().orElse(0) == 0) {
+            // Objects may be on the other side of the threshold; a far border is none of theirs.
+            measure(true);
+            radii = distances(points);
+            // Other points of the plane are looked for on the first side again.
+            distance = null;
+            double most = Math.min(image.getWidth(), image.getHeight()) * MOST_OF_IMAGE;
+            radii = Arrays.stream(radii).max().orElse(0) > most ? new double[radii.length] : radii;
         }
-        if (count == 0) {
+        double[] known =
+                Arrays.stream(radii).filter(radius -> radius > 0).sorted().toArray();
+        if (known.length == 0) {
             throw new BadInput(
                     "There is no automatic radius: %s of \"%s\" in %s beside the objects that %s marks. Give a radius (in a "
                             + "macro radius=NUMBER), or set a threshold with Image > Adjust > Threshold that marks the "
@@ -140,13 +144,24 @@ final class StartDiscs {
                     HyperStackSelection.everything(image).name(index) + (points.size() == 1 ? " lies" : " lie"),
                     isThresholdShown() ? "the threshold of the image" : "ImageJ's automatic threshold");
         }
-        Arrays.sort(known, 0, count);
         // A point beside the objects gets the middle radius of the others.
-        double middle = known[count / 2];
+        double middle = known[known.length / 2];
         for (int i = 0; i < radii.length; i++) {
             radii[i] = radii[i] > 0 ? radii[i] : middle;
         }
         return apart(points, radii);
+    }
+
+    /** Returns the distance from each point to the border of the objects; 0 outside. */
+    private double[] distances(List<double[]> points) {
+        double[] distances = new double[points.size()];
+        for (int i = 0; i < distances.length; i++) {
+            int x = (int) Math.floor(points.get(i)[0]);
+            int y = (int) Math.floor(points.get(i)[1]);
+            boolean in = x >= 0 && y >= 0 && x < distance.getWidth() && y < distance.getHeight();
+            distances[i] = in ? distance.getf(x, y) : 0;
+        }
+        return distances;
     }
 
     /** Returns the radii, but at most half the distance to the next point. */
@@ -208,9 +223,13 @@ final class StartDiscs {
         return smooth;
     }
 
-    /** Finds the objects, and measures the distance to their border. */
-    private void measure() throws BadInput {
-        if (distance != null) {
+    /**
+     * Finds the objects, and measures the distance to their border.
+     *
+     * @param other true for the side of the automatic threshold with more pixels
+     */
+    private void measure(boolean other) throws BadInput {
+        if (distance != null && !other) {
             return;
         }
         byte[] mask = new byte[image.getWidth() * image.getHeight()];
@@ -224,7 +243,7 @@ final class StartDiscs {
             InsideTest above = InsideTest.byStoredValue(true, Math.nextDown(smooth.getMinThreshold()));
             inside = above.mark(smooth.getPixels(), mask);
         }
-        boolean inverse = !shown && 2 * inside > mask.length;
+        boolean inverse = !shown && 2 * inside > mask.length != other;
         double[] sums = new double[2];
         int[] counts = new int[2];
         for (int i = 0; i < mask.length; i++) {

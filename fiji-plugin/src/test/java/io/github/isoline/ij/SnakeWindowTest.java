@@ -12,6 +12,7 @@ class SnakeWindowTest extends WindowTest {
     void startFollowsTheSelectionAndTheHintTheNoise() throws Exception {
         Map<String, String> seen = play("region snake preview");
         assertEquals("null Isoline start", seen.get("elements"));
+        assertTrue(seen.get("without threshold").contains("shows no threshold"), seen.get("without threshold"));
         assertEquals("5", seen.get("hints"));
         assertEquals("false", seen.get("ok without selection"));
         assertEquals("null", seen.get("elements without selection"));
