@@ -107,7 +107,9 @@ final class GuiDriver {
                 driver.error();
                 break;
             default:
-                if (args[0].startsWith("level set")) {
+                if (args[0].indexOf('|') > 0) {
+                    RecordScenes.play(args[0], image);
+                } else if (args[0].startsWith("level set")) {
                     new LevelSetScenes(driver).play(args[0], image);
                 } else if (args[0].startsWith("region snake")) {
                     new SnakeScenes(driver).play(args[0], image);

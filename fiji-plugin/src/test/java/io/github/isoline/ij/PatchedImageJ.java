@@ -22,7 +22,7 @@ final class PatchedImageJ {
         System.exit(0);
     }
 
-    /** What runs in the patched ImageJ. */
+    /** The part that runs in the patched ImageJ. */
     private static final class Body {
         static void run(String path) throws IsolineException {
             System.out.println("dialogs: " + GenericDialog.class.getSuperclass().getSimpleName());

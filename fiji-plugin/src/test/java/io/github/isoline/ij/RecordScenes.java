@@ -1,0 +1,77 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.open;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.toggle;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.WindowManager;
+import ij.gui.OvalRoi;
+import ij.measure.ResultsTable;
+import ij.plugin.frame.Recorder;
+import ij.plugin.frame.RoiManager;
+import java.awt.Checkbox;
+import java.awt.Dialog;
+import java.awt.Window;
+import java.util.Arrays;
+import java.util.List;
+
+/** Plays a user who records a command with all of its outputs, and saves what it makes; see {@link GuiDriver}. */
+final class RecordScenes {
+    private static final List<String> OUTPUTS =
+            Arrays.asList("Edge map", "ROI Manager", "Overlay", "Results table", "Mask stack", "Phi", "Label image");
+
+    private RecordScenes() {}
+
+    /**
+     * Plays a scene.
+     *
+     * @param scene the command and a word to choose in its dialog, separated by a bar
+     */
+    static void play(String scene, ImagePlus image) throws Exception {
+        String[] parts = scene.split("\\|");
+        String folder = System.getProperty("isoline.record.folder") + "/";
+        image.setRoi(new OvalRoi(375, 320, 100, 100));
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 700);
+        Dialog dialog = open(image, parts[0]);
+        choose(dialog, parts[1]);
+        boolean outlines = false;
+        for (Checkbox box : GuiDriver.all(dialog, Checkbox.class)) {
+            if (OUTPUTS.contains(box.getLabel().trim())) {
+                toggle(box, true);
+                outlines = true;
+            }
+        }
+        await("OK", () -> button(dialog, "OK").isEnabled());
+        press(button(dialog, "OK"));
+        await("the end", () -> !dialog.isShowing() && WindowManager.getImageCount() > 1 && !image.isLocked());
+        if (outlines) {
+            // The rows come last.
+            await("rows", () -> WindowManager.getWindow("Results") != null);
+        }
+        IJ.wait(1000);
+        int left = 0;
+        for (Window window : Window.getWindows()) {
+            // ImageJ's own complaint about a recorded key would be one.
+            left += window instanceof Dialog && window.isShowing() ? 1 : 0;
+        }
+        say("dialogs left", left);
+        say("recorded", recorder.getText().trim().replace('\n', ' '));
+        int[] ids = WindowManager.getIDList();
+        say("images", ids.length);
+        for (int i = 2; i <= ids.length; i++) {
+            ImagePlus made = WindowManager.getImage(ids[i - 1]);
+            IJ.saveAsTiff(made.duplicate(), folder + "window " + i + ".tif");
+        }
+        if (outlines) {
+            ResultsTable.getResultsTable().save(folder + "window.csv");
+            RoiManager.getInstance().runCommand("Save", folder + "window.zip");
+        }
+    }
+}
