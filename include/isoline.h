@@ -2165,6 +2165,30 @@ typedef uint32_t isoline_snake_background;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** The pixels that several targets may have. */
+enum isoline_snake_overlap
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** Targets are independent: each is searched as if it were alone, and several may have the same pixels. */
+    ISOLINE_SNAKE_OVERLAP_ALLOWED = 0,
+    /**
+     * Targets compete, and a pixel belongs to one target at most. Before the search each pixel is given to the target
+     * whose initial polygon is nearest (Euclidean distance between centres of pixels; at the same distance the target
+     * with the smallest number), which is that target's territory. The pixels of a target are those of its polygon in
+     * its territory, and no node leaves the territory. For objects that touch.
+     */
+    ISOLINE_SNAKE_OVERLAP_EXCLUDED = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_snake_overlap isoline_snake_overlap;
+#else
+typedef uint32_t isoline_snake_overlap;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /** Targets that are searched for on one image, created by isoline_snake_new. Opaque. */
 typedef struct isoline_snake isoline_snake;
 
@@ -2178,6 +2202,8 @@ typedef struct {
     uint32_t schedule;
     /** An isoline_snake_background. Default: ISOLINE_SNAKE_BACKGROUND_IMAGE. */
     uint32_t background;
+    /** An isoline_snake_overlap. Default: ISOLINE_SNAKE_OVERLAP_ALLOWED. */
+    uint32_t overlap;
     /**
      * The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32; it is
      * halved down to 1 during the search. A larger distance passes over noise from further away, a smaller one stays
@@ -2186,6 +2212,8 @@ typedef struct {
     uint32_t largest_step;
     /** The largest number of nodes of a target, 3 to 65536. Default 1024. */
     uint32_t max_nodes;
+    /** Must be 0. */
+    uint32_t reserved;
     /** The largest number of iterations of a target, at least 1. Default 10000. */
     uint64_t max_iterations;
     /**
@@ -2237,7 +2265,7 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
 
 /**
  * Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud,
- * Réfrégier and Boulet 1999; Perrot et al. 2011), for one target or thousands, each independent of the others. No
+ * Réfrégier and Boulet 1999; Perrot et al. 2011), for one target or thousands. No
  * edge is needed: the nodes of a polygon are moved, and nodes are added, as long as this makes the image more
  * likely, given one distribution of grey values inside the polygon and one outside. docs/snake.md describes the
  * method.
@@ -2374,23 +2402,58 @@ typedef uint32_t isoline_target_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** Properties of a target: bits that are added together. */
+enum isoline_target_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /**
+     * The polygon has a pixel in common with that of another target, or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node
+     * lies at the border to the territory of another target: that target has limited it, or touches it.
+     */
+    ISOLINE_TARGET_OVERLAPS = 1,
+    /** A node lies on the border of the image, so that the object may continue outside the image. */
+    ISOLINE_TARGET_TOUCHES_IMAGE = 2,
+    /**
+     * A node lies on the border of the window, where that is not the border of the image: the object may be larger, or
+     * nothing in the window was different from its surroundings.
+     */
+    ISOLINE_TARGET_TOUCHES_WINDOW = 4,
+    /**
+     * All pixels of target and background are equal. No outline is better than another one; the polygon is the initial
+     * one, and says nothing.
+     */
+    ISOLINE_TARGET_FLAT = 8,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_target_flags isoline_target_flags;
+#else
+typedef uint32_t isoline_target_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /** The statistics of one target. Grey values are in the image's own units. The struct never changes. */
 typedef struct {
     /** An isoline_target_status. */
     uint32_t status;
-    /** Always 0. */
-    uint32_t reserved;
+    /** A sum of isoline_target_flags. */
+    uint32_t flags;
     /** The number of iterations done. */
     uint64_t iterations;
     /** The number of nodes of the polygon. */
     uint64_t nodes;
-    /** The number of pixels inside the polygon. */
+    /**
+     * The number of pixels of the target: those inside the polygon, and, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, in its
+     * territory.
+     */
     uint64_t pixels;
-    /** The number of pixels of the background: those of the image, or of the window, outside the polygon. */
+    /** The number of pixels of the background: those of the image, or of the window, that are not the target's. */
     uint64_t background_pixels;
-    /** The mean of the pixels inside the polygon; NaN if there are none, as are the next three fields. */
+    /** The mean of the target's pixels; NaN if there are none, as are the next three fields. */
     double mean;
-    /** The standard deviation of the pixels inside the polygon. */
+    /** The standard deviation of the target's pixels. */
     double deviation;
     /** The mean of the background. */
     double background_mean;
@@ -2486,7 +2549,7 @@ isoline_status isoline_snake_region_sums(isoline_snake *snake,
                                          isoline_region_sum *out);
 
 /**
- * Draws the current targets as a mask: 255 where a pixel is inside any of them, 0 elsewhere.
+ * Draws the current targets as a mask: 255 where a pixel belongs to any of them, 0 elsewhere.
  *
  * @param snake not NULL.
  * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
@@ -2498,8 +2561,9 @@ isoline_status isoline_snake_draw_mask(isoline_snake *snake,
                                        const isoline_image *mask);
 
 /**
- * Draws the current targets as a label image: each pixel gets the number of the target that it is inside, counted
- * from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn.
+ * Draws the current targets as a label image: each pixel gets the number of the target that it belongs to,
+ * counted from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn; with
+ * ISOLINE_SNAKE_OVERLAP_EXCLUDED none do, and as many pixels have a number as isoline_snake_statistics counts.
  *
  * @param snake not NULL.
  * @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the

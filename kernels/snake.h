@@ -49,6 +49,7 @@ struct DeviceTarget {
     double cost, node_cost;    // the criterion without the cost of the nodes; the cost of a node in the criterion
     u64 iterations;            // done so far; at 0 the polygon is still to be measured
     i64 area;                  // twice the polygon's area, in pixels
+    i64 territory;             // the entry of the window's first row in `first_runs`; -1: all pixels may be its own
     int x0, y0, x1, y1;        // the window, in pixel corners; nodes stay in it
     u32 node_count;
     int distance;              // from a node to its candidate positions along an axis, in pixels
@@ -74,6 +75,8 @@ struct SearchJob {
     u64 workspace_bytes;
     GroupControl *controls;       // of each group
     u32 *queue;                   // the index of the first target that no group has taken; 0 before a launch
+    u32 *first_runs;              // of each row of each territory the entry in `runs`; one more after the last row
+    int2 *runs;                   // runs of pixels of a row: the first pixel, and the one after the last
     double looks;                 // of NOISE_GAMMA
     u64 max_iterations;           // the most iterations of a target in all
     u64 launch_iterations;        // the most iterations of a target in this launch; 0 only measures new targets

@@ -14,15 +14,30 @@
 constexpr u32 LARGEST_UNSPLIT_SUBSET = 32;
 
 // A Searcher is one block's part in the search, in static shared memory. T is the type of a level. With GROUP several
-// blocks search a target together; without it a block searches alone, and barriers are those of the block. All threads
+// blocks search a target together; without it a block searches alone, and barriers are those of the block. With COMPETING
+// targets have territories. All threads
 // of the block, and so of the group, call a function together with the same arguments, unless its comment says
 // otherwise.
-template <typename T, bool GROUP>
+template <typename T, bool GROUP, bool COMPETING>
 struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
     static constexpr u32 WARPS = THREADS / WARP;
     // The rows that a lane fetches before it uses the first.
     static constexpr int ROWS_IN_FLIGHT = GROUP ? 3 : 2;
+
+    // Returns the target's territory. One thread calls it.
+    __device__ Territory territory() const
+    {
+        const u32 *const first_runs = target.territory < 0 ? nullptr : job.first_runs + target.territory;
+        return {first_runs, job.runs, target.y0, target.y1};
+    }
+
+    // Returns whether a node may lie at p: within the window and the territory. One thread calls it.
+    __device__ bool allows(int2 p) const
+    {
+        if constexpr (COMPETING) return in_bounds(p) && has_corner(territory(), p);
+        else return in_bounds(p);
+    }
 
     // --- sums: snake_edges.cuh ---------------------------------------------------------------------------------------
 
@@ -141,7 +156,7 @@ struct Searcher : Crossings {
 
     // A Prospect is what is known of a change before the sums are, in registers.
     struct Prospect {
-        bool allowed;     // the change may be tried: the node stays in the window, or three nodes are left
+        bool allowed;     // the change may be tried: a node may lie there, or three nodes are left
         RegionSum lost;   // the sum of the node's two edges, which the change replaces
         i64 area;         // what the change adds to twice the area
     };
@@ -479,11 +494,11 @@ struct Searcher : Crossings {
 #include "snake_choice.cuh"
 
 // Searches the job's targets. All threads of the grid call it.
-template <typename T, bool GROUP>
+template <typename T, bool GROUP, bool COMPETING>
 __device__ __forceinline__ void search(const SearchJob &job)
 {
     extern __shared__ uint4 state_memory[];
-    __shared__ Searcher<T, GROUP> searcher;
+    __shared__ Searcher<T, GROUP, COMPETING> searcher;
     if (threadIdx.x == 0)
         searcher.assign_memory(job, blockIdx.x / job.blocks_per_target, blockIdx.x % job.blocks_per_target,
                                reinterpret_cast<unsigned char *>(state_memory));

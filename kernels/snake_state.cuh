@@ -3,6 +3,7 @@
 #include "snake_criterion.cuh"
 #include "snake_polygon.cuh"
 #include "snake_sums.cuh"
+#include "snake_territory.cuh"
 
 // The phases of a search. In PHASE_EVOLVE nodes move and are added; in PHASE_PRUNE they move by one pixel and are
 // removed.
@@ -113,7 +114,7 @@ struct BlockState {
     __device__ u32 next_of(u32 i) const { return i + 1 == target.node_count ? 0 : i + 1; }
     __device__ u32 previous_of(u32 i) const { return i == 0 ? target.node_count - 1 : i - 1; }
 
-    // Returns whether a node may lie at p: within the target's window.
+    // Returns whether p lies within the target's window or on its border.
     __device__ bool in_bounds(int2 p) const
     {
         return target.x0 <= p.x && p.x <= target.x1 && target.y0 <= p.y && p.y <= target.y1;

@@ -92,7 +92,7 @@ class PolygonArrays(Structure):
 
 # The fields that isoline_snake_statistics writes; status: 0 running, 1 converged, 2 vanished, 3 left the image, 4 iteration
 # limit.
-TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("reserved", "u4"), ("iterations", "u8"), ("nodes", "u8"),
+TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("flags", "u4"), ("iterations", "u8"), ("nodes", "u8"),
                                  ("pixels", "u8"), ("background_pixels", "u8"), ("mean", "f8"), ("deviation", "f8"),
                                  ("background_mean", "f8"), ("background_deviation", "f8"), ("criterion", "f8")])
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::few_sizes;
-use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Snake};
+use isoline::snake::{self, Background, Node, Noise, Overlap, Params, Polygons, Snake};
 use isoline::{Context, Image};
 use ndarray::Array2;
 
@@ -41,16 +41,17 @@ fn sanitizer_snakes_are_the_cpus() {
         let mut starts = Polygons::new();
         starts.push(&rectangle(0, 0, width.div_ceil(2), height));
         starts.push(&rectangle(width / 2, height / 5, width, height));
-        for (noise, node_cost, background) in [
-            (Noise::Gaussian, 0.0, Background::Image),
-            (Noise::Poisson, 0.5, Background::Window { margin: 0.3 }),
-            (Noise::Bernoulli, 0.5, Background::Image),
+        for (noise, node_cost, background, overlap) in [
+            (Noise::Gaussian, 0.0, Background::Image, Overlap::Allowed),
+            (Noise::Poisson, 0.5, Background::Window { margin: 0.3 }, Overlap::Allowed),
+            (Noise::Bernoulli, 0.5, Background::Image, Overlap::Allowed),
+            (Noise::Gaussian, 0.5, Background::Window { margin: 0.3 }, Overlap::Excluded),
         ] {
-            let params = Params { noise, node_cost, background, node_spacing: 6.0, ..Params::default() };
+            let params = Params { noise, node_cost, background, overlap, node_spacing: 6.0, ..Params::default() };
             for input in [Image::from(image.view()), narrow.view().into(), float.view().into()] {
                 let run = |context: &Context| snake::run(context, input, Some(&starts), &params, None).unwrap();
                 let (ours, theirs) = (run(&cpu), run(&cuda));
-                assert_eq!(ours.0, theirs.0, "{width} x {height}, {noise:?}");
+                assert_eq!(ours.0, theirs.0, "{width} x {height}, {noise:?}, {overlap:?}");
             }
         }
     }
@@ -68,6 +69,24 @@ fn sanitizer_several_blocks_share_one_snake() {
         snake.step(if few_sizes() { 12 } else { u64::MAX }, None).unwrap();
         let polygons = snake.polygons();
         (snake.region_sums(&polygons).unwrap(), polygons)
+    };
+    assert_eq!(run(&Context::new("cpu").unwrap()), run(&cuda));
+}
+
+#[test]
+fn sanitizer_several_blocks_share_a_competing_snake() {
+    let Some(cuda) = cuda() else { return };
+    let height = if few_sizes() { 500 } else { 1500 };
+    let image = picture(80, height);
+    let mut starts = Polygons::new();
+    starts.push(&rectangle(0, 0, 38, height));
+    starts.push(&rectangle(40, 10, 80, height - 3));
+    let params =
+        Params { overlap: Overlap::Excluded, largest_step: 8, node_spacing: 20.0, node_cost: 0.2, ..Params::default() };
+    let run = |context: &Context| {
+        let mut snake = Snake::new(context, image.view().into(), Some(&starts), &params).unwrap();
+        snake.step(if few_sizes() { 12 } else { u64::MAX }, None).unwrap();
+        (snake.polygons(), snake.statistics())
     };
     assert_eq!(run(&Context::new("cpu").unwrap()), run(&cuda));
 }

@@ -56,6 +56,19 @@ pub enum isoline_snake_background {
     ISOLINE_SNAKE_BACKGROUND_WINDOW = 1,
 }
 
+/// The pixels that several targets may have.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_snake_overlap {
+    /// Targets are independent: each is searched as if it were alone, and several may have the same pixels.
+    ISOLINE_SNAKE_OVERLAP_ALLOWED = 0,
+    /// Targets compete, and a pixel belongs to one target at most. Before the search each pixel is given to the target
+    /// whose initial polygon is nearest (Euclidean distance between centres of pixels; at the same distance the target
+    /// with the smallest number), which is that target's territory. The pixels of a target are those of its polygon in
+    /// its territory, and no node leaves the territory. For objects that touch.
+    ISOLINE_SNAKE_OVERLAP_EXCLUDED = 1,
+}
+
 /// The parameters of region snakes. isoline_snake_params_init fills them with the defaults.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -68,12 +81,16 @@ pub struct isoline_snake_params {
     pub schedule: u32,
     /// An isoline_snake_background. Default: ISOLINE_SNAKE_BACKGROUND_IMAGE.
     pub background: u32,
+    /// An isoline_snake_overlap. Default: ISOLINE_SNAKE_OVERLAP_ALLOWED.
+    pub overlap: u32,
     /// The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32; it is
     /// halved down to 1 during the search. A larger distance passes over noise from further away, a smaller one stays
     /// near the initial polygon.
     pub largest_step: u32,
     /// The largest number of nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
+    /// Must be 0.
+    pub reserved: u32,
     /// The largest number of iterations of a target, at least 1. Default 10000.
     pub max_iterations: u64,
     /// ISOLINE_SNAKE_NOISE_GAMMA only: L, the number of looks that were averaged, 1 to 1e6. Default 1, raw speckle.
@@ -101,12 +118,13 @@ pub struct isoline_snake_params {
 
 params_of!(
     isoline_snake_params,
-    80,
+    88,
     parameters::OPERATION,
-    0,
+    1,
     noise,
     schedule,
     background,
+    overlap,
     largest_step,
     max_nodes,
     max_iterations,
@@ -128,11 +146,13 @@ impl isoline_snake_params {
 
     fn translate(&self) -> Result<Params> {
         check_ranges(self)?;
+        check::reserved(self.reserved, "params")?;
         let backgrounds = [Background::Image, Background::Window { margin: self.margin }];
         Ok(Params {
             noise: parameters::NOISE.chosen(self.noise, &parameters::noises(self.looks))?,
             schedule: parameters::SCHEDULE.chosen(self.schedule, &parameters::SCHEDULES)?,
             background: parameters::BACKGROUND.chosen(self.background, &backgrounds)?,
+            overlap: parameters::OVERLAP.chosen(self.overlap, &parameters::OVERLAPS)?,
             largest_step: self.largest_step,
             node_spacing: self.node_spacing,
             max_nodes: self.max_nodes,
@@ -204,7 +224,7 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 }
 
 /// Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud,
-/// Réfrégier and Boulet 1999; Perrot et al. 2011), for one target or thousands, each independent of the others. No
+/// Réfrégier and Boulet 1999; Perrot et al. 2011), for one target or thousands. No
 /// edge is needed: the nodes of a polygon are moved, and nodes are added, as long as this makes the image more
 /// likely, given one distribution of grey values inside the polygon and one outside. docs/snake.md describes the
 /// method.

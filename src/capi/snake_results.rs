@@ -38,25 +38,58 @@ impl From<Status> for isoline_target_status {
     }
 }
 
+/// Properties of a target: bits that are added together.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_target_flags {
+    /// The polygon has a pixel in common with that of another target, or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node
+    /// lies at the border to the territory of another target: that target has limited it, or touches it.
+    ISOLINE_TARGET_OVERLAPS = 1,
+    /// A node lies on the border of the image, so that the object may continue outside the image.
+    ISOLINE_TARGET_TOUCHES_IMAGE = 2,
+    /// A node lies on the border of the window, where that is not the border of the image: the object may be larger, or
+    /// nothing in the window was different from its surroundings.
+    ISOLINE_TARGET_TOUCHES_WINDOW = 4,
+    /// All pixels of target and background are equal. No outline is better than another one; the polygon is the initial
+    /// one, and says nothing.
+    ISOLINE_TARGET_FLAT = 8,
+}
+
+impl isoline_target_flags {
+    /// Returns the sum of the flags of a target.
+    fn of(statistics: &Statistics) -> u32 {
+        [
+            (statistics.overlaps, Self::ISOLINE_TARGET_OVERLAPS),
+            (statistics.touches_image, Self::ISOLINE_TARGET_TOUCHES_IMAGE),
+            (statistics.touches_window, Self::ISOLINE_TARGET_TOUCHES_WINDOW),
+            (statistics.flat, Self::ISOLINE_TARGET_FLAT),
+        ]
+        .iter()
+        .map(|(set, flag)| u32::from(*set) * *flag as u32)
+        .sum()
+    }
+}
+
 /// The statistics of one target. Grey values are in the image's own units. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_target_statistics {
     /// An isoline_target_status.
     pub status: u32,
-    /// Always 0.
-    pub reserved: u32,
+    /// A sum of isoline_target_flags.
+    pub flags: u32,
     /// The number of iterations done.
     pub iterations: u64,
     /// The number of nodes of the polygon.
     pub nodes: u64,
-    /// The number of pixels inside the polygon.
+    /// The number of pixels of the target: those inside the polygon, and, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, in its
+    /// territory.
     pub pixels: u64,
-    /// The number of pixels of the background: those of the image, or of the window, outside the polygon.
+    /// The number of pixels of the background: those of the image, or of the window, that are not the target's.
     pub background_pixels: u64,
-    /// The mean of the pixels inside the polygon; NaN if there are none, as are the next three fields.
+    /// The mean of the target's pixels; NaN if there are none, as are the next three fields.
     pub mean: f64,
-    /// The standard deviation of the pixels inside the polygon.
+    /// The standard deviation of the target's pixels.
     pub deviation: f64,
     /// The mean of the background.
     pub background_mean: f64,
@@ -72,7 +105,7 @@ impl From<&Statistics> for isoline_target_statistics {
     fn from(statistics: &Statistics) -> Self {
         Self {
             status: isoline_target_status::from(statistics.status) as u32,
-            reserved: 0,
+            flags: isoline_target_flags::of(statistics),
             iterations: statistics.iterations,
             nodes: statistics.nodes,
             pixels: statistics.pixels,
@@ -213,7 +246,7 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
     })
 }
 
-/// Draws the current targets as a mask: 255 where a pixel is inside any of them, 0 elsewhere.
+/// Draws the current targets as a mask: 255 where a pixel belongs to any of them, 0 elsewhere.
 ///
 /// @param snake not NULL.
 /// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
@@ -234,8 +267,9 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
     })
 }
 
-/// Draws the current targets as a label image: each pixel gets the number of the target that it is inside, counted
-/// from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn.
+/// Draws the current targets as a label image: each pixel gets the number of the target that it belongs to,
+/// counted from 1, and 0 elsewhere. Where targets overlap the smallest number is drawn; with
+/// ISOLINE_SNAKE_OVERLAP_EXCLUDED none do, and as many pixels have a number as isoline_snake_statistics counts.
 ///
 /// @param snake not NULL.
 /// @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the

@@ -28,7 +28,7 @@ impl Backend {
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
         let needs = DeviceNeeds {
-            device_bytes: cuda::min_device_bytes(params, input, unmeasured.len()),
+            device_bytes: cuda::min_device_bytes(params, input, &unmeasured),
             cpu_only: params.schedule == Schedule::Sequential && on_host,
             host_memory: on_host,
         };

@@ -3,16 +3,13 @@
 use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
 use super::search::{Plan, Target};
-use super::sums::Rows;
-use super::{Background, Node, Params, Polygons, RegionSum, Status};
+use super::{Background, Node, Overlap, Params, Polygons, RegionSum, Status, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{ImageMut, reserved};
+use crate::image::reserved;
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
-use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Returns whether there are at least two threads for each running target, so that they share its work. A thread that
 /// waits for others may begin another target, within the stack of the first, so that more targets would need more
@@ -29,10 +26,7 @@ pub(super) fn measure(context: &Context, image: &HostImage, params: &Params, tar
         targets
             .into_par_iter()
             .map(|target| match target.status {
-                Status::Running => {
-                    let plan = Plan { parallel, ..params.plan(&target.bounds) };
-                    image.measured(&plan, target.nodes, target.bounds)
-                }
+                Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target),
                 _ => target,
             })
             .collect()
@@ -62,7 +56,7 @@ pub(super) fn initial_targets(
     drop(std::hint::black_box(reserved::<u8>(bytes)?));
     let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
     context.pool().install(|| {
-        polygons
+        let mut targets: Vec<Target> = polygons
             .par_iter()
             .map(|(index, polygon)| {
                 Ok(match normalise(polygon, image, *index)? {
@@ -73,7 +67,11 @@ pub(super) fn initial_targets(
                     None => Target::start_outside(polygon.to_vec(), *image),
                 })
             })
-            .collect()
+            .collect::<Result<_>>()?;
+        if params.overlap == Overlap::Excluded {
+            territory::divide(&mut targets)?;
+        }
+        Ok(targets)
     })
 }
 
@@ -123,68 +121,4 @@ pub(super) fn iterate(
         })
     })?;
     Ok(Report::on_cpu(context, started, 0))
-}
-
-/// Draws the pixels inside every target with its value, over a background of 0. Where targets overlap, the first one is
-/// drawn. The threads are those of the context.
-pub(super) fn draw(
-    context: &Context,
-    targets: &[Target],
-    mut output: ImageMut<'_>,
-    value: impl Fn(usize) -> u32 + Sync,
-) -> Result<()> {
-    output.use_huge_pages();
-    context.pool().install(|| match output {
-        ImageMut::U8(view) => draw_into(targets, view, |index| value(index) as u8),
-        ImageMut::U16(view) => draw_into(targets, view, |index| value(index) as u16),
-        ImageMut::F32(view) => draw_into(targets, view, |index| value(index) as f32),
-        ImageMut::Device(_) => Err(Error::unsupported("targets are drawn into host memory only; give host memory")),
-    })
-}
-
-/// The number of rows that are cleared and drawn together: few enough to stay in the second-level cache meanwhile.
-const DRAWN_ROWS: usize = 32;
-
-/// Does the same in an image of one type, on the threads of the current pool.
-fn draw_into<P: Copy + Default + Send + Sync>(
-    targets: &[Target],
-    mut view: ArrayViewMut3<'_, P>,
-    value: impl Fn(usize) -> P + Sync,
-) -> Result<()> {
-    let mut extents = reserved::<Range<i64>>(targets.len())?;
-    extents.extend(targets.iter().map(|target| match target.status {
-        Status::StartOutside => 0..0,
-        _ => rows_of(target.nodes.iter().copied()),
-    }));
-    let mut slice = view.index_axis_mut(Axis(0), 0);
-    slice.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS).into_par_iter().enumerate().for_each(|(band, mut pixels)| {
-        pixels.fill(P::default());
-        let first = (band * DRAWN_ROWS) as i64;
-        let rows = first..first + pixels.nrows() as i64;
-        let passes = |extent: &Range<i64>| extent.start < rows.end && rows.start < extent.end;
-        let mut crossings: [Vec<usize>; DRAWN_ROWS] = Default::default();
-        // The first targets are drawn last, over the others.
-        for (index, target) in targets.iter().enumerate().rev().filter(|(index, _)| passes(&extents[*index])) {
-            for (a, b) in target.ends().filter(|(a, b)| passes(&rows_of([*a, *b]))) {
-                for (x, y) in Rows::between(a, b).within(&rows) {
-                    crossings[(y - first) as usize].push(x as usize);
-                }
-            }
-            // From left to right, the crossings of a row alternate between entering and leaving the polygon.
-            for (mut row, crossings) in pixels.rows_mut().into_iter().zip(&mut crossings) {
-                crossings.sort_unstable();
-                for ends in crossings.chunks_exact(2) {
-                    row.slice_mut(s![ends[0]..ends[1]]).fill(value(index));
-                }
-                crossings.clear();
-            }
-        }
-    });
-    Ok(())
-}
-
-/// Returns the rows from the upmost to the lowest of some nodes.
-fn rows_of(nodes: impl IntoIterator<Item = Node>) -> Range<i64> {
-    let ends = nodes.into_iter().fold([i32::MAX, i32::MIN], |[top, end], node| [top.min(node.y), end.max(node.y)]);
-    i64::from(ends[0])..i64::from(ends[1])
 }

@@ -10,7 +10,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType, zeroed};
+use crate::image::{Image, PixelType, reserved, zeroed};
 use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
@@ -52,16 +52,18 @@ pub(super) fn check_schedule(params: &Params) -> Result<()> {
     Ok(())
 }
 
-/// Returns the least device memory that a call needs: the image with its prefix sums, `targets` targets, and the
-/// workspace of one; as many workspaces are allocated as there are targets that the device searches at once.
-pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, targets: usize) -> u64 {
+/// Returns the least device memory that a call needs: the image with its prefix sums, the targets, and the workspace of
+/// one; as many workspaces are allocated as there are targets that the device searches at once.
+pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, targets: &[Target]) -> u64 {
     let [width, height, _] = input.shape();
     let level = level_bytes(input, params);
     let direct = matches!(input, Image::U8(_) | Image::U16(_)) && params.noise != Noise::Bernoulli;
     let raw = if direct || matches!(input, Image::Device(_)) { 0 } else { width * height * input.pixel_type().bytes() };
-    let nodes = targets.max(1) * params.max_nodes as usize * (size_of::<Node>() + size_of::<DeviceSum>());
+    let [rows, runs] = territory_sizes(targets);
+    let territories = rows * size_of::<u32>() + runs * size_of::<[i32; 2]>();
+    let nodes = targets.len().max(1) * params.max_nodes as usize * (size_of::<Node>() + size_of::<DeviceSum>());
     let workspace = launch::workspace_bytes_of_one(params.max_nodes as usize);
-    (image_bytes([width, height], level).iter().sum::<usize>() + raw + nodes + workspace) as u64
+    (image_bytes([width, height], level).iter().sum::<usize>() + raw + nodes + territories + workspace) as u64
 }
 
 /// An image on the device, with the kernels and buffers of a search.
@@ -92,6 +94,8 @@ struct Search {
     _workspace: Buffer,
     /// The queue's index of the next target, then the control struct of each group.
     control: Buffer,
+    /// The first run of each row of each territory, and all runs; `None` where no targets compete.
+    _territories: Option<[Buffer; 2]>,
     job: SearchJob,
 }
 
@@ -193,7 +197,8 @@ impl Solver {
         // The arrays have memory for as many nodes as a target may be given.
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
-        let geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
+        let compete = targets.iter().any(|target| target.territory.is_some());
+        let geometry = self.kernels.geometry(&self.cuda, compete, count, longest, capacity)?;
         let workspace_bytes = geometry.workspace_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
@@ -203,8 +208,15 @@ impl Solver {
         // The rows of nodes are copied back whole, with the memory beyond a target's nodes.
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         // 2. Copy the targets, and their polygons as one row each in one copy.
-        let structs: Vec<DeviceTarget> =
-            targets.iter().map(|target| DeviceTarget::new(target, params.plan(&target.bounds).node_cost)).collect();
+        let (entries, territories) = if compete { self.copy_territories(targets)? } else { (Vec::new(), None) };
+        let structs: Vec<DeviceTarget> = targets
+            .iter()
+            .enumerate()
+            .map(|(index, target)| {
+                let territory = entries.get(index).copied().unwrap_or(-1);
+                DeviceTarget::new(target, params.plan(&target.bounds).node_cost, territory)
+            })
+            .collect();
         self.stream.copy_bytes(Side::of(&structs), device_targets.side(0), size_of_val(&*structs))?;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
         let mut coordinates: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
@@ -233,6 +245,8 @@ impl Solver {
             workspace_bytes: workspace_bytes as u64,
             controls: control.address() + CONTROL_OFFSET as u64,
             queue: control.address(),
+            first_runs: territories.as_ref().map_or(0, |[first_runs, _]| first_runs.address()),
+            runs: territories.as_ref().map_or(0, |[_, runs]| runs.address()),
             looks,
             max_iterations: params.max_iterations,
             launch_iterations: 0,
@@ -246,7 +260,41 @@ impl Solver {
             state_in_shared_memory: u32::from(geometry.state_in_shared_memory),
             state_bytes: geometry.state_bytes as u32,
         };
-        Ok(Search { targets: device_targets, nodes, _edges: edges, _workspace: workspace, control, job })
+        Ok(Search {
+            targets: device_targets,
+            nodes,
+            _edges: edges,
+            _workspace: workspace,
+            control,
+            _territories: territories,
+            job,
+        })
+    }
+
+    /// Copies the territories to the device. Returns the entry of each target's, -1 where it has none, and the buffers.
+    fn copy_territories(&self, targets: &[Target]) -> Result<(Vec<i64>, Option<[Buffer; 2]>)> {
+        let [rows, count] = territory_sizes(targets);
+        let (mut entries, mut first_runs, mut runs) =
+            (Vec::new(), reserved::<u32>(rows)?, reserved::<[i32; 2]>(count)?);
+        for target in targets {
+            let Some(territory) = &target.territory else {
+                entries.push(-1);
+                continue;
+            };
+            entries.push(first_runs.len() as i64);
+            let before = runs.len() as u32;
+            first_runs.extend(territory.first.iter().map(|first| before + first));
+            runs.extend_from_slice(&territory.runs);
+        }
+        let copied = |from: Side, bytes: usize| {
+            let buffer = self.cuda.memory().device(bytes.max(1))?;
+            self.stream.copy_bytes(from, buffer.side(0), bytes)?;
+            Ok::<Buffer, Error>(buffer)
+        };
+        let buffers =
+            [copied(Side::of(&first_runs), size_of_val(&*first_runs))?, copied(Side::of(&runs), size_of_val(&*runs))?];
+        self.stream.synchronize()?;
+        Ok((entries, Some(buffers)))
     }
 
     /// Queues up to `iterations` iterations of each running target; targets without sums are measured first.
@@ -352,6 +400,12 @@ impl Solver {
         self.fetch(&search, &mut targets)?;
         Ok(targets.into_iter().map(|target| target.inside).collect())
     }
+}
+
+/// Returns the number of entries for the rows of all territories, and of their runs.
+fn territory_sizes(targets: &[Target]) -> [usize; 2] {
+    let territories = || targets.iter().filter_map(|target| target.territory.as_ref());
+    [territories().map(|one| one.first.len()).sum(), territories().map(|one| one.runs.len()).sum()]
 }
 
 /// Returns the number of rows that all edges of a polygon pass together.

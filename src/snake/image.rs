@@ -3,7 +3,7 @@
 use super::criterion::Noise;
 use super::search::{Plan, Target};
 use super::sums::{Level, RegionSum, RowPrefixSums};
-use super::{Params, Statistics};
+use super::{Bounds, Node, Params, Statistics, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
@@ -43,7 +43,12 @@ impl LevelScale {
     }
 
     /// Returns a target's statistics, in the image's own units.
-    pub(super) fn statistics(&self, target: &Target) -> Statistics {
+    pub(super) fn statistics(&self, target: &Target, overlaps: bool, [width, height]: [usize; 2]) -> Statistics {
+        let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+        let there = target.status != Status::StartOutside;
+        let touches = |inside: fn(Node, &Bounds, &Bounds) -> bool| {
+            there && target.nodes.iter().any(|node| inside(*node, &target.bounds, &image))
+        };
         let background = target.whole - target.inside;
         let [mean, deviation] = self.moments(&target.inside);
         let [background_mean, background_deviation] = self.moments(&background);
@@ -58,7 +63,16 @@ impl LevelScale {
             background_mean,
             background_deviation,
             criterion: target.cost,
+            overlaps,
+            touches_image: touches(|node, _, image| image.on_border(node)),
+            touches_window: touches(|node, window, image| window.on_border(node) && !image.on_border(node)),
+            flat: Self::is_flat(&target.whole),
         }
+    }
+
+    /// Returns whether there are pixels and all are equal.
+    fn is_flat(RegionSum { pixels, z, zz }: &RegionSum) -> bool {
+        *pixels > 0 && i128::from(*pixels) * i128::from(*zz) == i128::from(*z) * i128::from(*z)
     }
 
     /// Returns mean and standard deviation. They come from exact sums, so that the variance does not cancel.
@@ -111,15 +125,15 @@ impl HostImage {
     }
 
     /// Returns a target at its start, with its sums.
-    pub(super) fn measured(&self, plan: &Plan, nodes: Vec<super::Node>, bounds: super::Bounds) -> Target {
+    pub(super) fn measured(&self, plan: &Plan, target: Target) -> Target {
         match self {
-            Self::U8(sums) => Target::measured(sums, plan, nodes, bounds),
-            Self::U16(sums) => Target::measured(sums, plan, nodes, bounds),
+            Self::U8(sums) => Target::measured(sums, plan, target),
+            Self::U16(sums) => Target::measured(sums, plan, target),
         }
     }
 
     /// Returns the sum over the pixels inside a polygon that [`clip`](super::clip::clip) returned; it may touch itself.
-    pub(super) fn sum(&self, nodes: &[super::Node]) -> RegionSum {
+    pub(super) fn sum(&self, nodes: &[Node]) -> RegionSum {
         match self {
             Self::U8(sums) => sums.polygon(nodes),
             Self::U16(sums) => sums.polygon(nodes),

@@ -37,11 +37,13 @@ mod clip;
 mod cpu;
 mod criterion;
 mod cuda;
+mod draw;
 mod image;
 pub(crate) mod parameters;
 mod polygon;
 mod search;
 mod sums;
+mod territory;
 
 pub use criterion::Noise;
 pub use polygon::{MAX_COORDINATE, Node, Polygons};
@@ -57,6 +59,7 @@ use backend::Backend;
 use image::LevelScale;
 use polygon::Bounds;
 use search::{Plan, Target};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 /// The order in which nodes move.
@@ -82,6 +85,18 @@ pub enum Background {
         /// Greater than 0. Default 0.5.
         margin: f64,
     },
+}
+
+/// The pixels that several targets may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Overlap {
+    /// Targets are independent: each is searched as if it were alone, and several may have the same pixels.
+    Allowed,
+    /// Targets compete, and a pixel belongs to one at most. Before the search each pixel is given to the target whose
+    /// start is nearest (Euclidean between centres; at the same distance the first one): that is the target's
+    /// *territory*. The pixels of a target are those of its polygon in its territory, and no node moves out of it.
+    Excluded,
 }
 
 /// The state of a target's search.
@@ -110,6 +125,8 @@ pub struct Params {
     pub schedule: Schedule,
     /// Default: the image.
     pub background: Background,
+    /// Default: allowed.
+    pub overlap: Overlap,
     /// The distance d of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32. A
     /// larger one comes over a larger distance past noise, a smaller one keeps to what is near.
     pub largest_step: u32,
@@ -137,6 +154,7 @@ impl Default for Params {
             schedule: parameters::SCHEDULE.default_of(&parameters::SCHEDULES),
             background: parameters::BACKGROUND
                 .default_of(&[Background::Image, Background::Window { margin: DEFAULT_MARGIN }]),
+            overlap: parameters::OVERLAP.default_of(&parameters::OVERLAPS),
             largest_step: parameters::LARGEST_STEP.default as u32,
             node_spacing: parameters::NODE_SPACING.default,
             max_nodes: parameters::MAX_NODES.default as u32,
@@ -176,7 +194,6 @@ impl Params {
         Plan {
             noise: self.noise,
             schedule: self.schedule,
-            largest_step: self.largest_step as i32,
             spacing_squared: self.spacing_squared(),
             max_nodes: self.max_nodes as usize,
             max_iterations: self.max_iterations,
@@ -196,7 +213,7 @@ pub struct Statistics {
     pub iterations: u64,
     /// The number of nodes of its polygon.
     pub nodes: u64,
-    /// The number of pixels in it.
+    /// The number of pixels in it; those of other territories do not count.
     pub pixels: u64,
     /// The number of pixels of its background.
     pub background_pixels: u64,
@@ -210,6 +227,15 @@ pub struct Statistics {
     pub background_deviation: f64,
     /// The criterion, without the cost of nodes; smaller is better, comparable only on the same pixels.
     pub criterion: f64,
+    /// Its polygon has a pixel in common with that of another target or, where targets compete, reaches the border to
+    /// the territory of another one.
+    pub overlaps: bool,
+    /// A node lies on the border of the image: the object may continue outside.
+    pub touches_image: bool,
+    /// A node lies on the border of the window, within the image: the object may be larger, or nothing stood out.
+    pub touches_window: bool,
+    /// All pixels of target and background are equal, so that no outline is better than another.
+    pub flat: bool,
 }
 
 /// The largest side of an image, in pixels: the search's integers are made for it.
@@ -230,6 +256,8 @@ pub struct Snake {
     backend: Backend,
     params: Params,
     targets: Vec<Target>,
+    /// For each target whether it overlaps another one; computed where it is asked for.
+    overlapping: OnceLock<Vec<bool>>,
 }
 
 impl Snake {
@@ -260,7 +288,14 @@ impl Snake {
         let level_scale = LevelScale::new(context, &input, params)?;
         let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured)?;
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
-        Ok(Self { context: context.clone(), level_scale, backend, params: params.clone(), targets })
+        Ok(Self {
+            context: context.clone(),
+            level_scale,
+            backend,
+            params: params.clone(),
+            targets,
+            overlapping: OnceLock::new(),
+        })
     }
 
     /// Starts again on the same image and device, with other polygons or parameters. The noise model may change, except
@@ -288,6 +323,7 @@ impl Snake {
         let _lock = context.lock()?;
         let unmeasured = initial_targets(&context, params, initial, self.backend.size())?;
         self.targets = self.backend.measure(&context, params, unmeasured)?;
+        self.overlapping.take();
         self.params = params.clone();
         Ok(())
     }
@@ -302,6 +338,7 @@ impl Snake {
         let mut progress = progress;
         let context = self.context.clone();
         let _lock = context.lock()?;
+        self.overlapping.take();
         let targets = &mut self.targets;
         let mut report = self.backend.iterate(&context, &self.params, targets, iterations, &mut progress)?;
         report.slices_done = 1;
@@ -345,7 +382,9 @@ impl Snake {
 
     /// Returns the statistics of the targets from `first` on.
     pub(crate) fn statistics_from(&self, first: usize) -> impl Iterator<Item = Statistics> {
-        self.targets.iter().skip(first).map(|target| self.level_scale.statistics(target))
+        let find = || self.context.pool().install(|| draw::overlapping(&self.targets));
+        let targets = self.targets.iter().zip(self.overlapping.get_or_init(find)).skip(first);
+        targets.map(|(target, overlaps)| self.level_scale.statistics(target, *overlaps, self.backend.size()))
     }
 
     /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the
@@ -388,23 +427,23 @@ impl Snake {
         self.level_scale.moments(sum)
     }
 
-    /// Writes 255 where a pixel lies in any target, else 0 (u8).
+    /// Writes 255 where a pixel belongs to any target, else 0 (u8).
     ///
     /// # Errors
     /// A size or type that does not match; device memory.
     pub fn read_mask(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_output("mask", &output, PixelType::U8)?;
-        cpu::draw(&self.context, &self.targets, output, |_| 255)
+        draw::draw(&self.context, &self.targets, output, |_| 255)
     }
 
-    /// Writes a label image: the number of the target that a pixel lies in, counted from 1, else 0 (u16; f32 for more
+    /// Writes a label image: the number of the target that a pixel belongs to, counted from 1, else 0 (u16; f32 for more
     /// than 65535 targets). Where targets overlap the smallest number is written.
     ///
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
     pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_labels(&output)?;
-        cpu::draw(&self.context, &self.targets, output, |index| index as u32 + 1)
+        draw::draw(&self.context, &self.targets, output, |index| index as u32 + 1)
     }
 
     /// Checks the output of [`read_labels`](Self::read_labels).

@@ -1,6 +1,6 @@
 //! The table of the region snake's parameters.
 
-use super::{MAX_NODES as MOST_NODES, Noise, Schedule};
+use super::{MAX_NODES as MOST_NODES, Noise, Overlap, Schedule};
 use crate::parameter::{Choice, Operation, Parameter};
 
 pub(crate) const NOISE: Parameter = Parameter::choice(
@@ -72,6 +72,30 @@ pub(crate) const BACKGROUND: Parameter = Parameter::choice(
     ],
     c"The pixels that a target is compared with.",
 );
+
+pub(crate) const OVERLAP: Parameter = Parameter::choice(
+    c"overlap",
+    c"Overlap",
+    0,
+    &[
+        Choice::new(
+            0,
+            c"allowed",
+            c"Allowed",
+            c"Each target is found as if it were alone, and several may have the same pixels.",
+        ),
+        Choice::new(
+            1,
+            c"excluded",
+            c"Excluded",
+            c"Targets compete: a pixel can belong to the target with the nearest start only. For objects that touch.",
+        ),
+    ],
+    c"The pixels that several targets may have.",
+);
+
+/// The meanings of [`OVERLAP`]'s choices.
+pub(crate) const OVERLAPS: [Overlap; 2] = [Overlap::Allowed, Overlap::Excluded];
 
 pub(crate) const LARGEST_STEP: Parameter = Parameter::integer(
     c"largest_step",
@@ -164,6 +188,7 @@ pub(crate) const OPERATION: Operation = Operation {
         NOISE,
         SCHEDULE,
         BACKGROUND,
+        OVERLAP,
         LARGEST_STEP,
         MAX_NODES,
         MAX_ITERATIONS,

@@ -139,6 +139,21 @@ impl Bounds {
         (self.x0..=self.x1).contains(&node.x) && (self.y0..=self.y1).contains(&node.y)
     }
 
+    /// Returns whether a node within or on the rectangle lies on its border.
+    pub(super) fn on_border(&self, node: Node) -> bool {
+        node.x == self.x0 || node.x == self.x1 || node.y == self.y0 || node.y == self.y1
+    }
+
+    /// Returns the smallest rectangle around both.
+    pub(super) fn around(&self, other: &Self) -> Self {
+        Self {
+            x0: self.x0.min(other.x0),
+            y0: self.y0.min(other.y0),
+            x1: self.x1.max(other.x1),
+            y1: self.y1.max(other.y1),
+        }
+    }
+
     fn clamp(&self, node: Node) -> Node {
         Node { x: node.x.clamp(self.x0, self.x1), y: node.y.clamp(self.y0, self.y1) }
     }

@@ -18,10 +18,13 @@
 use super::criterion::Noise;
 use super::polygon::{Bounds, Node, edge_crosses, folds, intersect, twice_area};
 use super::sums::{Level, RegionSum, RowPrefixSums, TASK};
+use super::territory::Territory;
 use super::{Schedule, Status};
 use crate::error::Result;
 use crate::progress::Ticker;
 use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The directions from a node to its eight candidate positions. In a tie the first one wins.
 pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
@@ -31,8 +34,6 @@ pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1),
 pub(super) struct Plan {
     pub(super) noise: Noise,
     pub(super) schedule: Schedule,
-    /// The distance d of the first iteration.
-    pub(super) largest_step: i32,
     /// The square of the length above which an edge gets a node.
     pub(super) spacing_squared: i64,
     /// The most nodes that a target is given.
@@ -64,6 +65,8 @@ pub(super) struct Target {
     candidate_sums: Vec<Option<CandidateSums>>,
     /// The bounds of the nodes: the window, or the image.
     pub(super) bounds: Bounds,
+    /// The pixels that may belong to the target, where targets compete.
+    pub(super) territory: Option<Arc<Territory>>,
     /// The sum over all pixels within the bounds: target and background.
     pub(super) whole: RegionSum,
     /// The sum over the pixels inside the polygon.
@@ -97,11 +100,10 @@ struct Change {
 }
 
 impl Target {
-    /// Returns a target at its start, with its sums. `nodes` come from [`normalise`](super::polygon::normalise).
-    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, nodes: Vec<Node>, bounds: Bounds) -> Self {
-        let mut target = Self::unmeasured(nodes, bounds, plan.largest_step);
-        target.whole = sums.rectangle(&bounds, plan.parallel);
-        let edges = target.ends().map(|(a, b)| sums.edge(a, b, plan.parallel)).collect();
+    /// Returns a target at its start with its sums.
+    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, mut target: Self) -> Self {
+        target.whole = sums.rectangle(&target.bounds, plan.parallel);
+        let edges = target.ends().map(|(a, b)| sums.edge(a, b, target.territory.as_deref(), plan.parallel)).collect();
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
@@ -109,13 +111,14 @@ impl Target {
         target
     }
 
-    /// Returns a target without its sums.
+    /// Returns a target without its sums. `nodes` come from [`normalise`](super::polygon::normalise).
     pub(super) fn unmeasured(nodes: Vec<Node>, bounds: Bounds, distance: i32) -> Self {
         Self {
             nodes,
             edges: Vec::new(),
             candidate_sums: Vec::new(),
             bounds,
+            territory: None,
             whole: RegionSum::default(),
             inside: RegionSum::default(),
             cost: 0.0,
@@ -136,6 +139,31 @@ impl Target {
         self.nodes[index % self.nodes.len()]
     }
 
+    /// Calls `visit` with the parts of a run of row `y` that may belong to the target.
+    pub(super) fn for_each_own_run(&self, y: i64, run: Range<i64>, mut visit: impl FnMut(Range<i64>)) {
+        let Some(territory) = &self.territory else { return visit(run) };
+        for [from, to] in territory.row(y) {
+            let part = run.start.max(i64::from(*from))..run.end.min(i64::from(*to));
+            if !part.is_empty() {
+                visit(part);
+            }
+        }
+    }
+
+    /// Returns whether a node may lie at a corner: in the window and, where targets compete, in the territory.
+    fn allows(&self, node: Node) -> bool {
+        self.bounds.contain(node) && self.territory.as_ref().is_none_or(|territory| territory.has_corner(node))
+    }
+
+    /// Returns whether a node lies at the border to the territory of another target.
+    pub(super) fn is_limited(&self) -> bool {
+        let Some(territory) = &self.territory else { return false };
+        let Bounds { x0, y0, x1, y1 } = self.bounds;
+        let lost = |x, y| (x0..x1).contains(&x) && (y0..y1).contains(&y) && !territory.contains(x, y);
+        let beside = |Node { x, y }| lost(x - 1, y - 1) || lost(x, y - 1) || lost(x - 1, y) || lost(x, y);
+        self.status != Status::StartOutside && self.nodes.iter().any(|node| beside(*node))
+    }
+
     /// Returns the nodes before and after a node.
     fn neighbours(&self, node: usize) -> [Node; 2] {
         [self.node(node + self.nodes.len() - 1), self.node(node + 1)]
@@ -148,7 +176,9 @@ impl Target {
 
     /// Returns the sums of all edges, computed anew.
     fn edge_sums<T: Level>(&self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<Vec<RegionSum>> {
-        self.ends().map(|(a, b)| Ok(sums.try_edges([(a, b)], plan.parallel, ticker)?[0])).collect()
+        self.ends()
+            .map(|(a, b)| Ok(sums.try_edges([(a, b)], self.territory.as_deref(), plan.parallel, ticker)?[0]))
+            .collect()
     }
 
     /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
@@ -172,7 +202,13 @@ impl Target {
             return Ok(());
         }
         // The sums of candidates need not be kept: they would be computed to the same values.
-        let before = Self { nodes: self.nodes.clone(), edges: self.edges.clone(), candidate_sums: Vec::new(), ..*self };
+        let before = Self {
+            nodes: self.nodes.clone(),
+            edges: self.edges.clone(),
+            candidate_sums: Vec::new(),
+            territory: self.territory.clone(),
+            ..*self
+        };
         let outcome = self.whole_iteration(sums, plan, ticker);
         if outcome.is_err() {
             *self = before;
@@ -290,12 +326,12 @@ impl Target {
         }
     }
 
-    /// Returns the eight candidate positions of a node; `None` for those outside the bounds.
+    /// Returns the eight candidate positions of a node; `None` for those where no node may lie.
     fn candidates(&self, node: usize) -> [Option<Node>; CANDIDATES.len()] {
         let here = self.nodes[node];
         CANDIDATES.map(|(dx, dy)| {
             let to = Node::new(here.x + dx * self.distance, here.y + dy * self.distance);
-            self.bounds.contain(to).then_some(to)
+            self.allows(to).then_some(to)
         })
     }
 
@@ -308,10 +344,12 @@ impl Target {
         ticker: &Ticker,
     ) -> Result<CandidateSums> {
         let [previous, next] = self.neighbours(node);
-        // For a candidate outside the bounds the node itself is measured; the result is not used.
+        // For a candidate where no node may lie the node itself is measured; the result is not used.
         let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
-        let arrivals = sums.try_edges(candidates.map(|to| (previous, to)), plan.parallel, ticker)?;
-        let departures = sums.try_edges(candidates.map(|to| (to, next)), plan.parallel, ticker)?;
+        let arrivals =
+            sums.try_edges(candidates.map(|to| (previous, to)), self.territory.as_deref(), plan.parallel, ticker)?;
+        let departures =
+            sums.try_edges(candidates.map(|to| (to, next)), self.territory.as_deref(), plan.parallel, ticker)?;
         Ok(std::array::from_fn(|index| [arrivals[index], departures[index]]))
     }
 
@@ -359,7 +397,7 @@ impl Target {
             return Ok(None);
         }
         let [previous, next] = self.neighbours(node);
-        let [edge] = sums.try_edges([(previous, next)], plan.parallel, ticker)?;
+        let [edge] = sums.try_edges([(previous, next)], self.territory.as_deref(), plan.parallel, ticker)?;
         let change = self.change(plan, node, None, [edge, RegionSum::default()]);
         let good =
             change.cost - plan.node_cost < self.cost && !self.crosses(plan, std::slice::from_ref(&change), ticker)?;

@@ -12,6 +12,7 @@
 //! All sums are 64-bit integers: exact for images of up to 2³¹ pixels of 16 bits.
 
 use super::polygon::{Bounds, Node};
+use super::territory::{Run, Territory};
 use crate::device::kernels::snake::SECTOR_BYTES;
 use crate::error::Result;
 use crate::image::zeroed;
@@ -136,11 +137,17 @@ impl<T: Level> RowPrefixSums<T> {
         RegionSum { pixels: x as i64, z: z as i64, zz: zz as i64 }
     }
 
+    /// Returns the sum over the pixels of row `y` left of corner `x` that lie in the runs, and a number that does not
+    /// depend on `x`.
+    fn left_within(&self, runs: &[Run], x: i64, y: i64) -> RegionSum {
+        runs.iter().map(|[from, to]| self.left_of(x.clamp(i64::from(*from), i64::from(*to)), y)).sum()
+    }
+
     /// Returns the sum of the edge from `a` to `b`: over all pixels left of it in the rows that it passes, negated
     /// where it runs upwards. These sums of all edges add up to the sum over a polygon that runs clockwise on the
     /// screen. Several threads share a long edge if `parallel`.
-    pub(super) fn edge(&self, a: Node, b: Node, parallel: bool) -> RegionSum {
-        self.edges_while([(a, b)], parallel, || true)[0]
+    pub(super) fn edge(&self, a: Node, b: Node, territory: Option<&Territory>, parallel: bool) -> RegionSum {
+        self.edges_while([(a, b)], territory, parallel, || true)[0]
     }
 
     /// Returns the sums of edges that lie side by side. They are computed by bands of rows, so that the pixels that one
@@ -149,6 +156,7 @@ impl<T: Level> RowPrefixSums<T> {
     fn edges_while<const N: usize>(
         &self,
         ends: [(Node, Node); N],
+        territory: Option<&Territory>,
         parallel: bool,
         proceed: impl Fn() -> bool + Sync,
     ) -> [RegionSum; N] {
@@ -157,7 +165,7 @@ impl<T: Level> RowPrefixSums<T> {
         let (first, end) =
             edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
         let task = if parallel { TASK / N as i64 } else { i64::MAX };
-        let mut sums = self.sums_of_rows(&mut edges, first..end, task, &proceed);
+        let mut sums = self.sums_of_rows(&mut edges, first..end, territory, task, &proceed);
         // 2. Negate the edges that run upwards.
         for ((a, b), sum) in ends.iter().zip(&mut sums) {
             if a.y > b.y {
@@ -173,6 +181,7 @@ impl<T: Level> RowPrefixSums<T> {
         &self,
         edges: &mut [Rows; N],
         rows: Range<i64>,
+        territory: Option<&Territory>,
         task: i64,
         proceed: &(impl Fn() -> bool + Sync),
     ) -> [RegionSum; N] {
@@ -180,7 +189,7 @@ impl<T: Level> RowPrefixSums<T> {
             let middle = (rows.start + rows.end) / 2;
             let part = |rows: Range<i64>| {
                 let mut edges = edges.each_ref().map(|edge| edge.clone().within(&rows));
-                self.sums_of_rows(&mut edges, rows, task, proceed)
+                self.sums_of_rows(&mut edges, rows, territory, task, proceed)
             };
             let (upper, lower) = rayon::join(|| part(rows.start..middle), || part(middle..rows.end));
             return std::array::from_fn(|index| upper[index] + lower[index]);
@@ -191,8 +200,10 @@ impl<T: Level> RowPrefixSums<T> {
             band += BAND_ROWS;
             for (edge, sum) in edges.iter_mut().zip(&mut sums) {
                 let rows = edge.end.min(band) - edge.y;
-                for (x, y) in edge.take(rows.max(0) as usize) {
-                    *sum = *sum + self.left_of(x, y);
+                let rows = edge.take(rows.max(0) as usize);
+                match territory {
+                    None => rows.for_each(|(x, y)| *sum = *sum + self.left_of(x, y)),
+                    Some(territory) => rows.for_each(|(x, y)| *sum = *sum + self.left_within(territory.row(y), x, y)),
                 }
             }
         }
@@ -203,21 +214,22 @@ impl<T: Level> RowPrefixSums<T> {
     pub(super) fn try_edges<const N: usize>(
         &self,
         ends: [(Node, Node); N],
+        territory: Option<&Territory>,
         parallel: bool,
         ticker: &Ticker,
     ) -> Result<[RegionSum; N]> {
-        let sums = self.edges_while(ends, parallel, || ticker.check().is_ok());
+        let sums = self.edges_while(ends, territory, parallel, || ticker.check().is_ok());
         ticker.check().map(|()| sums)
     }
 
     /// Returns the sum over the pixels inside a polygon that runs clockwise on the screen.
     pub(super) fn polygon(&self, nodes: &[Node]) -> RegionSum {
-        nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b, false)).sum()
+        nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b, None, false)).sum()
     }
 
     /// Returns the sum over all pixels within bounds.
     pub(super) fn rectangle(&self, bounds: &Bounds, parallel: bool) -> RegionSum {
-        let side = |x| self.edge(Node::new(x, bounds.y0), Node::new(x, bounds.y1), parallel);
+        let side = |x| self.edge(Node::new(x, bounds.y0), Node::new(x, bounds.y1), None, parallel);
         side(bounds.x1) - side(bounds.x0)
     }
 }

@@ -222,7 +222,7 @@ static void statistics_tell_of_each_target(const char *device) {
         CHECK(fabs(all[c].mean - THE_CELLS[c].level) < 30 && fabs(all[c].background_mean - GROUND) < 40);
         /* In a window there is less background than in the image. */
         CHECK(all[c].background_pixels > 0 && all[c].pixels + all[c].background_pixels < COUNT);
-        CHECK(all[c].reserved == 0 && all[c].nodes >= 3 && all[c].iterations >= 1);
+        CHECK(all[c].flags == 0 && all[c].nodes >= 3 && all[c].iterations >= 1);
     }
     GOOD(isoline_snake_statistics(snake, 1, 1, all, &written));
     CHECK(written == 1);

@@ -1,7 +1,7 @@
 //! CUDA and the CPU give the same polygons and statistics, bit for bit. Skipped, and said so, without a GPU.
 
 use super::{Random, cpu, polygon};
-use isoline::snake::{self, Background, Node, Noise, Params, Polygons, Schedule, Snake, Statistics};
+use isoline::snake::{self, Background, Node, Noise, Overlap, Params, Polygons, Schedule, Snake, Statistics};
 use isoline::{Context, ErrorKind, Image, PixelType};
 use ndarray::Array2;
 
@@ -41,6 +41,8 @@ fn same_bits(a: &[Statistics], b: &[Statistics]) -> bool {
         && a.iter().zip(b).all(|(a, b)| {
             (a.status, a.iterations, a.nodes, a.pixels, a.background_pixels)
                 == (b.status, b.iterations, b.nodes, b.pixels, b.background_pixels)
+                && [a.overlaps, a.touches_image, a.touches_window, a.flat]
+                    == [b.overlaps, b.touches_image, b.touches_window, b.flat]
                 && [a.mean, a.deviation, a.background_mean, a.background_deviation, a.criterion].map(f64::to_bits)
                     == [b.mean, b.deviation, b.background_mean, b.background_deviation, b.criterion].map(f64::to_bits)
         })
@@ -79,6 +81,63 @@ fn cuda_and_cpu_give_the_same_polygons() {
                 compare(&cuda, float.view(), Some(&starts), &params, &what);
             }
         }
+    }
+}
+
+#[test]
+fn competing_targets_are_the_same_on_cuda() {
+    let Some(cuda) = cuda() else { return };
+    let (image, mut starts) = cells(403, 331, 24, 3);
+    // Starts that overlap others, a ring around others, whose rows have several runs, and one without neighbours.
+    starts.push(&[Node::new(-20, 5), Node::new(90, 30), Node::new(40, 110)]);
+    let ring = [
+        (100, 100),
+        (240, 100),
+        (240, 104),
+        (104, 104),
+        (104, 226),
+        (236, 226),
+        (236, 112),
+        (240, 112),
+        (240, 230),
+        (100, 230),
+    ];
+    starts.push(&ring.map(|(x, y)| Node::new(x, y)));
+    for noise in [Noise::Gaussian, Noise::Poisson, Noise::Bernoulli] {
+        for background in [Background::Image, Background::Window { margin: 0.4 }] {
+            for node_cost in [0.0, 0.5] {
+                let params = Params {
+                    noise,
+                    background,
+                    node_cost,
+                    overlap: Overlap::Excluded,
+                    node_spacing: 5.0,
+                    largest_step: 8,
+                    ..Params::default()
+                };
+                let what = format!("{noise:?} {node_cost} {background:?}");
+                let threshold = if noise == Noise::Bernoulli { 2500 } else { 0 };
+                let image = image.mapv(|pixel| pixel.saturating_sub(threshold));
+                compare(&cuda, image.view(), Some(&starts), &params, &what);
+                let narrow = image.mapv(|pixel| (pixel / 16).min(255) as u8);
+                compare(&cuda, narrow.view(), Some(&starts), &params, &what);
+            }
+        }
+    }
+    // A few large ones, for which several blocks share a target, one of them far from the others.
+    let (image, _) = cells(1500, 1300, 300, 4);
+    let mut starts = Polygons::new();
+    for (x, y) in [(40, 40), (330, 60), (120, 330), (1100, 900)] {
+        starts.push(&[(0, 0), (200, 30), (240, 260), (20, 220)].map(|(dx, dy)| Node::new(x + dx, y + dy)));
+    }
+    for largest_step in [32, 4] {
+        let params = Params {
+            background: Background::Window { margin: 0.5 },
+            overlap: Overlap::Excluded,
+            largest_step,
+            ..Params::default()
+        };
+        compare(&cuda, image.view(), Some(&starts), &params, "large targets");
     }
 }
 
@@ -131,11 +190,14 @@ fn steps_sums_and_restarts_are_the_same_on_cuda() {
         }
     }
     let other = Params { noise: Noise::Poisson, node_cost: 0.3, ..Params::default() };
-    for snake in &mut snakes {
-        snake.restart(None, &other).unwrap();
-        snake.step(u64::MAX, None).unwrap();
+    let competing = Params { overlap: Overlap::Excluded, ..params.clone() };
+    for (starts, params) in [(None, &other), (Some(&starts), &competing), (Some(&starts), &params)] {
+        for snake in &mut snakes {
+            snake.restart(starts, params).unwrap();
+            snake.step(u64::MAX, None).unwrap();
+        }
+        assert_eq!(snakes[0].polygons(), snakes[1].polygons());
     }
-    assert_eq!(snakes[0].polygons(), snakes[1].polygons());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod cuda;
 mod guarantees;
 mod limits;
+mod neighbours;
 mod optimum;
 mod shapes;
 mod starts;

@@ -1,0 +1,143 @@
+//! The pixels of targets: as masks and labels, and where several polygons have the same.
+
+use super::search::Target;
+use super::sums::Rows;
+use super::{Node, Status};
+use crate::device::Context;
+use crate::error::{Error, Result};
+use crate::image::{ImageMut, reserved};
+use ndarray::{ArrayViewMut2, Axis, s};
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The number of rows that are cleared and drawn together: few enough to stay in the second-level cache meanwhile.
+const DRAWN_ROWS: usize = 32;
+
+/// Draws the pixels of every target with its value, over a background of 0. Where targets overlap, the first one is
+/// drawn. The threads are those of the context.
+pub(super) fn draw(
+    context: &Context,
+    targets: &[Target],
+    mut output: ImageMut<'_>,
+    value: impl Fn(usize) -> u32 + Sync,
+) -> Result<()> {
+    output.use_huge_pages();
+    let targets: Vec<&Target> = targets.iter().collect();
+    let slice = Axis(0);
+    context.pool().install(|| match output {
+        ImageMut::U8(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as u8),
+        ImageMut::U16(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as u16),
+        ImageMut::F32(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as f32),
+        ImageMut::Device(_) => Err(Error::unsupported("targets are drawn into host memory only; give host memory")),
+    })
+}
+
+/// The upper left corner of the image.
+const ORIGIN: Node = Node { x: 0, y: 0 };
+
+/// Does the same in a part of the image that begins at `origin` and has all columns of the targets, on the threads of
+/// the current pool.
+pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
+    targets: &[&Target],
+    mut view: ArrayViewMut2<'_, P>,
+    origin: Node,
+    value: impl Fn(usize) -> P + Sync,
+) -> Result<()> {
+    let mut extents = reserved::<Range<i64>>(targets.len())?;
+    extents.extend(targets.iter().map(|target| extent(target)));
+    view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS).into_par_iter().enumerate().for_each(|(band, mut pixels)| {
+        pixels.fill(P::default());
+        let first = i64::from(origin.y) + (band * DRAWN_ROWS) as i64;
+        // The first targets are drawn last, over the others.
+        for_each_run(targets, &extents, first..first + pixels.nrows() as i64, |index, y, run| {
+            targets[index].for_each_own_run(y, run, |Range { start, end }| {
+                let [start, end] = [start, end].map(|x| x - i64::from(origin.x));
+                pixels.slice_mut(s![(y - first) as usize, start as usize..end as usize]).fill(value(index));
+            });
+        });
+    });
+    Ok(())
+}
+
+/// Returns for each target whether its polygon has a pixel in common with that of another one, or was limited by the
+/// territory of another one. The threads are those of the current pool.
+pub(super) fn overlapping(targets: &[Target]) -> Vec<bool> {
+    let found: Vec<AtomicBool> = targets.par_iter().map(|target| AtomicBool::new(target.is_limited())).collect();
+    let mark = |index: usize| found[index].store(true, Ordering::Relaxed);
+    let targets: Vec<&Target> = targets.iter().collect();
+    let extents: Vec<Range<i64>> = targets.iter().map(|target| extent(target)).collect();
+    let rows = extents.iter().filter(|rows| !rows.is_empty()).cloned();
+    let all = rows.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
+    let bands: Vec<i64> = if targets.len() < 2 { Vec::new() } else { all.clone().step_by(DRAWN_ROWS).collect() };
+    bands.into_par_iter().for_each(|first| {
+        let mut runs: [Vec<(Range<i64>, usize)>; DRAWN_ROWS] = Default::default();
+        let rows = first..all.end.min(first + DRAWN_ROWS as i64);
+        for_each_run(&targets, &extents, rows, |index, y, run| {
+            let mut own = 0;
+            targets[index].for_each_own_run(y, run.clone(), |part| own += part.end - part.start);
+            if own < run.end - run.start {
+                mark(index);
+            }
+            runs[(y - first) as usize].push((run, index));
+        });
+        for runs in &mut runs {
+            runs.sort_unstable_by_key(|(run, index)| (run.start, *index));
+            // The run that ends last among those before, and its target.
+            let mut last: Option<(i64, usize)> = None;
+            for (run, index) in runs {
+                if let Some((end, other)) = last
+                    && run.start < end
+                {
+                    mark(*index);
+                    mark(other);
+                }
+                if last.is_none_or(|(end, _)| run.end > end) {
+                    last = Some((run.end, *index));
+                }
+            }
+        }
+    });
+    found.into_iter().map(AtomicBool::into_inner).collect()
+}
+
+/// Returns the rows of a target; none of one that is outside the image.
+fn extent(target: &Target) -> Range<i64> {
+    match target.status {
+        Status::StartOutside => 0..0,
+        _ => rows_of(target.nodes.iter().copied()),
+    }
+}
+
+/// Calls `visit` with the number of a target, a row and a run of pixels of the target's polygon there, for some rows, of
+/// which there are at most [`DRAWN_ROWS`]; the last target comes first.
+fn for_each_run(
+    targets: &[&Target],
+    extents: &[Range<i64>],
+    rows: Range<i64>,
+    mut visit: impl FnMut(usize, i64, Range<i64>),
+) {
+    let passes = |extent: &Range<i64>| extent.start < rows.end && rows.start < extent.end;
+    let mut crossings: [Vec<i64>; DRAWN_ROWS] = Default::default();
+    for (index, target) in targets.iter().enumerate().rev().filter(|(index, _)| passes(&extents[*index])) {
+        for (a, b) in target.ends().filter(|(a, b)| passes(&rows_of([*a, *b]))) {
+            for (x, y) in Rows::between(a, b).within(&rows) {
+                crossings[(y - rows.start) as usize].push(x);
+            }
+        }
+        // From left to right, the crossings of a row alternate between entering and leaving the polygon.
+        for (y, crossings) in rows.clone().zip(&mut crossings) {
+            crossings.sort_unstable();
+            for ends in crossings.chunks_exact(2).filter(|ends| ends[0] < ends[1]) {
+                visit(index, y, ends[0]..ends[1]);
+            }
+            crossings.clear();
+        }
+    }
+}
+
+/// Returns the rows from the upmost to the lowest of some nodes.
+fn rows_of(nodes: impl IntoIterator<Item = Node>) -> Range<i64> {
+    let ends = nodes.into_iter().fold([i32::MAX, i32::MIN], |[top, end], node| [top.min(node.y), end.max(node.y)]);
+    i64::from(ends[0])..i64::from(ends[1])
+}

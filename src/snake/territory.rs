@@ -1,0 +1,341 @@
+//! The territories of targets that compete for pixels: a pixel belongs to the target whose start is nearest, at the
+//! same distance to the one of the smallest number. A pixel within several starts has the distance 0 to each.
+//!
+//! Distances are Euclidean between the centres of pixels, and their squares are integers, so that territories are exact.
+//! They come from two passes, as the exact distance does: along the columns, then along the rows, where each column
+//! offers a parabola and the lowest ones are kept (Meijster, Roerdink and Hesselink 2000). Both carry the number of the
+//! nearest start. The host computes them for both devices.
+
+use super::draw::draw_into;
+use super::polygon::{Bounds, Node};
+use super::search::Target;
+use super::{Result, Status};
+use crate::image::zeroed;
+use ndarray::ArrayViewMut2;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A run of pixels of a row, from `[0]` up to, not including, `[1]`.
+pub(super) type Run = [i32; 2];
+
+/// The pixels of a window that may belong to a target, as runs.
+#[derive(Debug, PartialEq)]
+pub(super) struct Territory {
+    /// The first row.
+    pub(super) y0: i32,
+    /// For each row the index of its first run, and the end of the last row's.
+    pub(super) first: Vec<u32>,
+    /// The runs, row after row, from left to right; no two of a row touch.
+    pub(super) runs: Vec<Run>,
+}
+
+impl Territory {
+    /// Returns the runs of row `y`; none outside the window.
+    pub(super) fn row(&self, y: i64) -> &[Run] {
+        let index = y - i64::from(self.y0);
+        if index < 0 || index + 1 >= self.first.len() as i64 {
+            return &[];
+        }
+        &self.runs[self.first[index as usize] as usize..self.first[index as usize + 1] as usize]
+    }
+
+    /// Returns whether a pixel corner is one of a pixel of the territory.
+    pub(super) fn has_corner(&self, node: Node) -> bool {
+        let y = i64::from(node.y);
+        [y - 1, y].iter().any(|y| self.row(*y).iter().any(|[from, to]| (*from..=*to).contains(&node.x)))
+    }
+
+    /// Returns whether a pixel belongs to the territory.
+    pub(super) fn contains(&self, x: i32, y: i32) -> bool {
+        self.row(i64::from(y)).iter().any(|[from, to]| (*from..*to).contains(&x))
+    }
+}
+
+/// Gives each target that has others in its window its territory, on the threads of the current pool.
+pub(super) fn divide(targets: &mut [Target]) -> Result<()> {
+    for members in clusters(targets) {
+        let inside: Vec<&Target> = members.iter().map(|index| &targets[*index]).collect();
+        let nearest = Nearest::new(&inside)?;
+        let territories: Vec<Territory> =
+            inside.par_iter().enumerate().map(|(member, target)| nearest.territory(member, &target.bounds)).collect();
+        for (index, territory) in members.into_iter().zip(territories) {
+            targets[index].territory = Some(Arc::new(territory));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the groups of running targets whose windows overlap, directly or through others, without those alone; each
+/// in the order of the targets.
+fn clusters(targets: &[Target]) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..targets.len()).filter(|index| targets[*index].status == Status::Running).collect();
+    order.sort_by_key(|index| (targets[*index].bounds.x0, *index));
+    // Each target points to another one of its group; the last of such a chain stands for the group.
+    let mut group: Vec<usize> = (0..targets.len()).collect();
+    fn last(group: &mut [usize], mut index: usize) -> usize {
+        while group[index] != index {
+            group[index] = group[group[index]];
+            index = group[index];
+        }
+        index
+    }
+    for (place, index) in order.iter().enumerate() {
+        let window = targets[*index].bounds;
+        for other in order[place + 1..].iter().take_while(|other| targets[**other].bounds.x0 < window.x1) {
+            let theirs = targets[*other].bounds;
+            if theirs.y0 < window.y1 && window.y0 < theirs.y1 {
+                let [a, b] = [last(&mut group, *index), last(&mut group, *other)];
+                group[a.max(b)] = a.min(b);
+            }
+        }
+    }
+    order.sort_unstable();
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); targets.len()];
+    for index in order {
+        members[last(&mut group, index)].push(index);
+    }
+    members.retain(|members| members.len() > 1);
+    members
+}
+
+/// A run of pixels with the number of its nearest start.
+#[derive(Clone, Debug, PartialEq)]
+struct OwnedRun {
+    x: Range<i32>,
+    owner: u32,
+}
+
+/// The nearest start of each pixel of some rows, the number of which is counted from 1.
+struct Nearest {
+    y0: i32,
+    rows: Vec<Vec<OwnedRun>>,
+}
+
+/// The least number of rows that are computed together.
+const BAND_ROWS: i32 = 512;
+
+impl Nearest {
+    /// Computes the rows by bands, which bounds the memory. It is right for the pixels that lie in any window: the
+    /// nearest start is no farther away than that window's diagonal, so that starts beyond it have no influence on a
+    /// band.
+    fn new(targets: &[&Target]) -> Result<Self> {
+        let windows = targets.iter().map(|target| target.bounds);
+        let Some(all) = windows.clone().reduce(|a, b| a.around(&b)) else {
+            return Ok(Self { y0: 0, rows: Vec::new() });
+        };
+        let diagonal = |window: Bounds| f64::from(window.x1 - window.x0).hypot(f64::from(window.y1 - window.y0));
+        let reach = windows.map(diagonal).fold(0.0, f64::max).ceil() as i32;
+        let rows_per_band = BAND_ROWS.max(4 * reach) as usize;
+        let width = (all.x1 - all.x0) as usize;
+        let mut rows = Vec::new();
+        for first in (all.y0..all.y1).step_by(rows_per_band) {
+            let end = all.y1.min(first.saturating_add(rows_per_band as i32));
+            let (from, to) = (all.y0.max(first - reach), all.y1.min(end.saturating_add(reach)));
+            let height = (to - from) as usize;
+            let mut owners = zeroed::<u32>(width * height)?;
+            let view = ArrayViewMut2::from_shape((height, width), &mut owners).expect("as many pixels as there are");
+            draw_into(targets, view, Node::new(all.x0, from), |index| index as u32 + 1)?;
+            let distances = along_columns(&mut owners, width)?;
+            let wanted = (first - from) as usize * width..(end - from) as usize * width;
+            let parts = owners[wanted.clone()].par_chunks(width).zip(distances[wanted].par_chunks(width));
+            rows.par_extend(parts.map(|(owners, distances)| along_row(owners, distances, all.x0)));
+        }
+        Ok(Self { y0: all.y0, rows })
+    }
+
+    /// Returns the territory of a target in its window.
+    fn territory(&self, member: usize, window: &Bounds) -> Territory {
+        let mut territory = Territory { y0: window.y0, first: vec![0], runs: Vec::new() };
+        for y in window.y0..window.y1 {
+            let row = &self.rows[(y - self.y0) as usize];
+            let first = row.partition_point(|run| run.x.end <= window.x0);
+            let within = row[first..].iter().take_while(|run| run.x.start < window.x1);
+            let own = within.filter(|run| run.owner == member as u32 + 1);
+            territory.runs.extend(own.map(|run| [run.x.start.max(window.x0), run.x.end.min(window.x1)]));
+            territory.first.push(territory.runs.len() as u32);
+        }
+        territory
+    }
+}
+
+/// The distance along a column that has no start.
+const NONE: u32 = u32::MAX;
+
+/// The number of columns that a thread processes together.
+const COLUMNS: usize = 64;
+
+/// Replaces the number of each pixel by that of the nearest start in its column, 0 where there is none, and returns the
+/// distances to it.
+fn along_columns(owners: &mut [u32], width: usize) -> Result<Vec<u32>> {
+    let mut distances = zeroed::<u32>(owners.len())?;
+    let mut strips: Vec<Vec<[&mut [u32]; 2]>> = (0..width.div_ceil(COLUMNS)).map(|_| Vec::new()).collect();
+    for (owners, distances) in owners.chunks_mut(width).zip(distances.chunks_mut(width)) {
+        let parts = owners.chunks_mut(COLUMNS).zip(distances.chunks_mut(COLUMNS));
+        for ((owners, distances), strip) in parts.zip(&mut strips) {
+            strip.push([owners, distances]);
+        }
+    }
+    strips.par_iter_mut().for_each(|rows| {
+        // 1. Downwards: the start at the pixel, or the nearest above it.
+        let mut above = [(NONE, 0); COLUMNS];
+        for [owners, distances] in rows.iter_mut() {
+            for ((owner, distance), above) in owners.iter_mut().zip(distances.iter_mut()).zip(&mut above) {
+                *above = if *owner > 0 { (0, *owner) } else { (above.0.saturating_add(1), above.1) };
+                (*distance, *owner) = *above;
+            }
+        }
+        // 2. Upwards: the nearest below it, where that is nearer, or as near and of a smaller number.
+        let mut below = [(NONE, 0); COLUMNS];
+        for [owners, distances] in rows.iter_mut().rev() {
+            for ((owner, distance), below) in owners.iter_mut().zip(distances.iter_mut()).zip(&mut below) {
+                *below = (*distance, *owner).min((below.0.saturating_add(1), below.1));
+                (*distance, *owner) = *below;
+            }
+        }
+    });
+    Ok(distances)
+}
+
+/// A parabola of the lower envelope of a row.
+struct Parabola {
+    /// The column that it stands on.
+    column: i64,
+    /// The square of the distance there.
+    height: i64,
+    owner: u32,
+    /// The first pixel at which it is the lowest.
+    first: i64,
+}
+
+/// Returns the runs of pixels that have the same nearest start, in a row that begins at `x0`.
+fn along_row(owners: &[u32], distances: &[u32], x0: i32) -> Vec<OwnedRun> {
+    let width = owners.len() as i64;
+    let mut envelope: Vec<Parabola> = Vec::new();
+    for (column, (owner, distance)) in (0..).zip(owners.iter().zip(distances)).filter(|(_, (owner, _))| **owner > 0) {
+        let height = i64::from(*distance) * i64::from(*distance);
+        let mut first = 0;
+        while let Some(last) = envelope.last() {
+            // 1. Up to pixel x the last parabola is lower, or as low and of a smaller number:
+            // 2x(c − c') ≤ c² + h − c'² − h', or < where its number is the larger.
+            let right = column * column + height - last.column * last.column - last.height;
+            first = (right - i64::from(last.owner > *owner)).div_euclid(2 * (column - last.column)) + 1;
+            if first > last.first {
+                break;
+            }
+            // 2. It is nowhere the lowest.
+            envelope.pop();
+            first = 0;
+        }
+        if first < width {
+            envelope.push(Parabola { column, height, owner: *owner, first });
+        }
+    }
+    let mut runs: Vec<OwnedRun> = Vec::new();
+    for (index, parabola) in envelope.iter().enumerate() {
+        let end = envelope.get(index + 1).map_or(width, |next| next.first) as i32 + x0;
+        match runs.last_mut() {
+            Some(last) if last.owner == parabola.owner => last.x.end = end,
+            _ => runs.push(OwnedRun { x: parabola.first as i32 + x0..end, owner: parabola.owner }),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(nodes: &[(i32, i32)], bounds: Bounds) -> Target {
+        Target::unmeasured(nodes.iter().map(|&(x, y)| Node::new(x, y)).collect(), bounds, 1)
+    }
+
+    /// Returns whether a convex polygon, clockwise on the screen, contains a pixel's centre.
+    fn covers(target: &Target, x: i32, y: i32) -> bool {
+        target.ends().all(|(a, b)| {
+            let (px, py) = (2 * x + 1 - 2 * a.x, 2 * y + 1 - 2 * a.y);
+            let side = (b.x - a.x) * py - (b.y - a.y) * px;
+            // A centre on an edge belongs to the polygon on its right.
+            side > 0 || side == 0 && b.y < a.y
+        })
+    }
+
+    #[test]
+    fn each_pixel_belongs_to_the_nearest_start() {
+        let mut seed = 5u32;
+        let mut random = |bound: i32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((seed >> 8) % bound as u32) as i32
+        };
+        for _ in 0..60 {
+            let (w, h) = (1 + random(70), 1 + random(60));
+            let image = Bounds { x0: 0, y0: 0, x1: w, y1: h };
+            // Rectangles and diamonds that may overlap, in windows of their own.
+            let mut targets: Vec<Target> = (0..2 + random(7))
+                .map(|_| {
+                    let (x, y, r, s) = (random(w), random(h), 1 + random(9), 1 + random(9));
+                    let (x1, y1) = ((x + r).min(w), (y + s).min(h));
+                    let m = random(2) * random(40);
+                    let window = if m == 0 {
+                        image
+                    } else {
+                        Bounds { x0: (x - m).max(0), y0: (y - m).max(0), x1: (x1 + m).min(w), y1: (y1 + m).min(h) }
+                    };
+                    target(&[(x, y), (x1, y), (x1, y1), (x, y1)], window)
+                })
+                .collect();
+            divide(&mut targets).unwrap();
+            let pixels = || (0..h).flat_map(|y| (0..w).map(move |x| (x, y)));
+            let distance = |target: &Target, x: i32, y: i32| {
+                pixels().filter(|(u, v)| covers(target, *u, *v)).map(|(u, v)| (u - x).pow(2) + (v - y).pow(2)).min()
+            };
+            let inside = |window: &Bounds, x, y| window.x0 <= x && x < window.x1 && window.y0 <= y && y < window.y1;
+            for (x, y) in pixels().filter(|(x, y)| (x * 7 + y * 3) % 5 == 0) {
+                for (index, target) in targets.iter().enumerate().filter(|(_, target)| inside(&target.bounds, x, y)) {
+                    let Some(territory) = &target.territory else {
+                        assert!(
+                            targets.iter().enumerate().all(|(i, other)| i == index || !inside(&other.bounds, x, y))
+                        );
+                        continue;
+                    };
+                    let mine = territory.contains(x, y);
+                    // Starts that share a window with this pixel, directly or not, are in the same cluster.
+                    let nearest = (0..targets.len())
+                        .filter(|other| targets[*other].territory.is_some())
+                        .min_by_key(|other| (distance(&targets[*other], x, y), *other));
+                    let owner = nearest == Some(index);
+                    assert!(mine == owner || targets.iter().any(|other| other.territory.is_none()), "{x} {y} {index}");
+                    let corners = [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)];
+                    assert!(!mine || corners.iter().all(|(x, y)| territory.has_corner(Node::new(*x, *y))));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bands_do_not_change_the_territories() {
+        // The windows' diagonals are small, so that there are several bands; starts lie across their borders.
+        let image = Bounds { x0: 0, y0: 0, x1: 40, y1: 3 * BAND_ROWS };
+        let mut targets: Vec<Target> = (0..60)
+            .map(|i| {
+                let (x, y) = (i % 2 * 11 + 6, i * (3 * BAND_ROWS - 20) / 60);
+                let window = Bounds { x0: 0, y0: (y - 30).max(0), x1: 40, y1: (y + 50).min(image.y1) };
+                target(&[(x, y), (x + 9, y), (x + 9, y + 14), (x, y + 14)], window)
+            })
+            .collect();
+        divide(&mut targets).unwrap();
+        let banded: Vec<_> = targets.iter().map(|target| target.territory.clone().unwrap()).collect();
+        let windows: Vec<Bounds> = targets.iter().map(|target| target.bounds).collect();
+        // Windows as large as the image make one band.
+        targets.iter_mut().for_each(|target| target.bounds = image);
+        divide(&mut targets).unwrap();
+        for ((target, window), banded) in targets.iter().zip(windows).zip(banded) {
+            let whole = target.territory.as_ref().unwrap();
+            for y in window.y0..window.y1 {
+                for x in window.x0..window.x1 {
+                    assert_eq!(whole.contains(x, y), banded.contains(x, y), "{x} {y}");
+                }
+            }
+        }
+    }
+}
