@@ -6,8 +6,8 @@ import com.sun.jna.ptr.LongByReference;
 
 /**
  * Polygonal active contours that separate objects from the background of a noisy image by maximum likelihood (Perrot et
- * al. 2011). There may be one target or thousands, each independent of the others; they can be read, stopped and
- * continued.
+ * al. 2011). There may be one target or thousands, independent of each other or competing for pixels; they can be read,
+ * stopped and continued.
  *
  * <p>It copies the image and keeps the polygons. Only one thread may use it at a time. A step continues each target
  * that has not ended.
@@ -79,8 +79,8 @@ public final class Snake extends Solver {
     }
 
     /**
-     * Writes the number of the target that contains a pixel, counted from 1, else 0. Where targets overlap the smallest
-     * number is written.
+     * Writes the number of the target that a pixel belongs to, counted from 1, else 0. Where targets overlap the
+     * smallest number is written.
      *
      * @param labels type U16, or F32 for more than 65535 targets
      */

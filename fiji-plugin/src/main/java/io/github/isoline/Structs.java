@@ -134,12 +134,12 @@ final class Structs {
 
     /** {@code isoline_target_statistics}. */
     @FieldOrder({
-        "status", "reserved", "iterations", "nodes",
+        "status", "flags", "iterations", "nodes",
         "pixels", "background_pixels", "mean", "deviation",
         "background_mean", "background_deviation", "criterion"
     })
     public static final class TargetStatistics extends Structure {
-        public int status, reserved;
+        public int status, flags;
         public long iterations, nodes, pixels, background_pixels;
         public double mean, deviation, background_mean, background_deviation, criterion;
 

@@ -22,6 +22,11 @@ public final class TargetStatistics {
         }
     }
 
+    private static final int OVERLAPS = 1;
+    private static final int TOUCHES_IMAGE = 2;
+    private static final int TOUCHES_WINDOW = 4;
+    private static final int FLAT = 8;
+
     private final Structs.TargetStatistics struct;
 
     TargetStatistics(Structs.TargetStatistics struct) {
@@ -36,6 +41,33 @@ public final class TargetStatistics {
     /** Returns true if the target contains pixels. */
     public boolean isThere() {
         return struct.pixels > 0 && state() != State.LEFT_IMAGE;
+    }
+
+    private boolean has(int flag) {
+        return (struct.flags & flag) != 0;
+    }
+
+    /**
+     * Returns true if the polygon has a pixel in common with another one or, where targets compete, reaches the border
+     * to the territory of another one.
+     */
+    public boolean overlaps() {
+        return has(OVERLAPS);
+    }
+
+    /** Returns true if a node lies on the border of the image. */
+    public boolean touchesImage() {
+        return has(TOUCHES_IMAGE);
+    }
+
+    /** Returns true if a node lies on the border of the window, within the image. */
+    public boolean touchesWindow() {
+        return has(TOUCHES_WINDOW);
+    }
+
+    /** Returns true if all pixels of target and background are equal, so that no outline is better than another. */
+    public boolean isFlat() {
+        return has(FLAT);
     }
 
     /** Returns the number of iterations. */

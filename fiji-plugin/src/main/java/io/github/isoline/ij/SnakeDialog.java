@@ -52,6 +52,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         addBeside(SnakeSettings.LOOKS);
         add(SnakeSettings.BACKGROUND);
         addBeside(SnakeSettings.MARGIN);
+        add(SnakeSettings.OVERLAP);
         addOutputs(2);
         addPreview();
         dialog.addToSameRow();

@@ -14,8 +14,9 @@ import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import io.github.isoline.Snake;
 import io.github.isoline.TargetStatistics;
-import java.awt.Rectangle;
+import java.awt.Color;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -23,7 +24,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BinaryOperator;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /** Computes the outlines of objects from an ImagePlus and the polygons to start from. */
 final class SnakeJob extends StackJob<SnakeSettings> {
@@ -33,8 +36,16 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** The share of the node spacing below which an edge of a tracked polygon loses a node. */
     private static final double SHORT_EDGE = 1.0 / 4;
 
-    /** The smallest margin of the library's windows around their start, in pixels on each side. */
-    private static final int MIN_MARGIN = 16;
+    /** The status of a target all pixels of which belong to others with smaller numbers. */
+    private static final String HIDDEN = "hidden";
+
+    /** The most targets that a message names. */
+    private static final int MOST_NAMED = 20;
+
+    /** The colours of outlines that touch others, and of those that reached their window: no others have them. */
+    private static final Color OVERLAPPING = Color.YELLOW;
+
+    private static final Color AT_WINDOW = Color.WHITE;
 
     private final SnakeStart start;
     /** The offset of pixel values as they are stored from those that ImageJ shows. */
@@ -57,11 +68,13 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** The planes that the run did not reach before Escape. */
     private final Set<Integer> unreached = new TreeSet<>();
 
-    /** The number of targets that ended at the border of their window. */
+    /** The numbers of targets that ended at the border of their window, and of those that share pixels with others. */
     private int held;
 
-    /** Holds the number of targets by the way in which they ended. */
-    private final Map<String, Integer> ends = new TreeMap<>();
+    private int overlapping;
+
+    /** Holds the numbers of the targets by the way in which they ended. */
+    private final Map<String, List<Integer>> ends = new TreeMap<>();
 
     /** Holds the rows and selections in the order in which they were found. */
     private final List<Found> found = new ArrayList<>();
@@ -133,10 +146,10 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         params.set(SnakeSettings.LARGEST_STEP, settings.largestStep(targets));
         try (Snake snake = Snake.start(context, input, Polygons.of(nodes), params)) {
             search(snake, index, progress);
-            take(index, targets, snake.polygons(), snake.statistics());
-            if (output != null) {
-                snake.drawLabels(output);
-            }
+            TargetStatistics[] statistics = snake.statistics();
+            SnakePixels pixels =
+                    SnakePixels.of(context, snake, output, statistics, image.getWidth(), image.getHeight());
+            take(index, targets, snake.polygons(), statistics, pixels);
             drawn = targets;
             return snake.report();
         }
@@ -195,19 +208,32 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     /** Keeps the targets of a plane, and those that continue on the next one. */
-    private void take(int index, List<SnakeTarget> targets, Polygons polygons, TargetStatistics[] statistics) {
+    private void take(
+            int index,
+            List<SnakeTarget> targets,
+            Polygons polygons,
+            TargetStatistics[] statistics,
+            SnakePixels pixels) {
         List<SnakeTarget> on = new ArrayList<>();
         for (int i = 0; i < targets.size(); i++) {
             SnakeTarget target = targets.get(i);
             int[] nodes = polygons.get(i);
             boolean there = statistics[i].isThere();
             String name = target.name(image, index);
-            Roi roi = there ? roi(nodes, target, name, index) : null;
-            double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
-            found.add(new Found(index, target, roi, row(index, target, name, statistics[i], roi, perimeter)));
-            if (there && settings.isWindow() && isHeld(target.nodes, nodes)) {
-                held++;
+            TargetStatistics told = statistics[i];
+            // A target that its neighbours limit is a part of its polygon.
+            boolean isPart = there && settings.isCompeting() && SimplePolygon.pixels(nodes) > told.pixels();
+            Roi roi = there ? isPart ? pixels.outline(i + 1, nodes) : polygon(nodes) : null;
+            if (there) {
+                dress(roi, target, name, index, told);
             }
+            boolean isHidden = there && pixels != null && pixels.isHidden(i + 1);
+            double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
+            String status = isHidden ? HIDDEN : status(told);
+            found.add(new Found(index, target, roi, row(index, target, name, told, roi, perimeter, status)));
+            ends.computeIfAbsent(status, end -> new ArrayList<>()).add(target.id);
+            held += there && told.touchesWindow() ? 1 : 0;
+            overlapping += there && told.overlaps() && !settings.isCompeting() ? 1 : 0;
             if (there) {
                 on.add(target.next(loosened(nodes), name));
             }
@@ -243,9 +269,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     private Consumer<ResultsTable> row(
-            int index, SnakeTarget target, String name, TargetStatistics s, Roi roi, double perimeter) {
-        String status = status(s);
-        ends.merge(status, 1, Integer::sum);
+            int index, SnakeTarget target, String name, TargetStatistics s, Roi roi, double perimeter, String status) {
         return table -> {
             double area = s.pixels() * size.x * size.y;
             table.addValue("Target", target.id);
@@ -268,6 +292,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             table.addValue("Criterion", s.criterion());
             table.addValue("Nodes", s.nodes());
             table.addValue("Iterations", s.iterations());
+            table.addValue("Overlaps", s.overlaps() ? 1 : 0);
+            table.addValue("Touches image", s.touchesImage() ? 1 : 0);
+            table.addValue("Touches window", s.touchesWindow() ? 1 : 0);
             table.addValue("Status", status);
             ShapeColumns.addUnit(table, image);
         };
@@ -285,27 +312,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         if (s.state() == TargetStatistics.State.RUNNING) {
             return "stopped";
         }
-        // If all pixels of target and background are equal, no outline is better than another.
-        boolean spread = s.deviation() > 0 || s.backgroundDeviation() > 0;
-        boolean flat = !spread && !(Math.abs(s.mean() - s.backgroundMean()) > 0);
-        return flat && s.state() == TargetStatistics.State.CONVERGED
-                ? FLAT
-                : s.state().toString();
-    }
-
-    /** Returns true if a target reached the border of its window inside the image. */
-    private boolean isHeld(int[] from, int[] to) {
-        Rectangle start = SimplePolygon.bounds(from);
-        Rectangle end = SimplePolygon.bounds(to);
-        // This is the library's window around a start that was clipped to the image.
-        start = start.intersection(new Rectangle(image.getWidth(), image.getHeight()));
-        int longer = Math.max(start.width, start.height);
-        int room = (int) Math.max(MIN_MARGIN, Math.ceil(settings.number(SnakeSettings.MARGIN) * longer));
-        start.grow(room, room);
-        return end.x == start.x && start.x > 0
-                || end.y == start.y && start.y > 0
-                || end.x + end.width == start.x + start.width && end.x + end.width < image.getWidth()
-                || end.y + end.height == start.y + start.height && end.y + end.height < image.getHeight();
+        boolean flat = s.isFlat() && s.state() == TargetStatistics.State.CONVERGED;
+        return flat ? FLAT : s.state().toString();
     }
 
     /** Returns the start for the next slice: without nodes that came close to others on this one. */
@@ -314,7 +322,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         return SimplePolygon.isSimple(fewer) ? fewer : nodes;
     }
 
-    private Roi roi(int[] nodes, SnakeTarget target, String name, int index) {
+    private static Roi polygon(int... nodes) {
         int count = nodes.length / 2;
         int[] x = new int[count];
         int[] y = new int[count];
@@ -322,12 +330,17 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             x[i] = nodes[2 * i];
             y[i] = nodes[2 * i + 1];
         }
-        Roi roi = new PolygonRoi(x, y, count, Roi.POLYGON);
+        return new PolygonRoi(x, y, count, Roi.POLYGON);
+    }
+
+    /** Gives a selection its name, position and colour. */
+    private void dress(Roi roi, SnakeTarget target, String name, int index, TargetStatistics told) {
+        Color colour = SegmentColours.of(target.id - 1);
+        colour = told.overlaps() ? OVERLAPPING : colour;
         roi.setName(name);
-        roi.setStrokeColor(SegmentColours.of(target.id - 1));
+        roi.setStrokeColor(told.touchesWindow() ? AT_WINDOW : colour);
         roi.setProperty(SegmentRois.PROPERTY, SnakeStart.KIND);
         ResultImage.setPosition(roi, image, planes.position(index));
-        return roi;
     }
 
     @Override
@@ -362,33 +375,46 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                             ? ", without " + count(unreached.size(), "slice") + " that the run did not reach."
                             : "."));
         }
-        int vanished = ends.getOrDefault(TargetStatistics.State.VANISHED.toString(), 0);
-        if (vanished > 0) {
+        warn(
+                said,
+                TargetStatistics.State.VANISHED.toString(),
+                (count, names) -> String.format(
+                        "%s vanished: nothing was found at the start%s The table says \"vanished\"; there is no "
+                                + "outline, and no pixel has the %s.",
+                        count, start.isTrack() ? ", and nothing tracked on." : ".", names));
+        warn(
+                said,
+                HIDDEN,
+                (count, names) -> String.format(
+                        "%s hidden: no pixel has the %s, since all belong to targets with smaller numbers, too. The table "
+                                + "says \"hidden\". Choose overlap=excluded, so that each pixel belongs to one target.",
+                        count, names));
+        warn(
+                said,
+                FLAT,
+                (count, names) -> String.format(
+                        "nothing to segment: all pixels of %s and of the background are equal. The table says "
+                                + "\"flat\"; the outline is still the start.",
+                        count));
+        warn(
+                said,
+                TargetStatistics.State.LEFT_IMAGE.toString(),
+                (count, names) -> "outside the image: " + count.replace("target", "start") + "; there is no outline.");
+        warn(
+                said,
+                TargetStatistics.State.ITERATION_LIMIT.toString(),
+                (count, names) -> String.format(
+                        "still moving after %s iterations: %s. Raise max_iterations.",
+                        Setting.shortest(settings.number(SnakeSettings.MAX_ITERATIONS)), count));
+        if (overlapping > 0) {
             said.add(String.format(
-                    "%s vanished: nothing was found at the start%s The table says \"vanished\"; there is no "
-                            + "outline.",
-                    count(vanished, "target"), start.isTrack() ? ", and nothing tracked on." : "."));
-        }
-        int flat = ends.getOrDefault(FLAT, 0);
-        if (flat > 0) {
-            said.add(String.format(
-                    "nothing to segment: all pixels of %s and of the background are equal. The table says "
-                            + "\"flat\"; the outline is still the start.",
-                    count(flat, "target")));
-        }
-        int outside = ends.getOrDefault(TargetStatistics.State.LEFT_IMAGE.toString(), 0);
-        if (outside > 0) {
-            said.add("outside the image: " + count(outside, "start") + "; there is no outline.");
-        }
-        int limit = ends.getOrDefault(TargetStatistics.State.ITERATION_LIMIT.toString(), 0);
-        if (limit > 0) {
-            said.add(String.format(
-                    "still moving after %s iterations: %s. Raise max_iterations.",
-                    Setting.shortest(settings.number(SnakeSettings.MAX_ITERATIONS)), count(limit, "target")));
+                    "%s %s pixels with others (yellow; column \"Overlaps\"). In the label image the smallest number has "
+                            + "them. Choose overlap=excluded, so that each pixel belongs to one target.",
+                    count(overlapping, "target"), overlapping == 1 ? "shares" : "share"));
         }
         if (held > 0) {
             said.add(String.format(
-                    "%s reached the border of the window: what is there may be larger, or nothing stood out. "
+                    "%s reached the border of the window (white; column \"Touches window\"): what is there may be larger, or nothing stood out. "
                             + "Draw starts that cover more of it, or raise margin.",
                     count(held, "target")));
         }
@@ -397,6 +423,17 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             said.add(start.note());
         }
         return said;
+    }
+
+    /** Adds what is said of the targets that ended in one way, if there are any. */
+    private void warn(List<String> said, String status, BinaryOperator<String> text) {
+        List<Integer> ids = ends.getOrDefault(status, Collections.emptyList());
+        if (ids.isEmpty()) {
+            return;
+        }
+        String names = ids.stream().limit(MOST_NAMED).map(String::valueOf).collect(Collectors.joining(", "));
+        String more = ids.size() > MOST_NAMED ? ", ..." : "";
+        said.add(text.apply(count(ids.size(), "target"), (ids.size() == 1 ? "number " : "numbers ") + names + more));
     }
 
     private static String count(int number, String what) {
@@ -408,8 +445,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         StringBuilder text = new StringBuilder();
         int all = rows.size();
         text.append(count(all, "target"));
-        ends.forEach((status, count) ->
-                text.append(", ").append(count == all ? "" : count + " ").append(status));
+        ends.forEach((status, ids) -> text.append(", ")
+                .append(ids.size() == all ? "" : ids.size() + " ")
+                .append(status));
         return text.toString();
     }
 }

@@ -17,6 +17,8 @@ final class SnakeSettings extends Settings {
     static final String LOOKS = "looks";
     static final String BACKGROUND = "background";
     static final String MARGIN = "margin";
+    static final String OVERLAP = "overlap";
+    static final String EXCLUDED = "excluded";
     static final String LARGEST_STEP = "largest_step";
     static final String NODE_SPACING = "node_spacing";
     static final String MAX_ITERATIONS = "max_iterations";
@@ -64,6 +66,8 @@ final class SnakeSettings extends Settings {
                         .label("Margin (background window)")
                         .unit("times the start's longer side")
                         .recordedIf(s -> isWindow(s)),
+                // Users expect a label image without overlaps, so that targets compete unless they say otherwise.
+                Setting.of(parameter(OVERLAP), EXCLUDED, "allowed").label("Overlap of targets"),
                 Setting.orAuto(parameter(LARGEST_STEP)).label("Largest step (1, 2, 4, ... or auto)"));
         declare(NODE_SPACING);
         declare(Setting.of(parameter("node_cost")).unit("larger: fewer nodes, smoother"));
@@ -90,6 +94,11 @@ final class SnakeSettings extends Settings {
     @Override
     String startOfRois() {
         return MANAGER;
+    }
+
+    /** Returns true if targets compete, so that a pixel belongs to one at most. */
+    boolean isCompeting() {
+        return is(OVERLAP, EXCLUDED);
     }
 
     boolean isTrack() {
