@@ -19,7 +19,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Compares the macro's labels, outlines and numbers with the C API's own. */
 class SnakeCApiTest extends SnakeTest {
-    private static final int PARAMS_BYTES = 80;
+    private static final int PARAMS_BYTES = 88;
     private static final int POLYGONS_BYTES = 40;
     private static final int STATISTICS_BYTES = 80;
 
@@ -59,11 +59,11 @@ class SnakeCApiTest extends SnakeTest {
         params.setInt(4, noise);
         params.setInt(8, schedule);
         params.setInt(12, background);
-        params.setInt(16, step == 0 ? 8 : step);
-        params.setDouble(32, noise == 2 ? 2.5 : 1);
-        params.setDouble(40, margin);
-        params.setDouble(48, spacing);
-        params.setDouble(56, cost);
+        params.setInt(20, step == 0 ? 8 : step);
+        params.setDouble(40, noise == 2 ? 2.5 : 1);
+        params.setDouble(48, margin);
+        params.setDouble(56, spacing);
+        params.setDouble(64, cost);
         Wanted wanted = wanted(image, nodes, params);
 
         boolean inside = nodes[0] >= 0;

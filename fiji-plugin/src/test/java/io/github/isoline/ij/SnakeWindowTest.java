@@ -33,7 +33,7 @@ class SnakeWindowTest extends WindowTest {
                         .endsWith("Label,Target,Name,Slice,Area,Mean,IntDen,RawIntDen,X,Y,Perim.,Major,Minor,"
                                 + "Angle,Circ.,Feret,FeretAngle,MinFeret,AR,Round,Solidity,"
                                 + "SD inside,Mean outside,SD outside,Criterion,Nodes,Iterations,"
-                                + "Status,Unit"),
+                                + "Overlaps,Touches image,Touches window,Status,Unit"),
                 seen.get("table"));
         // The cell is a disc of about 128 pixels in diameter.
         assertEquals(1, Double.parseDouble(seen.get("pixels")) / (Math.PI * 64 * 64), 0.1);
