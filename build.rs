@@ -32,7 +32,7 @@ fn main() {
     fs::write(out.join("kernels.rs"), shared_headers(&kernels)).expect("OUT_DIR is writable");
     let without_cuda = if env::var_os("CARGO_FEATURE_CUDA").is_none() {
         "the crate's feature cuda is off"
-    } else if ["ISOLINE_CUDA_ARCHS", "NVCC"].iter().any(|name| env::var_os(name).is_some_and(|value| value == "none")) {
+    } else if env::var_os("ISOLINE_CUDA_ARCHS").is_some_and(|value| value == "none") {
         "ISOLINE_CUDA_ARCHS=none was set"
     } else if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "macos") {
         "NVIDIA has no driver for macOS"
