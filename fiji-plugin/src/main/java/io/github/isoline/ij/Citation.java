@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Says how to cite Isoline, from the project's CITATION.cff in the jar. Only what that file has of YAML is understood: a
- * key and a value on a line, and lists whose items begin with a dash.
+ * Says how to cite Isoline, from the project's CITATION.cff in the jar. Only what that file has of YAML is understood:
+ * a key and a value on a line, and lists whose items begin with a dash.
  */
 final class Citation {
     static final String FILE = "/META-INF/CITATION.cff";
