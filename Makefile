@@ -3,6 +3,7 @@
 # CUDA=0       build without CUDA: no compiler is fetched or needed
 # CUDA_PATH=p  use the CUDA 12.9 toolkit in this folder instead of the compiler that make fetches into .tools/cuda
 # CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on)
+# SITE=folder  of update-site; by default target/update-site
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -12,6 +13,7 @@ SHELL := /bin/bash
 CUDA ?= 1
 DEVICE ?= auto
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+SITE ?= $(TARGET)/update-site
 RELEASE := $(TARGET)/release
 MVN := mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml
 
@@ -20,7 +22,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint bench header plugin jar-all test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint bench header plugin jar-all update-site test-platforms demo gpu-bundle data doc-pictures clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -28,7 +30,7 @@ help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 	@echo
-	@sed -nE '2,5s/^# ?//p' $(MAKEFILE_LIST)
+	@sed -nE '2,6s/^# ?//p' $(MAKEFILE_LIST)
 
 setup-build:
 	@scripts/setup-system.sh build
@@ -60,6 +62,9 @@ plugin: build ## the Fiji plugin jar, with the native library inside
 
 jar-all: setup-jar-all ## the Fiji plugin jar for every platform: target/platforms/Isoline_-VERSION.jar
 	scripts/jar-all.sh $(TARGET)
+
+update-site: jar-all ## the folder of an ImageJ update site with the jar of jar-all
+	scripts/update_site.py $(TARGET)/platforms/Isoline_-*.jar $(SITE)
 
 test-platforms: jar-all ## the libraries of jar-all under Wine and qemu-user (not part of test)
 	@scripts/setup-system.sh test-platforms

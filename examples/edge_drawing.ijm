@@ -1,5 +1,6 @@
 // Argument: an image. Saves its edge map, its segments as ROIs and a table of them beside it.
 image = getArgument();
+if (image == "") image = File.openDialog("Choose an image");
 open(image);
 title = getTitle();
 run("Edge Drawing...", "gradient_threshold=30 min_length=20 edge_map results_table roi_file=[" + image + "-segments.zip]");

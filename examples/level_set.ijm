@@ -1,6 +1,7 @@
 // Argument: a stack with bright things in it. Grows a surface from two spheres into what is as bright as their pixels; saves
 // the mask, the outlines as ROIs and a table of volume and surface beside the stack.
 stack = getArgument();
+if (stack == "") stack = File.openDialog("Choose an image");
 open(stack);
 title = getTitle();
 setSlice(floor(nSlices / 2) + 1);

@@ -1,6 +1,7 @@
 // Argument: an image with bright things on dark ground. Takes blocks of 8 x 8 pixels that are brighter than the rest for rough
 // starts, lets region snakes find the borders, and saves labels, outlines as ROIs and a table beside the image.
 image = getArgument();
+if (image == "") image = File.openDialog("Choose an image");
 open(image);
 title = getTitle();
 original = getImageID();

@@ -1463,8 +1463,8 @@ typedef struct {
     /**
      * The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
      * edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and
-     * u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit images, else 20/255 of the range
-     * from the smallest to the largest finite pixel of the whole input. A larger threshold gives fewer edges.
+     * u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, that of isoline_edge_drawing_threshold. A larger
+     * threshold gives fewer edges.
      */
     double gradient_threshold;
     /**
@@ -1563,6 +1563,24 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
                                          const isoline_image *direction,
                                          const isoline_image *anchors,
                                          isoline_report *report);
+
+/**
+ * Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
+ * quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
+ * without noise, 20/255 of the range of the pixels (20 for 8 bits).
+ *
+ * @param context not NULL.
+ * @param input not NULL; any type, host or CUDA memory.
+ * @param params NULL for the defaults; `gradient_threshold` is not used.
+ * @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
+ *   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+ *   the other.
+ */
+isoline_status isoline_edge_drawing_threshold(isoline_context *context,
+                                              const isoline_image *input,
+                                              const isoline_edge_drawing_params *params,
+                                              double *threshold);
 
 #ifdef __cplusplus
 }  // extern "C"

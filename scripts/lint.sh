@@ -17,6 +17,7 @@ lint_spelling() { codespell; }
 lint_words() { python3 scripts/check_words.py; }
 lint_links() { python3 scripts/check_links.py; }
 lint_readme() { scripts/check-readme.sh; }
+lint_notices() { python3 scripts/third_party.py --check; }
 # Functions, structs and macros of the header are described, and parameters under the names that they have.
 lint_doxygen() {
     out=$(mktemp -d)
@@ -29,7 +30,7 @@ lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmar
 
 checks=("$@")
 if [ ${#checks[@]} -eq 0 ]; then
-    checks=(fmt clippy rustdoc shell python java spelling words links readme doxygen record)
+    checks=(fmt clippy rustdoc shell python java spelling words links readme notices doxygen record)
 fi
 for check in "${checks[@]}"; do
     echo "lint: $check"

@@ -42,6 +42,7 @@ for program in tests/*_oracle.py; do
 done
 step examples scripts/test-examples.sh "$target/release"
 step java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
+step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
 step macros scripts/test-macros.sh
 
 printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "$(IFS=,; echo "${times[*]}")"

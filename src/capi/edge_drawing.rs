@@ -74,8 +74,8 @@ pub struct isoline_edge_drawing_params {
     pub reserved: u32,
     /// The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
     /// edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and
-    /// u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, 20 for 8-bit images, else 20/255 of the range
-    /// from the smallest to the largest finite pixel of the whole input. A larger threshold gives fewer edges.
+    /// u16) acts as one step. ISOLINE_AUTOMATIC (default): automatic, that of isoline_edge_drawing_threshold. A larger
+    /// threshold gives fewer edges.
     pub gradient_threshold: f64,
     /// The anchor threshold: the smallest difference between the gradient magnitude of an anchor and those of its two
     /// neighbours across the edge; at least 0, in the image's own units. Default 0. A larger threshold gives fewer
@@ -268,6 +268,37 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             };
             let done = edge_drawing::maps(context, input.input(), &params, progress.as_deref_mut(), maps)?;
             isoline_report::give(report, &done)
+        }
+    })
+}
+
+/// Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
+/// quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
+/// without noise, 20/255 of the range of the pixels (20 for 8 bits).
+///
+/// @param context not NULL.
+/// @param input not NULL; any type, host or CUDA memory.
+/// @param params NULL for the defaults; `gradient_threshold` is not used.
+/// @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
+///   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after
+///   the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_edge_drawing_threshold(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    params: *const isoline_edge_drawing_params,
+    threshold: *mut f64,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let params = isoline_edge_drawing_params::read(params)?;
+            check::not_null(threshold, "threshold")?;
+            threshold.write(edge_drawing::automatic_threshold(context, input.input(), &params)?);
+            Ok(())
         }
     })
 }

@@ -5,6 +5,7 @@ mod choice;
 mod cpu;
 pub(crate) mod cuda;
 mod host_buffer;
+mod host_copy;
 mod per_thread;
 mod system;
 
@@ -13,6 +14,7 @@ pub(crate) use choice::Workload;
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
+pub(crate) use host_copy::HostCopy;
 pub(crate) use per_thread::PerThread;
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};

@@ -57,8 +57,7 @@ fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan
     if matches!(input, Image::Device(_)) {
         return Err(Error::in_cuda_memory("image"));
     }
-    let extremes = params.needs_extremes(input.pixel_type()).then(|| context.pool().install(|| input.extremes()));
-    Ok(params.plan(input.pixel_type(), extremes.flatten()))
+    Ok(params.plan(input.pixel_type(), super::prepare::extremes(context, params, input)?))
 }
 
 impl Plan {

@@ -62,12 +62,7 @@ fn resolve(
             check_device_pixels(cuda, &format!("the {name}"), pixels)?;
         }
     }
-    let extremes = match input {
-        _ if !params.needs_extremes(input.pixel_type()) => None,
-        Image::Device(pixels) => Some(cuda.extremes("the input", pixels)?),
-        _ => context.pool().install(|| input.extremes()),
-    };
-    Ok(params.plan(input.pixel_type(), extremes))
+    Ok(params.plan(input.pixel_type(), super::prepare::extremes(context, params, input)?))
 }
 
 /// Implements [`super::run`].

@@ -25,6 +25,7 @@ mod cpu;
 mod cuda;
 mod edge_map;
 mod gradient;
+mod noise;
 mod paper;
 pub(crate) mod parameters;
 mod prepare;
@@ -84,8 +85,7 @@ pub struct Params {
     /// than Sobel's four.
     pub operator: Operator,
     /// Pixels with a gradient below it are never edges. In the image's own units, at least 0 (0 acts as the smallest
-    /// gradient there is, so that flat ground is never an edge). `None` (default): 20 for u8; 20/255 of the range
-    /// otherwise, for f32 that of [`Params::range`], for u16 from the smallest to the largest pixel of the whole image.
+    /// gradient there is, so that flat ground is never an edge). `None` (default): [`automatic_threshold`].
     /// Higher: fewer, stronger edges.
     pub gradient_threshold: Option<f64>,
     /// An anchor's gradient exceeds that of its two neighbours across the edge by at least this much. In the image's
@@ -204,6 +204,7 @@ pub fn run(
         check_type("edge map", edges, PixelType::U8)?;
     }
     let _lock = context.lock()?;
+    let params = &params.with_threshold(context, &input)?;
     let want_segments = segments.is_some();
     let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
     let (mut report, found) = context.run_on_device(
@@ -265,6 +266,7 @@ pub fn maps(
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }
     let _lock = context.lock()?;
+    let params = &params.with_threshold(context, &input)?;
     let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
     let mut report = context.run_on_device(
         needs(params, &input, false, on_host),
@@ -275,6 +277,27 @@ pub fn maps(
     )?;
     report.complete(started, format_args!("edge drawing's maps of {:?} pixels", input.shape()));
     Ok(report)
+}
+
+/// Returns the gradient threshold that [`run`] takes for an image where it is automatic: five times the lower quartile of
+/// the gradients in sixteen blocks of 64 × 64 pixels of the image or stack, which is one of noise; where that is 0, as in
+/// an image without noise, 20 for u8 and 20/255 of the range otherwise, for f32 that of [`Params::range`].
+///
+/// # Errors
+/// A parameter out of range, an image without pixels, out of memory, a device failure.
+pub fn automatic_threshold(context: &Context, input: Image<'_>, params: &Params) -> Result<f64> {
+    params.check(input.pixel_type())?;
+    check_shapes(input.shape(), input.shape())?;
+    let _lock = context.lock()?;
+    noise::threshold(context, &input, params)
+}
+
+impl Params {
+    /// Returns the same parameters with the threshold that is used.
+    fn with_threshold(&self, context: &Context, input: &Image<'_>) -> Result<Self> {
+        let threshold = self.gradient_threshold.map_or_else(|| noise::threshold(context, input, self), Ok)?;
+        Ok(Self { gradient_threshold: Some(threshold), ..self.clone() })
+    }
 }
 
 fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool) -> DeviceNeeds {

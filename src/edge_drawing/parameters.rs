@@ -81,7 +81,9 @@ pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
 )
 .at_least(0.0)
 .unit(c"pixel values")
-.automatic(c"20 for 8-bit images, else 20/255 of the range from the smallest to the largest pixel of the whole image.");
+.automatic(
+    c"Five times the lower quartile of the gradients, which noise makes; 20/255 of the range of the pixels where that is 0.",
+);
 
 pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
     c"anchor_threshold",

@@ -1,8 +1,9 @@
 //! The plan of a call: the parameters checked, the scaling of float images, thresholds in the working image's units.
 
 use super::{Operator, Params, Profile, Variant, parameters};
+use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::PixelType;
+use crate::image::{Image, PixelType};
 use crate::levels::MAX_LEVEL;
 pub(super) use crate::levels::Quantise;
 use crate::parameter::check_scaling;
@@ -58,14 +59,19 @@ impl Params {
         }
     }
 
-    /// Returns the plan for one image. `extremes` are given if [`needs_extremes`](Self::needs_extremes) says so. Call
-    /// [`check`](Self::check) first.
-    pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
-        let [low, high] = match pixel_type {
+    /// Returns the range of the pixels, as far as parameters depend on it.
+    pub(super) fn extent(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> [f64; 2] {
+        match pixel_type {
             PixelType::U8 => [0.0, 255.0],
             PixelType::U16 => extremes.unwrap_or([0.0, MAX_LEVEL]),
             PixelType::F32 => self.range.or(extremes).unwrap_or([0.0, 1.0]),
-        };
+        }
+    }
+
+    /// Returns the plan for one image. `extremes` are given if [`needs_extremes`](Self::needs_extremes) says so. Call
+    /// [`check`](Self::check) first.
+    pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
+        let [low, high] = self.extent(pixel_type, extremes);
         let extent = (high - low).max(0.0);
         let threshold = self.gradient_threshold.unwrap_or(DEFAULT_THRESHOLD / 255.0 * extent);
         let (quantise, unit, origin) = match pixel_type {
@@ -89,6 +95,18 @@ impl Params {
             origin,
         }
     }
+}
+
+/// Returns the smallest and the largest finite pixel, in host or device memory, where the parameters need them.
+pub(super) fn extremes(context: &Context, params: &Params, input: &Image<'_>) -> Result<Option<[f64; 2]>> {
+    Ok(match input {
+        _ if !params.needs_extremes(input.pixel_type()) => None,
+        Image::Device(pixels) => {
+            let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
+            Some(cuda.extremes("the input", pixels)?)
+        }
+        _ => context.pool().install(|| input.extremes()),
+    })
 }
 
 #[cfg(test)]

@@ -4,16 +4,13 @@
 //! It is measured on the host, so that it is the same for every device.
 
 use super::{Params, Side, TargetRange};
-use crate::device::Context;
-use crate::device::cuda::{Cuda, DeviceRows, Side as CopySide};
+use crate::device::{Context, HostCopy};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Dimensions, Image, PixelType};
-use bytemuck::Pod;
+use crate::image::{Dimensions, Image};
 use ndarray::{Array3, ArrayView3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The distance from the start within which surroundings are first looked for, in radii of the start.
 const REACH: f64 = 3.0;
@@ -44,7 +41,10 @@ impl Intensities {
     /// Takes those that are given, and measures the others.
     pub(super) fn new(context: &Context, input: &Image<'_>, mask: &Image<'_>, params: &Params) -> Result<Self> {
         let extremes = match input {
-            Image::Device(pixels) => device(context)?.extremes("the input", pixels)?,
+            Image::Device(pixels) => {
+                let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
+                cuda.extremes("the input", pixels)?
+            }
             _ => context.pool().install(|| input.extremes()).unwrap_or_default(),
         };
         if let Some(range) = params.range {
@@ -52,49 +52,6 @@ impl Intensities {
         }
         measured(context, input, mask, params, extremes)
     }
-}
-
-fn device(context: &Context) -> Result<&Arc<Cuda>> {
-    context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))
-}
-
-/// A copy of an image in device memory.
-enum HostCopy {
-    U8(Array3<u8>),
-    U16(Array3<u16>),
-    F32(Array3<f32>),
-}
-
-impl HostCopy {
-    fn new(context: &Context, pixels: &DevicePixels<'_>) -> Result<Self> {
-        Ok(match pixels.pixel_type {
-            PixelType::U8 => Self::U8(download(context, pixels)?),
-            PixelType::U16 => Self::U16(download(context, pixels)?),
-            PixelType::F32 => Self::F32(download(context, pixels)?),
-        })
-    }
-
-    fn view(&self) -> Image<'_> {
-        match self {
-            Self::U8(array) => array.view().into(),
-            Self::U16(array) => array.view().into(),
-            Self::F32(array) => array.view().into(),
-        }
-    }
-}
-
-/// Copies an image from device memory.
-fn download<T: Pod + Send + Sync>(context: &Context, pixels: &DevicePixels<'_>) -> Result<Array3<T>> {
-    let cuda = device(context)?;
-    let [width, height, depth] = pixels.shape;
-    let stream = cuda.stream()?;
-    let mut image = Array3::from_elem((depth, height, width), T::zeroed());
-    for (z, to) in image.axis_chunks_iter_mut(Axis(0), 1).enumerate() {
-        let (side, pitch) = CopySide::of_slice(pixels, z);
-        cuda.transfer().download_views(context.pool(), vec![(to, DeviceRows { stream: &stream, side, pitch })])?;
-    }
-    stream.synchronize()?;
-    Ok(image)
 }
 
 /// The first and the last voxel plus one, along x, y, z.

@@ -150,15 +150,39 @@ static void null_params_are_the_defaults(const char *device) {
     end_drawing_job(&work);
 }
 
-static void the_automatic_threshold_follows_the_range(const char *device) {
+static void the_automatic_threshold_follows_the_noise(const char *device) {
+    drawing_job work = new_drawing_job(device);
+    uint32_t random = 1;
+    double thresholds[2];
+    for (int loud = 0; loud < 2; loud++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            random = random * 1664525 + 1013904223;
+            work.pixels[i] = (uint8_t)(100 + (random >> 8) % (loud ? 60 : 20));
+        }
+        GOOD(isoline_edge_drawing_threshold(work.context, &work.input, NULL, &thresholds[loud]));
+        uint8_t *given = not_written(COUNT);
+        isoline_image map = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, given);
+        work.params.gradient_threshold = thresholds[loud];
+        GOOD(isoline_edge_drawing(work.context, &work.input, NULL, NULL, &work.edges, NULL, NULL));
+        GOOD(isoline_edge_drawing(work.context, &work.input, &work.params, NULL, &map, NULL, NULL));
+        CHECK_NUMBER(differing(given, work.map, COUNT), 0);
+        free(given);
+    }
+    CHECK(thresholds[0] > 10 && thresholds[1] > 2 * thresholds[0] && thresholds[1] < 4 * thresholds[0]);
+    REFUSED(isoline_edge_drawing_threshold(work.context, &work.input, NULL, NULL), ISOLINE_NULL_POINTER, "threshold");
+    end_drawing_job(&work);
+}
+
+static void the_automatic_threshold_without_noise_follows_the_range(const char *device) {
     /* 20 of 255: for u16 and f32 of what the whole input spans. */
     drawing_job work = new_drawing_job(device);
     uint16_t wide[COUNT];
     float real[COUNT];
     void *const data[] = {work.pixels, wide, real};
     const double thresholds[] = {20, 20.0 / 255 * (255 * 100), 20.0 / 255 * (255 * 0.01)};
-    work.pixels[0] = 0;
-    work.pixels[1] = 255;
+    for (size_t i = 0; i < COUNT; i++) {
+        work.pixels[i] = i % WIDTH < WIDTH / 2 ? 0 : 255;
+    }
     for (size_t i = 0; i < COUNT; i++) {
         wide[i] = (uint16_t)(300 + 100 * work.pixels[i]);
         real[i] = 0.01f * work.pixels[i] - 1;
@@ -255,6 +279,8 @@ static void a_stack_is_its_slices(const char *device) {
         isoline_context *context = open_context(device);
         isoline_edge_drawing_params params = edge_defaults();
         params.profile = profile;
+        /* The automatic threshold is that of the whole stack. */
+        params.gradient_threshold = 20;
         uint8_t *pixels = drawing(WIDTH, HEIGHT, DEPTH, 9), *stack = not_written(COUNT * DEPTH);
         isoline_segments *segments = segments_of(context, pixels, WIDTH, HEIGHT, DEPTH, &params, stack);
         isoline_segment_arrays all = all_of(segments);
@@ -429,7 +455,8 @@ int main(void) {
     RUN_ON_EACH(every_size_matches_the_definition);
     RUN_ON_EACH(every_parameter_does_what_the_header_says);
     RUN_ON_EACH(null_params_are_the_defaults);
-    RUN_ON_EACH(the_automatic_threshold_follows_the_range);
+    RUN_ON_EACH(the_automatic_threshold_follows_the_noise);
+    RUN_ON_EACH(the_automatic_threshold_without_noise_follows_the_range);
     RUN_ON_EACH(a_range_scales_and_clips_floats);
     RUN_ON_EACH(map_and_segments_can_be_asked_for_alone);
     RUN_ON_EACH(each_map_can_be_asked_for_alone);

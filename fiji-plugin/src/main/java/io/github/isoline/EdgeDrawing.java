@@ -1,6 +1,7 @@
 package io.github.isoline;
 
 import com.sun.jna.Pointer;
+import com.sun.jna.ptr.DoubleByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
@@ -12,11 +13,6 @@ import com.sun.jna.ptr.PointerByReference;
 public final class EdgeDrawing {
     /** The name of the operation. */
     public static final String NAME = "edge_drawing";
-
-    /** The library's automatic gradient threshold for 8-bit images. */
-    private static final double AUTOMATIC_OF_8_BITS = 20;
-
-    private static final double RANGE_OF_8_BITS = 255;
 
     private EdgeDrawing() {}
 
@@ -42,16 +38,19 @@ public final class EdgeDrawing {
     }
 
     /**
-     * Returns the automatic gradient threshold.
+     * Returns the automatic gradient threshold of an image, which follows its noise.
      *
-     * @param type of the pixels
-     * @param min smallest finite pixel of the whole input; not used for U8
-     * @param max largest finite pixel of the whole input; not used for U8
+     * @param params those of {@link #NAME}
+     * @param depth the number of slices, from the first on
+     * @throws IsolineException with the library's message
      */
-    public static double automaticThreshold(PixelBuffer.Type type, double min, double max) {
-        return type == PixelBuffer.Type.U8
-                ? AUTOMATIC_OF_8_BITS
-                : AUTOMATIC_OF_8_BITS / RANGE_OF_8_BITS * Math.max(0, max - min);
+    public static double automaticThreshold(Context context, Params params, PixelBuffer input, int depth)
+            throws IsolineException {
+        DoubleByReference threshold = new DoubleByReference();
+        Structs.Image in = input.describe(depth);
+        Pointer struct = params.struct(NAME);
+        Status.check(IsolineLibrary.isoline_edge_drawing_threshold(context.pointer(), in, struct, threshold));
+        return threshold.getValue();
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.github.isoline;
 
 import com.sun.jna.Pointer;
+import com.sun.jna.ptr.DoubleByReference;
 import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
@@ -69,6 +70,9 @@ final class IsolineLibrary {
             Structs.Image edges,
             PointerByReference segments,
             Structs.Report report);
+
+    static native int isoline_edge_drawing_threshold(
+            Pointer context, Structs.Image input, Pointer params, DoubleByReference threshold);
 
     static native int isoline_segment_arrays_init(Structs.SegmentArrays out, long structSize);
 

@@ -21,6 +21,9 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     /** The place of a pixel's centre from its corner, from which ImageJ's tables count. */
     private static final double PIXEL_CENTRE = 0.5;
 
+    /** The most planes in which the automatic threshold is measured: the library looks at no more. */
+    private static final int MOST_MEASURED = 16;
+
     private final SegmentList segments = new SegmentList();
 
     private Params params;
@@ -39,8 +42,9 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     void begin() throws BadInput, IsolineException {
         params = settings.toParams();
         if (needsRange(image, settings)) {
-            resolve(params, type(), greyRange());
+            setRange(params, greyRange());
         }
+        setThreshold(params, planes);
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             // The whole result is allocated now: running out of memory is better found before the
             // work.
@@ -50,36 +54,35 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     /** Returns true if a parameter depends on the smallest and largest value of all slices. */
     static boolean needsRange(ImagePlus image, EdgeDrawingSettings settings) {
-        switch (type(image)) {
-            case U8:
-                return false;
-            case U16:
-                return settings.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD);
-            default:
-                return !settings.hasRange();
-        }
+        return type(image) == PixelBuffer.Type.F32 && !settings.hasRange();
     }
 
-    /**
-     * Sets the parameters that the library would compute from the pixels of each call: they must not depend on how the
-     * stack was divided into calls.
-     */
-    static void resolve(Params params, PixelBuffer.Type type, GreyRange range) throws IsolineException {
-        boolean automaticRange = params.isAutomatic(EdgeDrawingSettings.RANGE_MIN);
-        if (params.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
-            params.set(
-                    EdgeDrawingSettings.GRADIENT_THRESHOLD,
-                    automaticRange
-                            ? EdgeDrawing.automaticThreshold(type, 0, range.extent())
-                            : EdgeDrawing.automaticThreshold(
-                                    type,
-                                    params.get(EdgeDrawingSettings.RANGE_MIN),
-                                    params.get(EdgeDrawingSettings.RANGE_MAX)));
-        }
-        if (type == PixelBuffer.Type.F32 && automaticRange && range.hasExtent()) {
+    /** Sets the range that the library would take from the pixels of each call: it holds for the whole stack. */
+    static void setRange(Params params, GreyRange range) throws IsolineException {
+        if (range.hasExtent()) {
             params.set(EdgeDrawingSettings.RANGE_MIN, range.min);
             params.set(EdgeDrawingSettings.RANGE_MAX, range.max);
         }
+    }
+
+    /** Sets the threshold where it is automatic: the library measures it in some of the planes. */
+    static void setThreshold(Params params, HyperStackSelection planes) throws BadInput, IsolineException {
+        if (!params.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
+            return;
+        }
+        ImagePlus image = planes.image;
+        int[] indices = planes.indices();
+        int depth = Math.min(MOST_MEASURED, indices.length);
+        double threshold = Contexts.use("cpu", context -> {
+            try (PixelBuffer pixels =
+                    new PixelBuffer(context, type(image), image.getWidth(), image.getHeight(), depth)) {
+                for (int slot = 0; slot < depth; slot++) {
+                    pixels.write(slot, pixels(image, indices[slot * indices.length / depth]));
+                }
+                return EdgeDrawing.automaticThreshold(context, params, pixels, depth);
+            }
+        });
+        params.set(EdgeDrawingSettings.GRADIENT_THRESHOLD, threshold);
     }
 
     @Override

@@ -49,7 +49,10 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         if (!eachSlice(needed, GreyRange::of, range::add)) {
             return null;
         }
-        EdgeDrawingJob.resolve(params, type, range);
+        if (needed.length > 0) {
+            EdgeDrawingJob.setRange(params, range);
+        }
+        EdgeDrawingJob.setThreshold(params, settings.planes(image));
         double threshold = params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD);
         EventQueue.invokeLater(() -> listener.threshold(threshold));
         if (!draw) {

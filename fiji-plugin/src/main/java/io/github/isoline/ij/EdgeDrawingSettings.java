@@ -14,7 +14,8 @@ final class EdgeDrawingSettings extends Settings {
 
     EdgeDrawingSettings() throws IsolineException {
         super(EdgeDrawing.NAME, SegmentRois.EDGE_DRAWING, "Edge drawing");
-        declare(PROFILE, "gradient_operator");
+        declare(Setting.of(parameter(PROFILE), "reference", "paper"));
+        declare("gradient_operator");
         declare(
                 Setting.of(parameter(GRADIENT_THRESHOLD)).perBitDepth(),
                 Setting.of(parameter("anchor_threshold")).perBitDepth());

@@ -103,10 +103,14 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         params.setDouble(48, 0.05);
         params.setDouble(56, 0.2);
         params.setDouble(32, 0.03);
-        String options = "device=cpu gradient_threshold=0.03 range_min=0.05 range_max=0.2";
+        String options = "device=cpu profile=paper gradient_threshold=0.03 range_min=0.05 range_max=0.2";
         assertTrue(compare(floats, params, options) > 0);
         // Without a range, NaN and infinity must not become one.
-        assertTrue(compare(floats, CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES), "device=cpu") > 0);
+        assertTrue(compare(
+                        floats,
+                        CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES),
+                        "device=cpu profile=paper")
+                > 0);
     }
 
     /** Compares everything, and returns the number of segments. */

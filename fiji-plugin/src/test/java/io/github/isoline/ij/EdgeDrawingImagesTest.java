@@ -63,7 +63,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         assertEquals(brain.getWidth() * brain.getHeight(), histogram[0] + histogram[255]);
         String info = (String) edges.getProperty("Info");
         assertTrue(info.startsWith("taken on a Monday\n"), info);
-        assertTrue(info.contains("Isoline edge drawing: device=cpu profile=paper"), info);
+        assertTrue(info.contains("Isoline edge drawing: device=cpu profile=reference"), info);
         assertTrue(info.contains("Isoline device: cpu"), info);
         // The input is unchanged, with its selection.
         assertArrayEquals(before, (byte[]) brain.getStack().getPixels(4));
@@ -211,7 +211,7 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         square.getCalibration().pixelWidth = 0.5;
         square.getCalibration().pixelHeight = 3;
         square.getCalibration().setUnit("um");
-        macro(square, call("results_table overlay"));
+        macro(square, call("profile=paper results_table overlay"));
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(1, table.size(), "one straight edge");
         // The edge reaches from the first to the last column, 59 steps of half a micrometre.
@@ -316,10 +316,10 @@ class EdgeDrawingImagesTest extends EdgeDrawingTest {
         ImageProcessor from = camera.getProcessor();
         ImagePlus converted =
                 new ImagePlus("converted", bits == 16 ? from.convertToShort(false) : from.convertToFloat());
-        String options = "gradient_threshold=30 range_min=0 range_max=255";
-        byte[] eight =
-                (byte[]) edges(camera, "gradient_threshold=30").getProcessor().getPixels();
-        byte[] other = (byte[]) edges(converted, bits == 32 ? options : "gradient_threshold=30")
+        String eightBits = "profile=paper gradient_threshold=30";
+        String options = eightBits + " range_min=0 range_max=255";
+        byte[] eight = (byte[]) edges(camera, eightBits).getProcessor().getPixels();
+        byte[] other = (byte[]) edges(converted, bits == 32 ? options : eightBits)
                 .getProcessor()
                 .getPixels();
         if (bits == 16) {

@@ -143,7 +143,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map scan_interval=1.5      | scan_interval must be a whole number of at least 1",
                 "edge_map min_length=-1          | min_length must be a whole number of at least 0 (pixels), but it is -1",
                 "edge_map min_length=1e12        | min_length must be a whole number",
-                "edge_map profile=fast           | profile must be one of paper, reference",
+                "edge_map profile=fast           | profile must be one of reference, paper",
                 "edge_map gradient_operator=canny | gradient_operator must be one of sobel, prewitt, scharr",
                 "edge_map stack=volume           | stack must be one of all, current",
                 "edge_map range_min=2 range_max=1| range_min must be less than range_max",

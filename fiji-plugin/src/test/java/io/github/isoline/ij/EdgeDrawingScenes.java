@@ -226,6 +226,9 @@ final class EdgeDrawingScenes {
         stack.show();
         stack.getWindow().setLocation(620, 200);
         Dialog dialog = open(stack, COMMAND);
+        // The automatic threshold would be another one for the current slice only.
+        type(dialog, THRESHOLD, "30");
+        await("the threshold", () -> hint(dialog).contains("Gradient threshold: in pixel values"));
         await("a preview", () -> status(dialog).contains(" segments in this slice"));
         int first = segments(dialog);
         say("scope", hint(dialog).split("\n")[0]);
@@ -354,6 +357,8 @@ final class EdgeDrawingScenes {
         Dialog dialog = open(image, COMMAND);
         Pulse pulse = new Pulse();
         type(dialog, 3, "2");
+        choose(dialog, "paper");
+        type(dialog, THRESHOLD, "20");
         await("a preview", () -> status(dialog).contains(" segments, "));
         IJ.wait(1000);
         say("status", status(dialog));

@@ -12,7 +12,7 @@ class EdgeDrawingWindowTest extends WindowTest {
     void previewLeavesTheUsersOverlayAsItWas() throws Exception {
         Map<String, String> seen = play("edge drawing preview");
         assertEquals("2 Isoline preview", seen.get("overlay during preview"));
-        assertTrue(seen.get("hint").contains("Gradient threshold auto: 20"), seen.get("hint"));
+        assertTrue(seen.get("hint").contains("Gradient threshold auto: 30"), seen.get("hint"));
         assertTrue(seen.get("complaint").startsWith("Gradient threshold must be"));
         assertEquals("true", seen.get("fewer segments"));
         assertEquals("true 2", seen.get("overlay after cancel"));
@@ -39,7 +39,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Drawing...\", \"device=auto "), recorded);
         for (String option : new String[] {
-            "profile=paper",
+            "profile=reference",
             "gradient_threshold=30",
             "min_length=10",
             " edge_map roi_manager overlay results_table ",

@@ -94,6 +94,9 @@ final class GuiDriver {
             case "help":
                 driver.help();
                 break;
+            case "menu":
+                MenuTest.Scenes.play(driver);
+                break;
             case "hyperstack":
                 HyperStackScenes.play(driver, image);
                 break;

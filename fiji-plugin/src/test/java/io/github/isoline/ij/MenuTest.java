@@ -1,0 +1,107 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.Menus;
+import ij.WindowManager;
+import ij.plugin.frame.Editor;
+import java.awt.EventQueue;
+import java.awt.Frame;
+import java.awt.Menu;
+import java.awt.MenuBar;
+import java.io.File;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Plugins > Isoline with its submenus in ImageJ's window. */
+class MenuTest extends WindowTest {
+    @Test
+    void submenusOpenMacrosAndImages() throws Exception {
+        Map<String, String> seen = play("menu");
+        List<String[]> macros = SampleImagesTest.entries("Macro examples");
+        assertEquals(6, macros.size());
+        for (String[] macro : macros) {
+            String text = MacroExample.text(macro[1]);
+            assertTrue(text.contains("run(\""), text);
+            assertEquals(String.valueOf(text.hashCode()), seen.get("Macro examples>" + macro[0]), macro[1]);
+        }
+        for (String[] image : SampleImagesTest.entries("Sample images")) {
+            assertEquals(image[1], seen.get("Sample images>" + image[0]));
+        }
+    }
+
+    @Test
+    void everyExampleIsInTheMenu() {
+        File folder = new File(System.getProperty("isoline.test.data"), "../../examples");
+        String[] files = folder.list((in, name) -> name.endsWith(".ijm") && !name.equals("demo.ijm"));
+        Arrays.sort(files);
+        assertEquals(
+                Arrays.asList(files),
+                Arrays.asList(SampleImagesTest.entries("Macro examples").stream()
+                        .map(entry -> entry[1])
+                        .sorted()
+                        .toArray()));
+    }
+
+    /** Chooses each item of the submenus, and says what it opened. */
+    static final class Scenes {
+        private Scenes() {}
+
+        static void play(GuiDriver driver) throws Exception {
+            Menu isoline = item(plugins(Menus.getMenuBar()), "Isoline");
+            for (Menu submenu : new Menu[] {item(isoline, "Macro examples"), item(isoline, "Sample images")}) {
+                for (int i = 0; i < submenu.getItemCount(); i++) {
+                    String command = submenu.getItem(i).getLabel();
+                    ImagePlus before = WindowManager.getCurrentImage();
+                    IJ.doCommand(command);
+                    GuiDriver.await(command, () -> editor() != null || WindowManager.getCurrentImage() != before);
+                    Editor editor = editor();
+                    String opened = editor == null
+                            ? GuiDriver.title()
+                            : "" + editor.getText().hashCode();
+                    GuiDriver.say(submenu.getLabel() + ">" + command, opened);
+                    if (editor != null) {
+                        driver.picture("macro-example");
+                        EventQueue.invokeAndWait(editor::close);
+                    }
+                }
+            }
+            driver.picture("sample-images");
+        }
+
+        private static Editor editor() {
+            for (Frame frame : Frame.getFrames()) {
+                // The text comes after the window.
+                if (frame instanceof Editor
+                        && frame.isShowing()
+                        && !((Editor) frame).getText().isEmpty()) {
+                    return (Editor) frame;
+                }
+            }
+            return null;
+        }
+
+        private static Menu plugins(MenuBar bar) {
+            for (int i = 0; i < bar.getMenuCount(); i++) {
+                if (bar.getMenu(i).getLabel().equals("Plugins")) {
+                    return bar.getMenu(i);
+                }
+            }
+            throw new AssertionError("no menu Plugins");
+        }
+
+        private static Menu item(Menu menu, String label) {
+            for (int i = 0; i < menu.getItemCount(); i++) {
+                if (menu.getItem(i).getLabel().equals(label)) {
+                    return (Menu) menu.getItem(i);
+                }
+            }
+            throw new AssertionError("no submenu " + label + " in " + menu.getLabel());
+        }
+    }
+}
