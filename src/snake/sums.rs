@@ -165,7 +165,14 @@ impl<T: Level> RowPrefixSums<T> {
         let (first, end) =
             edges.iter().fold((i64::MAX, 0), |(first, end), edge| (first.min(edge.y), end.max(edge.end)));
         let task = if parallel { TASK / N as i64 } else { i64::MAX };
-        let mut sums = self.sums_of_rows(&mut edges, first..end, territory, task, &proceed);
+        // Each way of summing a row is compiled by itself, so that the other one does not slow it down.
+        let mut sums = match territory {
+            None => Self::sums_of_rows(&mut edges, first..end, task, &|x, y| self.left_of(x, y), &proceed),
+            Some(territory) => {
+                let left = |x, y| self.left_within(territory.row(y), x, y);
+                Self::sums_of_rows(&mut edges, first..end, task, &left, &proceed)
+            }
+        };
         // 2. Negate the edges that run upwards.
         for ((a, b), sum) in ends.iter().zip(&mut sums) {
             if a.y > b.y {
@@ -175,21 +182,21 @@ impl<T: Level> RowPrefixSums<T> {
         sums
     }
 
-    /// Returns the sums of edges over all their rows, which are `rows`; two threads halve more than `task` of them.
+    /// Returns the sums of edges over all their rows, which are `rows`, where `left` returns the sum left of a
+    /// corner of a row; two threads halve more than `task` of them.
     #[inline(never)]
     fn sums_of_rows<const N: usize>(
-        &self,
         edges: &mut [Rows; N],
         rows: Range<i64>,
-        territory: Option<&Territory>,
         task: i64,
+        left: &(impl Fn(i64, i64) -> RegionSum + Sync),
         proceed: &(impl Fn() -> bool + Sync),
     ) -> [RegionSum; N] {
         if rows.end - rows.start > task {
             let middle = (rows.start + rows.end) / 2;
             let part = |rows: Range<i64>| {
                 let mut edges = edges.each_ref().map(|edge| edge.clone().within(&rows));
-                self.sums_of_rows(&mut edges, rows, territory, task, proceed)
+                Self::sums_of_rows(&mut edges, rows, task, left, proceed)
             };
             let (upper, lower) = rayon::join(|| part(rows.start..middle), || part(middle..rows.end));
             return std::array::from_fn(|index| upper[index] + lower[index]);
@@ -200,10 +207,8 @@ impl<T: Level> RowPrefixSums<T> {
             band += BAND_ROWS;
             for (edge, sum) in edges.iter_mut().zip(&mut sums) {
                 let rows = edge.end.min(band) - edge.y;
-                let rows = edge.take(rows.max(0) as usize);
-                match territory {
-                    None => rows.for_each(|(x, y)| *sum = *sum + self.left_of(x, y)),
-                    Some(territory) => rows.for_each(|(x, y)| *sum = *sum + self.left_within(territory.row(y), x, y)),
+                for (x, y) in edge.take(rows.max(0) as usize) {
+                    *sum = *sum + left(x, y);
                 }
             }
         }
