@@ -514,6 +514,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             public void windowOpened(WindowEvent event) {
                 // The preview may have finished before there was a button to disable.
                 checkAgain();
+                Help.opensInFrontOf(dialog);
             }
         });
     }

@@ -66,6 +66,7 @@ class NoticesTest {
         assertTrue(references.contains(author), references);
         assertFalse(references.contains(other), references);
         assertTrue(help.trim().endsWith("</html>"), help);
+        assertFalse(help.matches("(?s).*<b>[^<]*_.*?</b>.*"), "fields are named as in the dialog, without underscores");
     }
 
     @Test
