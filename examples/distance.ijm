@@ -1,8 +1,10 @@
-// Argument: a stack of masks, white on black. Saves its signed distances, in the stack's unit, beside it.
+// Argument: a mask or a stack of masks, white on black. Saves its signed distances, in the stack's unit, beside it.
 stack = getArgument();
 if (stack == "") stack = File.openDialog("Choose an image");
 open(stack);
-run("Signed Distance...", "inside=bright stack=volume all_channels all_frames");
+getDimensions(columns, rows, channels, slices, frames);
+if (slices > 1) together = "volume"; else together = "slices";
+run("Signed Distance...", "inside=bright all_channels all_frames stack=" + together);
 saveAs("Tiff", stack + "-distance.tif");
 Stack.getStatistics(voxels, mean, deepest, farthest);
 getVoxelSize(width, height, depth, unit);
