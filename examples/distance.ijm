@@ -6,6 +6,7 @@ getDimensions(columns, rows, channels, slices, frames);
 if (slices > 1) together = "volume"; else together = "slices";
 run("Signed Distance...", "inside=bright all_channels all_frames stack=" + together);
 saveAs("Tiff", stack + "-distance.tif");
-Stack.getStatistics(voxels, mean, deepest, farthest);
+if (nSlices > 1) Stack.getStatistics(voxels, mean, deepest, farthest);
+else getStatistics(area, mean, deepest, farthest);
 getVoxelSize(width, height, depth, unit);
 print("from " + deepest + " to " + farthest + " " + unit);

@@ -37,3 +37,8 @@ for file in distance0.tif:3 distance1.tif:24 mask.tif-distance.tif:6; do
     bytes=$((96 * 64 * 4 * ${file#*:}))
     cmp <(tail -c "$bytes" "$work/planes-headless/${file%:*}") <(tail -c "$bytes" "$work/planes-window/${file%:*}")
 done
+
+# A single mask is measured as it is.
+cp tests/data/horse.png "$work/horse.png"
+run headless examples/distance.ijm "$work/horse.png"
+grep -q "^from -[1-9].* to [1-9].* pixel" "$work/log"
