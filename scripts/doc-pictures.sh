@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Refreshes docs/images from the last 'make demo', by each scripts/make_*_images.py with the library, and by the macros of
-# examples/recipes in ImageJ. (docs/images/fiji-* belong to docs/fiji.md.)
+# examples/recipes and scripts/first-results.ijm in ImageJ. (docs/images/fiji-* belong to docs/fiji.md.)
 # Usage: doc-pictures.sh FOLDER-OF-LIBISOLINE
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -13,6 +13,7 @@ for recipe in examples/recipes/*.ijm; do
     scripts/imagej.sh window scripts/recipe-picture.ijm \
         "$PWD/$recipe|$PWD/docs/images/recipe-$(basename "$recipe" .ijm).png"
 done
+scripts/imagej.sh window scripts/first-results.ijm "$PWD/docs/images"
 # 256 colours are enough for these, and a third of the bytes.
 .tools/venv/bin/python - << 'PYTHON'
 from PIL import Image
@@ -23,17 +24,22 @@ for name in ("horse", "pattern", "brain"):
 for name in ("level_set", "level_set_montage", "snake", "snake_steps", "snake_nodes", "snake_nuclei"):
     picture = Image.open(f"docs/images/{name}.png").convert("RGB")
     picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/{name}.png", optimize=True)
-# The part of a recipe's image that shows something, enlarged.
+# The part of an image that shows something, enlarged.
 PARTS = {
-    "count_nuclei": (100, 240, 500, 500, 1),
-    "touching_nuclei": (100, 240, 500, 500, 1),
-    "membrane_edges": (330, 270, 530, 470, 2),
-    "ventricle_volume": (20, 10, 180, 220, 2),
-    "growth_in_a_film": (0, 0, 160, 120, 3),
-    "noisy_ultrasound": (0, 0, 256, 200, 2),
+    "recipe-count_nuclei": (100, 240, 500, 500, 1),
+    "recipe-touching_nuclei": (100, 240, 500, 500, 1),
+    "recipe-membrane_edges": (330, 270, 530, 470, 2),
+    "recipe-ventricle_volume": (20, 10, 180, 220, 2),
+    "recipe-growth_in_a_film": (0, 0, 160, 120, 3),
+    "recipe-noisy_ultrasound": (0, 0, 256, 200, 2),
+    "first-coins": (0, 0, 384, 303, 1),
+    "first-nuclei": (100, 100, 500, 400, 1),
+    "first-cell": (330, 270, 530, 470, 2),
+    "first-brain": (20, 10, 180, 220, 2),
+    "first-retina": (0, 0, 102, 102, 3),
 }
 for name, (left, top, right, bottom, scale) in PARTS.items():
-    file = f"docs/images/recipe-{name}.png"
+    file = f"docs/images/{name}.png"
     picture = Image.open(file).convert("RGB").crop((left, top, right, bottom))
     picture = picture.resize((picture.width * scale, picture.height * scale), Image.Resampling.NEAREST)
     picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
