@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The programs that README.md shows are the ones in examples/, which the tests compile and run: this keeps them equal.
+# The programs that README.md and docs/recipes.md show are the ones in examples/, which the tests compile and run: this keeps
+# them equal.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,4 +18,10 @@ compare() { # compare LANGUAGE FILE
 
 compare c examples/minimal.c
 compare javascript examples/edge_strength.ijm
+for macro in examples/recipes/*.ijm; do
+    if [[ $(< docs/recipes.md) != *"$(< "$macro")"* ]]; then
+        echo "check-readme: docs/recipes.md does not show $macro as it is" >&2
+        status=1
+    fi
+done
 exit "$status"
