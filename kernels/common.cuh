@@ -15,29 +15,6 @@
 
 constexpr u32 ALL_LANES = 0xFFFFFFFFu;
 
-// Before Volta an argument is copied where a kernel takes its address.
-#if __CUDA_ARCH__ < 700
-    #undef __grid_constant__
-    #define __grid_constant__
-#endif
-
-// The instructions that cards have from compute capability 6.1 on: they add to `sum` the products of four bytes with four
-// bytes, or of the two 16-bit halves of `a` with the lower or the upper two bytes of `b`.
-#if __CUDA_ARCH__ < 610
-__device__ __forceinline__ u32 __dp4a(u32 a, u32 b, u32 sum)
-{
-    for (int i = 0; i < 32; i += 8) sum += (a >> i & 0xFFu) * (b >> i & 0xFFu);
-    return sum;
-}
-
-__device__ __forceinline__ u32 __dp2a_lo(u32 a, u32 b, u32 sum)
-{
-    return sum + (a & 0xFFFFu) * (b & 0xFFu) + (a >> 16) * (b >> 8 & 0xFFu);
-}
-
-__device__ __forceinline__ u32 __dp2a_hi(u32 a, u32 b, u32 sum) { return __dp2a_lo(a, b >> 16, sum); }
-#endif
-
 // Returns the mirrored index: ... 2 1 0 | 0 1 2 ... n-1 | n-1 n-2 ... The loop runs more than once only where the halo
 // is wider than the image.
 __device__ __forceinline__ int mirror(int i, int n)

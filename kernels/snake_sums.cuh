@@ -89,13 +89,9 @@ __device__ __forceinline__ Corner fetch_corner(const LevelImage &image, u32 x, u
 __device__ __forceinline__ u32 first_bits(u32 word, int bits, int from)
 {
     const u32 keep = static_cast<u32>(max(bits - from, 0));
-#if __CUDA_ARCH__ >= 700
     u32 kept;
     asm("szext.clamp.u32 %0, %1, %2;" : "=r"(kept) : "r"(word), "r"(keep));
     return kept;
-#else
-    return keep < MASK_WORD_BITS ? word & ((1u << keep) - 1) : word;
-#endif
 }
 
 // Returns the sum over the pixels of the row left of the corner.

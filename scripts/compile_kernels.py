@@ -82,7 +82,8 @@ class Compiler:
         said = self.text(program, "ProgramLog").rstrip(b"\0").decode()
         lines = [line for line in said.splitlines() if line.strip() and EXPECTED not in line]
         if error or lines:
-            raise RuntimeError(f"{source.name} for {architecture}: {error or 'the compiler warns'}\n" + "\n".join(lines[:MOST_LINES]))
+            told = "\n".join(lines[:MOST_LINES])
+            raise RuntimeError(f"{source.name} for {architecture}: {error or 'the compiler warns'}\n{told}")
         code = self.text(program, "PTX" if architecture.startswith("compute_") else "CUBIN")
         self.call("nvrtcDestroyProgram", ctypes.byref(program))
         return code

@@ -3,7 +3,7 @@
 # root, no driver, no GPU needed. build.rs finds it there. Does nothing when it is already there in these versions.
 #
 # Pinned to 12.9 on purpose: drivers from 525 on load its machine code, those before 580 none of CUDA 13; and it is the
-# last that compiles for Pascal and Volta.
+# last that compiles for Volta.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -24,7 +24,7 @@ pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Err(env!("ISOLINE_N
 
 impl Code {
     /// Chooses the code for a card: the newest machine code that it runs, else the newest PTX. For tests the environment
-    /// variable `ISOLINE_CUDA_CODE` names one, such as `compute_60`, so that a newer card runs what an older one would.
+    /// variable `ISOLINE_CUDA_CODE` names one, such as `compute_75`, so that a newer card runs what an older one would.
     pub(super) fn for_card(codes: &[Code], (major, minor): (u32, u32)) -> Result<&Code> {
         let card = major * 10 + minor;
         let named = std::env::var("ISOLINE_CUDA_CODE").ok();
