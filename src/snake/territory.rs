@@ -124,7 +124,8 @@ impl Nearest {
         let Some(all) = windows.clone().reduce(|a, b| a.around(&b)) else {
             return Ok(Self { y0: 0, rows: Vec::new() });
         };
-        let diagonal = |window: Bounds| f64::from(window.x1 - window.x0).hypot(f64::from(window.y1 - window.y0));
+        let square = |side: i32| f64::from(side) * f64::from(side);
+        let diagonal = |window: Bounds| (square(window.x1 - window.x0) + square(window.y1 - window.y0)).sqrt();
         let reach = windows.map(diagonal).fold(0.0, f64::max).ceil() as i32;
         let rows_per_band = BAND_ROWS.max(4 * reach) as usize;
         let width = (all.x1 - all.x0) as usize;
