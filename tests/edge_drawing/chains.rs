@@ -141,8 +141,8 @@ fn segments_are_the_chains_of_the_thinned_map() {
     let photographs = ["camera", "horse", "cell"].map(|name| photograph(name).insert_axis(Axis(0)));
     everywhere(|context, name| {
         for input in photographs.iter().chain([&small]) {
-            for (follow_turns, threshold) in [(false, None), (true, None), (false, Some(1.0))] {
-                let params = Params { follow_turns, gradient_threshold: threshold, ..all_of(Profile::Paper) };
+            for (follow_turns, threshold) in [(false, 20.0), (true, 20.0), (false, 1.0)] {
+                let params = Params { follow_turns, gradient_threshold: Some(threshold), ..all_of(Profile::Paper) };
                 let drawn = draw(context, input.view(), &params);
                 assert!(drawn.segments.len() > 10, "{name}");
                 check_chains(&drawn, &format!("{name} {params:?}"));

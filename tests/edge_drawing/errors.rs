@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 
 /// Segments of an earlier call, to test that a failed one leaves them untouched.
 fn earlier_segments(context: &Context) -> Segments {
-    let segments = draw(context, picture(1, 20, 30).view(), &all_of(Profile::Paper)).segments;
+    let params = Params { gradient_threshold: Some(20.0), ..all_of(Profile::Paper) };
+    let segments = draw(context, picture(1, 20, 30).view(), &params).segments;
     assert!(!segments.is_empty());
     segments
 }

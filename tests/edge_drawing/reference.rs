@@ -126,7 +126,12 @@ fn an_edge_may_have_any_number_of_turns() {
         (grey + f64::from(noise[[y, x]] >> 4)) as u8
     });
     everywhere(|context, device| {
-        let params = Params { profile: Profile::Reference, operator: Operator::Prewitt, ..Params::default() };
+        let params = Params {
+            profile: Profile::Reference,
+            operator: Operator::Prewitt,
+            gradient_threshold: Some(20.0),
+            ..Params::default()
+        };
         let drawn = draw(context, spiral.view(), &params);
         let longest = drawn.segments.iter().map(|segment| segment.points.len()).max().expect("a segment");
         assert!(longest > 50_000, "the longest has {longest} points on {device}");
