@@ -114,7 +114,7 @@ class TablesTest extends SnakeTest {
             // The border rises to the right, by one row in two columns.
             image.getProcessor().set(i, 2 * (i / 80) + i % 80 > 120 ? 200 : 0);
         }
-        macro(image, "run(\"Edge Drawing...\", \"min_length=40 results_table\");");
+        macro(image, "run(\"Edge Drawing...\", \"profile=paper min_length=40 results_table\");");
         assertEquals(1, table().size(), Arrays.toString(table().getHeadings()));
         assertEquals(Math.toDegrees(Math.atan2(1, 2)), table().getValue("Angle", 0), 1);
         assertEquals(40, table().getValue("X", 0), 1);
