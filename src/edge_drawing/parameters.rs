@@ -5,7 +5,7 @@ use crate::parameter::{Choice, Operation, Parameter};
 
 pub(crate) const PROFILE: Parameter = Parameter::choice(
     c"profile",
-    c"Profile",
+    c"Algorithm",
     0,
     &[
         Choice::new(0, c"paper", c"Paper", c"The paper's edge tracing, the same on every device."),
@@ -27,7 +27,8 @@ pub(crate) const GRADIENT_OPERATOR: Parameter = Parameter::choice(
         Choice::new(2, c"scharr", c"Scharr", c"Weights 3 10 3: larger gradients, the same in every direction."),
     ],
     c"The weights with which the gradient is measured.",
-);
+)
+.advanced();
 
 /// The meanings of [`GRADIENT_OPERATOR`]'s choices.
 pub(crate) const OPERATORS: [Operator; 3] = [Operator::Sobel, Operator::Prewitt, Operator::Scharr];
@@ -44,7 +45,7 @@ pub(crate) const SCAN_INTERVAL: Parameter = Parameter::integer(
 
 pub(crate) const MIN_LENGTH: Parameter = Parameter::integer(
     c"min_length",
-    c"Min length",
+    c"Minimum length",
     10,
     c"Edges of fewer pixels are dropped. A larger one leaves fewer, longer edges; 0 and 1 keep all.",
 )
@@ -87,7 +88,7 @@ pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
 
 pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
     c"anchor_threshold",
-    c"Anchor threshold",
+    c"Start threshold",
     0.0,
     c"The amount by which a pixel's gradient must exceed its neighbours' for an edge to begin there. A larger one drops weak and blurred edges.",
 )
@@ -96,7 +97,7 @@ pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
 
 pub(crate) const RANGE_MIN: Parameter = Parameter::float(
     c"range_min",
-    c"Range min",
+    c"Lowest value",
     0.0,
     c"Used by 32-bit images, which are computed in 65536 steps: the value of the first step. Smaller pixels count as it.",
 )
@@ -106,7 +107,7 @@ pub(crate) const RANGE_MIN: Parameter = Parameter::float(
 
 pub(crate) const RANGE_MAX: Parameter = Parameter::float(
     c"range_max",
-    c"Range max",
+    c"Highest value",
     0.0,
     c"Used by 32-bit images, which are computed in 65536 steps: the value of the last step. Larger pixels count as it.",
 )

@@ -32,7 +32,7 @@ pub(crate) const FOREGROUND: Parameter = Parameter::choice(
 
 pub(crate) const START: Parameter = Parameter::choice(
     c"start",
-    c"Start",
+    c"Start from",
     0,
     &[
         Choice::new(0, c"mask", c"Mask", c"Pixels outside the shape start at 0."),
@@ -72,7 +72,7 @@ pub(crate) const ITERATIONS: Parameter = Parameter::integer(
 
 pub(crate) const MAX_CYCLES: Parameter = Parameter::integer(
     c"max_cycles",
-    c"Max cycles",
+    c"Most cycles",
     100,
     c"Used by the mode converged: the most multigrid cycles. More can reach a smaller tolerance.",
 )
@@ -82,7 +82,7 @@ pub(crate) const MAX_CYCLES: Parameter = Parameter::integer(
 
 pub(crate) const RHO: Parameter = Parameter::float(
     c"rho",
-    c"Rho (decay length)",
+    c"Decay length",
     64.0,
     c"The distance over which the field falls to 37 %. A larger one reaches further and smooths more.",
 )

@@ -76,7 +76,7 @@ pub(crate) const SIDES: [Option<Side>; 4] = [None, Some(Side::Within), Some(Side
 
 pub(crate) const TARGET: Parameter = Parameter::float(
     c"target",
-    c"Target",
+    c"Intensity",
     0.0,
     c"The typical intensity of the object. Used where epsilon is given; otherwise it is measured, too.",
 )
@@ -86,7 +86,7 @@ pub(crate) const TARGET: Parameter = Parameter::float(
 
 pub(crate) const EPSILON: Parameter = Parameter::float(
     c"epsilon",
-    c"Epsilon",
+    c"Tolerance",
     0.0,
     c"The front grows where the intensity is within target ± epsilon, and shrinks elsewhere. A larger one takes in \
       more.",
@@ -101,7 +101,7 @@ pub(crate) const EPSILON: Parameter = Parameter::float(
 
 pub(crate) const ALPHA: Parameter = Parameter::float(
     c"alpha",
-    c"Alpha",
+    c"Detail",
     0.0,
     c"The weight of the image against that of curvature. A larger one follows the image more closely, a smaller one is \
       smoother.",
@@ -122,7 +122,7 @@ pub(crate) const TIME_STEP: Parameter = Parameter::float(
 
 pub(crate) const CFL: Parameter = Parameter::float(
     c"cfl",
-    c"CFL",
+    c"Time step share",
     0.95,
     c"The share of the stable limit that the automatic time step takes. A larger one needs fewer iterations.",
 )
@@ -158,7 +158,8 @@ pub(crate) const ITERATIONS: Parameter = Parameter::integer(
     10_000,
     c"The most iterations. More let the front go further, if it is not at rest before.",
 )
-.at_most(u64::MAX as f64);
+.at_most(u64::MAX as f64)
+.advanced();
 
 pub(crate) const OPERATION: Operation = Operation {
     name: c"level_set",

@@ -71,7 +71,8 @@ pub(crate) const BACKGROUND: Parameter = Parameter::choice(
         ),
     ],
     c"The pixels that a target is compared with.",
-);
+)
+.advanced();
 
 pub(crate) const OVERLAP: Parameter = Parameter::choice(
     c"overlap",
@@ -92,7 +93,8 @@ pub(crate) const OVERLAP: Parameter = Parameter::choice(
         ),
     ],
     c"The pixels that several targets may have.",
-);
+)
+.advanced();
 
 /// The meanings of [`OVERLAP`]'s choices.
 pub(crate) const OVERLAPS: [Overlap; 2] = [Overlap::Allowed, Overlap::Excluded];
@@ -106,17 +108,18 @@ pub(crate) const LARGEST_STEP: Parameter = Parameter::integer(
 .at_least(1.0)
 .at_most(4096.0)
 .power_of_two()
-.unit(c"pixels");
+.unit(c"pixels")
+.advanced();
 
 pub(crate) const MAX_NODES: Parameter =
-    Parameter::integer(c"max_nodes", c"Max nodes", 1024, c"The most nodes of a target. More allow longer outlines.")
+    Parameter::integer(c"max_nodes", c"Most nodes", 1024, c"The most nodes of a target. More allow longer outlines.")
         .at_least(3.0)
         .at_most(MOST_NODES as f64)
         .advanced();
 
 pub(crate) const MAX_ITERATIONS: Parameter = Parameter::integer(
     c"max_iterations",
-    c"Max iterations",
+    c"Most iterations",
     10_000,
     c"The most iterations of a target. More let it go further, if it has not ended before.",
 )
@@ -140,7 +143,8 @@ pub(crate) const MARGIN: Parameter = Parameter::float(
     c"Used by background window: its width round the start, in longer sides of the start. A larger one sees more background, and more neighbours.",
 )
 .above(0.0)
-.unit(c"sides");
+.unit(c"sides")
+.advanced();
 
 pub(crate) const NODE_SPACING: Parameter = Parameter::float(
     c"node_spacing",
@@ -158,11 +162,12 @@ pub(crate) const NODE_COST: Parameter = Parameter::float(
     c"The gain that a node must bring, in logarithms of the number of pixels. A larger one gives fewer nodes; with 0, which is faster, none is taken out.",
 )
 .at_least(0.0)
-.at_most(1e6);
+.at_most(1e6)
+.advanced();
 
 pub(crate) const RANGE_MIN: Parameter = Parameter::float(
     c"range_min",
-    c"Range min",
+    c"Lowest value",
     0.0,
     c"Used by 32-bit images, which are computed in 65536 levels: the value of the first level. Smaller pixels count as it.",
 )
@@ -172,7 +177,7 @@ pub(crate) const RANGE_MIN: Parameter = Parameter::float(
 
 pub(crate) const RANGE_MAX: Parameter = Parameter::float(
     c"range_max",
-    c"Range max",
+    c"Highest value",
     0.0,
     c"Used by 32-bit images, which are computed in 65536 levels: the value of the last level. Larger pixels count as it.",
 )

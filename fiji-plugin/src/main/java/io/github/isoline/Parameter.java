@@ -48,6 +48,9 @@ public final class Parameter {
     private static final int U32 = 0;
     private static final int U64 = 1;
 
+    // This is a value of "level"; the other one is that of basic parameters.
+    private static final int ADVANCED = 1;
+
     private final long operation;
     private final long index;
     private final Structs.Parameter struct = new Structs.Parameter();
@@ -93,6 +96,11 @@ public final class Parameter {
     /** Returns the type of the values. */
     public Type type() {
         return Type.values()[struct.type];
+    }
+
+    /** Returns true if it seldom needs another value than the default. */
+    public boolean isAdvanced() {
+        return struct.level == ADVANCED;
     }
 
     /** Returns true if the operation can choose the value itself. */

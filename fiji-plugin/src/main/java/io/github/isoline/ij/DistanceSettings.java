@@ -31,10 +31,7 @@ final class DistanceSettings extends Settings {
         declare(
                 Setting.choice(INSIDE, BRIGHT, DARK, THRESHOLDED, SELECTION).label("Inside is"),
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.
-                Setting.text(THRESHOLD, AUTO)
-                        .label("Threshold (bright, dark)")
-                        .usedWith(INSIDE, BRIGHT, DARK)
-                        .forgotten());
+                Setting.text(THRESHOLD, AUTO).usedWith(INSIDE, BRIGHT, DARK).forgotten());
         declare(REGION);
         declare(Setting.choice(STACK, "slices", "volume", "current").label("Stack as"));
         declareAxes();

@@ -15,13 +15,9 @@ final class EdgeDrawingSettings extends Settings {
     EdgeDrawingSettings() throws IsolineException {
         super(EdgeDrawing.NAME, SegmentRois.EDGE_DRAWING, "Edge drawing");
         declare(Setting.of(parameter(PROFILE), "reference", "paper"));
-        declare("gradient_operator");
+        declare("gradient_operator", GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length");
         declare(
-                Setting.of(parameter(GRADIENT_THRESHOLD)).perBitDepth(),
-                Setting.of(parameter("anchor_threshold")).perBitDepth());
-        declare("scan_interval", "min_length");
-        declare(
-                Setting.of(parameter("follow_turns")).label("Follow turns (profile paper)"),
+                Setting.of(parameter("follow_turns")).shownIf(s -> s.is(PROFILE, "paper")),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
                 Setting.choice(STACK, "all", "current"));
@@ -35,15 +31,20 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.output(RESULTS_TABLE),
                 Setting.choice(ROI_SHAPE, "freeline", "polyline")
                         .label("ROI shape")
+                        .advanced()
                         .recordedIf(s -> wantsRois(s)),
                 // The tolerance is the largest distance of a polyline from the pixels.
-                Setting.number(TOLERANCE, 1).atLeast(0).unit("pixels").recordedIf(s -> wantsRois(s) && isPolyline(s)),
+                Setting.number(TOLERANCE, 1)
+                        .atLeast(0)
+                        .unit("pixels")
+                        .advanced()
+                        .recordedIf(s -> wantsRois(s) && isPolyline(s)),
                 // The ROI Manager and an overlay get at most this number of segments, the longest
                 // ones.
                 Setting.number(MOST_ROIS, 10_000)
                         .whole(1)
                         .label("Most ROIs")
-                        .unit("(ROI Manager, overlay)")
+                        .advanced()
                         .recordedIf(s -> wantsRois(s)),
                 // The segments are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));

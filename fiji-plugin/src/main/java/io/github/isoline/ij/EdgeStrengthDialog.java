@@ -80,7 +80,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         }
         Calibration calibration = image.getCalibration();
         if (!calibration.scaled()) {
-            return "Rho: " + number(rho) + " pixels (the image has no scale)";
+            return "Decay length: " + number(rho) + " pixels (the image has no scale)";
         }
         String x = number(rho * calibration.pixelWidth);
         String y = number(rho * calibration.pixelHeight);
@@ -88,6 +88,6 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         if (settings.isVolume()) {
             size += " x " + number(rho * calibration.pixelDepth) + " (z)";
         }
-        return "Rho: " + number(rho) + " pixels = " + size + " " + VoxelSize.unit(calibration);
+        return "Decay length: " + number(rho) + " pixels = " + size + " " + VoxelSize.unit(calibration);
     }
 }

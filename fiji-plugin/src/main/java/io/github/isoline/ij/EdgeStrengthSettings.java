@@ -20,18 +20,15 @@ final class EdgeStrengthSettings extends Settings {
         super(EdgeStrength.NAME, "edge strength", "Edge strength");
         declare(RHO, MODE);
         declare(
-                Setting.of(parameter(ITERATIONS)).unit("(mode iterations)").whole(1),
-                Setting.of(parameter(TOLERANCE)).unit("(mode converged)"),
+                Setting.of(parameter(ITERATIONS)).whole(1).shownIf(s -> !s.isConverged()),
+                Setting.of(parameter(TOLERANCE)).shownIf(Settings::isConverged),
                 Setting.of(parameter(FOREGROUND), ABOVE, BELOW, THRESHOLDED).label("Foreground is"),
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.
-                Setting.text(THRESHOLD, AUTO)
-                        .label("Threshold (above, below)")
-                        .usedWith(FOREGROUND, ABOVE, BELOW)
-                        .forgotten(),
-                Setting.of(parameter(START)).label("Start from"),
+                Setting.text(THRESHOLD, AUTO).usedWith(FOREGROUND, ABOVE, BELOW).forgotten(),
+                Setting.of(parameter(START)).shownIf(s -> !s.isConverged()),
                 Setting.choice(STACK, "slices", "volume").label("Stack as"));
         declareAxes();
-        declare(TIME_STEP);
+        declare(Setting.of(parameter(TIME_STEP)).shownIf(s -> !s.isConverged()));
         declareOthers("dimensions", "variant", "start_min", "start_max");
     }
 

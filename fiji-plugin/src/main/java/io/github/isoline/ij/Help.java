@@ -16,6 +16,21 @@ final class Help {
         return Resource.text("help-" + name + ".html").replace(END, Citation.html(name.replace('-', ' ')) + END);
     }
 
+    /** Returns the page with a row for each field that it does not name, made from the parameter's own help. */
+    static String text(String name, Settings settings) {
+        String page = text(name);
+        StringBuilder rows = new StringBuilder();
+        for (String key : settings.keys()) {
+            Setting setting = settings.setting(key);
+            String label = "<b>" + setting.label + "</b>";
+            if (!setting.macroOnly && !setting.help.isEmpty() && !page.contains(label)) {
+                String help = setting.help.replace("&", "&amp;").replace("<", "&lt;");
+                rows.append(String.format("<tr><td>%s</td><td>%s</td></tr>\n", label, help));
+            }
+        }
+        return page.replace("</table>", rows + "</table>");
+    }
+
     /**
      * Lets the help of a dialog come to the front: some window managers open it behind a dialog that does not block.
      */

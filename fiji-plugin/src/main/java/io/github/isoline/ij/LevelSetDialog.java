@@ -48,51 +48,30 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     }
 
     @Override
-    void build() throws BadInput, IsolineException {
-        addDevices();
-        if (stack) {
-            addBeside(Settings.STACK);
+    double[] slider(String key) throws BadInput {
+        boolean isTarget = key.equals(LevelSetSettings.TARGET);
+        if (!isTarget && !key.equals(LevelSetSettings.EPSILON)) {
+            return null;
         }
-        addAxes();
-        add(LevelSetSettings.START);
-        if (stack) {
-            addBeside(LevelSetSettings.ROI_SLICES);
-        }
-        add(LevelSetSettings.RADIUS);
-        dialog.addToSameRow();
-        addImages(LevelSetSettings.MASK_IMAGE, MaskChoice.titles(image));
-        add(LevelSetSettings.BOX_X);
-        addBeside(LevelSetSettings.BOX_Y);
-        addBeside(LevelSetSettings.BOX_Z);
-        addRange();
-        add(LevelSetSettings.ALPHA);
-        addBeside(LevelSetSettings.MODE);
-        add(LevelSetSettings.ITERATIONS);
-        addBeside(LevelSetSettings.SHOW_EVERY);
-        add(LevelSetSettings.REINITIALISE_EVERY);
-        addBeside(LevelSetSettings.TIME_STEP);
-        addOutputs(3);
-        addPreview();
-        followRoiManager();
-    }
-
-    private void addRange() throws BadInput {
         GreyRange extent = extent();
         double step = step(extent.extent());
-        add(LevelSetSettings.RANGE);
-        rangeChoice = (Choice) dialog.getChoices().lastElement();
-        addBeside(LevelSetSettings.SIDE);
-        sideChoice = (Choice) dialog.getChoices().lastElement();
-        addBeside(LevelSetSettings.DEVIATIONS);
-        double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
-        double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
-        double widest = Math.max(2 * step, extent.extent() / 2);
-        addSlider(LevelSetSettings.TARGET, extent.min, Math.max(extent.max, extent.min + step), middle, step);
-        targetField = (TextField) dialog.getNumericFields().lastElement();
-        addSlider(LevelSetSettings.EPSILON, 0, widest, width, step);
-        epsilonField = (TextField) dialog.getNumericFields().lastElement();
         sliderStep = step;
-        write(middle, width);
+        if (isTarget) {
+            double middle = extent.min + Math.rint(extent.extent() / 2 / step) * step;
+            return new double[] {extent.min, Math.max(extent.max, extent.min + step), middle, step};
+        }
+        double width = Math.max(step, Math.rint(extent.extent() / 8 / step) * step);
+        return new double[] {0, Math.max(2 * step, extent.extent() / 2), width, step};
+    }
+
+    @Override
+    void built() {
+        rangeChoice = (Choice) component(LevelSetSettings.RANGE);
+        sideChoice = (Choice) component(LevelSetSettings.SIDE);
+        targetField = (TextField) component(LevelSetSettings.TARGET);
+        epsilonField = (TextField) component(LevelSetSettings.EPSILON);
+        write(Setting.number(targetField.getText()), Setting.number(epsilonField.getText()));
+        followRoiManager();
     }
 
     /** Returns a round step for a slider over a range. */
@@ -174,7 +153,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     @Override
     void hint(List<String> lines) {
         lines.add(previewLine());
-        lines.add("Escape stops the run and keeps the state that it has reached.");
     }
 
     @Override

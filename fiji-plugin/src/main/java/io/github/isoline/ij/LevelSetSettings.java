@@ -50,14 +50,13 @@ final class LevelSetSettings extends Settings {
                         .label("ROI slices")
                         .recordedIf(s -> s.is(START, ROI) && s.isVolume()),
                 Setting.positiveOrAuto(RADIUS)
-                        .label("Radius (spheres)")
                         .unit("in the image's unit, or auto")
                         .usedWith(START, SPHERES),
                 // The points are in a file that the ROI Manager saved, instead of the ROI Manager;
                 // only macros have the key.
                 Setting.file(SPHERE_FILE).usedWith(START, SPHERES),
                 // The value is the title of an open image.
-                Setting.text(MASK_IMAGE, "").usedWith(START, MASK).forgotten(),
+                Setting.image(MASK_IMAGE).usedWith(START, MASK),
                 // The values are "auto" or "first-last": x and y in pixels from 0 on, z in slices
                 // from 1 on.
                 Setting.text(BOX_X, AUTO).usedWith(START, BOX).forgotten(),
@@ -65,28 +64,35 @@ final class LevelSetSettings extends Settings {
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.choice(RANGE, AUTO, VALUES, ROI).forgotten(),
                 Setting.of(parameter(SIDE)).forgotten(),
-                Setting.given(parameter(TARGET)).usedWith(RANGE, VALUES).forgotten(),
-                Setting.given(parameter(EPSILON)).usedWith(RANGE, VALUES).forgotten(),
+                // Their fields show the range that was found, and moving one selects the range by values.
+                Setting.given(parameter(TARGET))
+                        .usedWith(RANGE, VALUES)
+                        .shownIf(s -> true)
+                        .forgotten(),
+                Setting.given(parameter(EPSILON))
+                        .usedWith(RANGE, VALUES)
+                        .shownIf(s -> true)
+                        .forgotten(),
                 // The range of range=roi is the mean plus and minus this number of standard
                 // deviations.
                 Setting.number(DEVIATIONS, 2)
                         .above(0)
-                        .label("Deviations (range roi)")
+                        .label("Range width")
                         .unit("standard deviations")
                         .usedWith(RANGE, ROI));
-        declare(ALPHA);
+        declare(Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"));
         declare(
                 Setting.choice(MODE, "converged", "iterations"),
-                Setting.of(parameter(ITERATIONS)).unit("at most").whole(1));
+                Setting.of(parameter(ITERATIONS)).whole(1));
         declare(REINITIALISE_EVERY);
         declare(
                 Setting.of(parameter(TIME_STEP)).forgotten(),
                 // The number of iterations between two pictures of the front; 0 for none.
-                Setting.number(SHOW_EVERY, 10).whole(0).unit("iterations"),
+                Setting.number(SHOW_EVERY, 10).whole(0).unit("iterations").advanced(),
                 // This output is on at first, so that OK gives an image before anything is
                 // remembered.
                 Setting.output(MASK_STACK).first(true),
-                Setting.output(PHI),
+                Setting.output(PHI).label("Level set function"),
                 Setting.output(LABEL_IMAGE),
                 Setting.output(OVERLAY),
                 Setting.output(ROI_MANAGER),

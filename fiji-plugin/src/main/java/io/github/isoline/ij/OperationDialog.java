@@ -6,7 +6,6 @@ import ij.Prefs;
 import ij.gui.DialogListener;
 import ij.gui.GenericDialog;
 import ij.gui.MultiLineLabel;
-import ij.gui.NonBlockingGenericDialog;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
@@ -14,15 +13,16 @@ import io.github.isoline.NativeLoader;
 import java.awt.AWTEvent;
 import java.awt.Button;
 import java.awt.Component;
+import java.awt.TextField;
 import java.awt.event.FocusAdapter;
 import java.awt.event.FocusEvent;
 import java.awt.event.WindowAdapter;
 import java.awt.event.WindowEvent;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -41,6 +41,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** The entry of a list of open images where none fits. */
     private static final String NO_IMAGE = "none";
 
+    // These are the names of preferences.
+    private static final String PREVIEW = ".preview";
+    private static final String UNFOLDED = ".advanced_unfolded";
+
     private static final int COLUMNS = 8;
     private static final int MOST_DECIMALS = 9;
     private static final double SMALL = 0.01;
@@ -54,7 +58,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     final ImagePlus image;
     final boolean stack;
-    final GenericDialog dialog;
+    final FieldDialog dialog;
 
     /** Holds the number at the time the dialog was made, even if the image changes. */
     private final int channels;
@@ -63,13 +67,20 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private final List<DeviceInfo> devices;
     private final String command;
     private final String method;
-    private final String previewPrefs;
+    private final String prefs;
 
     /** Holds a reader for each field, in the order of the fields. */
     private final List<Consumer<S>> readers = new ArrayList<>();
 
-    /** Holds the labels of the parameters that have a field. */
-    private final Map<String, String> labels = new HashMap<>();
+    private final Map<Setting, FieldDialog.Field> fields = new LinkedHashMap<>();
+
+    /** Holds the component with the value of each parameter. */
+    private final Map<String, Component> components = new HashMap<>();
+
+    /** Holds what is shown only with the advanced parameters. */
+    private FieldDialog.Field versions;
+
+    private boolean unfolded;
 
     S settings;
     boolean drawPreview;
@@ -97,11 +108,12 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         this.image = image;
         this.command = command;
         this.method = method;
-        dialog = new NonBlockingGenericDialog(command);
+        dialog = new FieldDialog(command);
         settings = first;
         settings.readPrefs(image.getBitDepth());
-        previewPrefs = "isoline." + first.operation.name() + ".preview";
-        drawPreview = Prefs.get(previewPrefs, true);
+        prefs = "isoline." + first.operation.name();
+        drawPreview = Prefs.get(prefs + PREVIEW, true);
+        unfolded = Prefs.get(prefs + UNFOLDED, false);
         stack = image.getStackSize() > 1;
         channels = image.getNChannels();
         frames = image.getNFrames();
@@ -121,35 +133,66 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Fits the parameters chosen last to the image. */
     void fit() throws BadInput {}
 
-    /** Adds a field for each parameter, in the order of the macro that repeats a run. */
-    void build() throws BadInput, IsolineException {
-        for (String key : settings.keys()) {
-            if (key.equals(Settings.DEVICE)) {
-                addDevices();
-            } else if (key.equals(Settings.ALL_CHANNELS)) {
-                addAxes();
-            } else if (settings.outputs().indexOf(key) == 0) {
-                addOutputs(2);
-            } else if (hasOwnField(settings.setting(key))) {
-                add(key);
+    /**
+     * Adds the fields: basic parameters, outputs, and the advanced parameters, which can be folded; in each of these
+     * parts in the order of the macro that repeats a run.
+     */
+    private void build() throws BadInput, IsolineException {
+        List<Setting> offered = new ArrayList<>();
+        settings.keys().forEach(key -> offered.add(settings.setting(key)));
+        offered.removeIf(setting -> !isOffered(setting));
+        for (Setting setting : offered) {
+            if (!setting.advanced && !setting.output) {
+                addField(setting, FieldDialog.Place.ROW_OR_HALF);
             }
         }
-        addPreview();
+        if (!settings.outputs().isEmpty()) {
+            dialog.add(FieldDialog.Place.SECTION, "", () -> dialog.addMessage("Outputs:"));
+        }
+        for (Setting setting : offered) {
+            if (setting.output) {
+                addField(setting, FieldDialog.Place.HALF);
+            }
+        }
+        addCheckbox("Preview", drawPreview, on -> drawPreview = on);
+        addCheckbox("Advanced", unfolded, on -> unfolded = on);
+        for (Setting setting : offered) {
+            if (setting.advanced) {
+                addField(setting, FieldDialog.Place.HALF);
+            }
+        }
+        String text = "Isoline " + NativeLoader.pluginVersion() + ", library " + NativeLoader.libraryVersion();
+        versions = dialog.add(FieldDialog.Place.ROW, "", () -> dialog.addMessage(text + "; method: " + method));
     }
 
-    /** Returns true for a parameter that this image has, and that no other part of the dialog adds. */
-    private boolean hasOwnField(Setting setting) {
+    /** Returns true for a parameter that this image has. */
+    private boolean isOffered(Setting setting) {
         switch (setting.key) {
+            case Settings.ALL_CHANNELS:
+                return channels > 1;
             case Settings.ALL_FRAMES:
-                return false;
+                return frames > 1;
             case Settings.STACK:
+            case LevelSetSettings.ROI_SLICES:
                 return stack;
             case Settings.RANGE_MIN:
             case Settings.RANGE_MAX:
                 return image.getBitDepth() == Float.SIZE;
             default:
-                return !setting.output && !setting.macroOnly;
+                return !setting.macroOnly;
         }
+    }
+
+    /** Shows the fields that apply now; returns true if these are others than before. */
+    private boolean showFields() {
+        boolean changed = dialog.show(versions, unfolded);
+        for (Map.Entry<Setting, FieldDialog.Field> field : fields.entrySet()) {
+            Setting setting = field.getKey();
+            boolean shown = setting.applies(settings) && (unfolded || !setting.advanced);
+            // A field that must be corrected is never hidden.
+            changed |= dialog.show(field.getValue(), shown || settings.problemOf(setting.key) != null);
+        }
+        return changed;
     }
 
     abstract LivePreview<S> newPreview();
@@ -160,15 +203,12 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Is called with the values of the fields before they are used. */
     void changed(S asked) {}
 
-    /** Shows a second dialog, if one was requested; returns false if it was cancelled. */
-    boolean askMore() {
-        return true;
-    }
-
     /** Shows the dialog; returns null if it was cancelled. */
     final S ask() throws BadInput, IsolineException {
         fit();
         build();
+        built();
+        showFields();
         addFooter();
         preview = newPreview();
         try {
@@ -177,11 +217,12 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         } finally {
             preview.close();
         }
-        if (isCancelled() || !askMore()) {
+        if (isCancelled()) {
             return null;
         }
         settings.savePrefs(image.getBitDepth());
-        Prefs.set(previewPrefs, drawPreview);
+        Prefs.set(prefs + PREVIEW, drawPreview);
+        Prefs.set(prefs + UNFOLDED, unfolded);
         settings.record(command);
         return settings;
     }
@@ -196,7 +237,11 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         if (event != null) {
             requestPreview();
         }
+        boolean others = showFields();
         refreshHint();
+        if (others && dialog.isShowing()) {
+            dialog.pack();
+        }
         return runnable;
     }
 
@@ -249,8 +294,25 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         List<String> lines = new ArrayList<>();
         lines.add(Host.wrap(why != null ? why : meaning()));
         hint(lines);
-        lines.add(Host.wrap(automaticDevice()));
+        if (unfolded) {
+            lines.add(Host.wrap(automaticDevice()));
+        } else if (!folded().isEmpty()) {
+            lines.add(Host.wrap("Advanced: " + folded()));
+        }
         return String.join("\n", lines);
+    }
+
+    /** Returns the advanced parameters that are used, are not shown, and are not at their defaults; "" for none. */
+    private String folded() {
+        List<String> unusual = new ArrayList<>();
+        fields.keySet().forEach(setting -> {
+            Object value = settings.value(setting.key);
+            if (setting.advanced && setting.applies(settings) && !value.equals(setting.initial)) {
+                String text = value instanceof Double ? Setting.shortest((Double) value) : value.toString();
+                unusual.add(setting.label + " " + text);
+            }
+        });
+        return String.join(", ", unusual);
     }
 
     /** Refuses parameters with which the command could not run on the current image, beside invalid values. */
@@ -332,7 +394,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             boolean chosen = matcher.group(2) != null;
             // A single word may be an ordinary word of the sentence.
             boolean isKey = first || chosen || matcher.group(1).indexOf('_') > 0;
-            String label = isKey ? labels.get(matcher.group(1)) : null;
+            String key = isKey && components.containsKey(matcher.group(1)) ? matcher.group(1) : null;
+            String label = key == null ? null : settings.setting(key).label;
             String words = matcher.group();
             if (label != null) {
                 words = chosen ? label + " \"" + matcher.group(2) + "\"" : label;
@@ -342,120 +405,89 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         return matcher.appendTail(text).toString();
     }
 
-    /** Adds a field for each of these parameters, one below the other. */
-    final void add(String... keys) {
-        readers.addAll(addFields(dialog, Arrays.asList(keys)));
+    /** Returns the smallest and largest value, the first one and the step of a slider; null for a field without one. */
+    double[] slider(String key) throws BadInput {
+        return null;
     }
 
-    /** Adds fields to a dialog; each of the returned readers takes the value of one, in this order. */
-    final List<Consumer<S>> addFields(GenericDialog to, List<String> keys) {
-        List<Consumer<S>> added = new ArrayList<>();
-        keys.forEach(key -> added.add(addField(to, settings.setting(key))));
-        return added;
+    /** Is called when all fields exist. */
+    void built() {}
+
+    /** Returns the component with the value of a parameter. */
+    final Component component(String key) {
+        return components.get(key);
     }
 
-    private Consumer<S> addField(GenericDialog to, Setting setting) {
+    private void addField(Setting setting, FieldDialog.Place place) throws BadInput {
+        double[] slider = slider(setting.key);
+        fields.put(
+                setting,
+                dialog.add(
+                        place,
+                        setting.unit,
+                        () -> readers.add(slider == null ? field(setting) : sliderField(setting, slider))));
+    }
+
+    /** Adds a field; the returned reader takes its value. */
+    private Consumer<S> field(Setting setting) {
+        String label = label(setting);
         Object value = settings.value(setting.key);
         switch (setting.type) {
             case CHOICE:
-                return addChoice(to, setting, setting.words);
+                return choice(setting, setting.words);
+            case IMAGE:
+                return images(setting);
             case SWITCH:
-                return addSwitch(to, setting, "");
+                int planes = setting.key.equals(Settings.ALL_CHANNELS)
+                        ? channels
+                        : setting.key.equals(Settings.ALL_FRAMES) ? frames : 0;
+                dialog.addCheckbox(planes == 0 ? label : label + " (" + planes + ")", (Boolean) value);
+                describe(setting, dialog.getCheckboxes());
+                return asked -> asked.set(setting.key, dialog.getNextBoolean());
             case NUMBER:
-                to.addNumericField(
-                        label(setting, ""), (Double) value, decimals(setting, (Double) value), COLUMNS, setting.unit);
-                describe(setting, to.getNumericFields());
-                return asked -> asked.set(setting.key, to.getNextNumber());
+                dialog.addNumericField(label, (Double) value, decimals(setting, (Double) value), COLUMNS, "");
+                describe(setting, dialog.getNumericFields());
+                return asked -> asked.set(setting.key, dialog.getNextNumber());
             default:
-                to.addStringField(label(setting, ""), (String) value, COLUMNS);
-                describe(setting, to.getStringFields());
-                return asked -> asked.set(setting.key, to.getNextString());
+                if (setting.key.equals(Settings.DEVICE)) {
+                    return choice(setting, DefaultDevice.choices(devices).toArray(new String[0]));
+                }
+                dialog.addStringField(label, (String) value, COLUMNS);
+                describe(setting, dialog.getStringFields());
+                return asked -> asked.set(setting.key, dialog.getNextString());
         }
     }
 
-    /** Adds a field beside the last one. */
-    final void addBeside(String key) {
-        dialog.addToSameRow();
-        add(key);
+    private Consumer<S> choice(Setting setting, String... words) {
+        dialog.addChoice(label(setting), words, settings.text(setting.key));
+        describe(setting, dialog.getChoices());
+        return asked -> asked.set(setting.key, dialog.getNextChoice());
     }
 
-    /** Adds a list of open images, the first of which is chosen. */
-    final void addImages(String key, String... titles) {
+    /** Adds a list of the open images that fit, the first of which is chosen. */
+    private Consumer<S> images(Setting setting) {
+        String[] titles = MaskChoice.titles(image);
         String[] listed = titles.length == 0 ? new String[] {NO_IMAGE} : titles;
-        // This is the first entry of the list.
-        settings.set(key, titles.length == 0 ? "" : titles[0]);
-        Setting setting = settings.setting(key);
-        dialog.addChoice(label(setting, ""), listed, listed[0]);
-        readers.add(asked -> {
+        settings.set(setting.key, titles.length == 0 ? "" : titles[0]);
+        dialog.addChoice(label(setting), listed, listed[0]);
+        describe(setting, dialog.getChoices());
+        return asked -> {
             String title = dialog.getNextChoice();
-            asked.set(key, NO_IMAGE.equals(title) ? "" : title);
-        });
+            asked.set(setting.key, NO_IMAGE.equals(title) ? "" : title);
+        };
     }
 
-    /** Adds a number with a slider. */
-    final void addSlider(String key, double min, double max, double value, double step) {
-        Setting setting = settings.setting(key);
-        dialog.addSlider(label(setting, ""), min, max, value, step);
+    private Consumer<S> sliderField(Setting setting, double... slider) {
+        dialog.addSlider(label(setting), slider[0], slider[1], slider[2], slider[3]);
         describe(setting, dialog.getNumericFields());
-        readers.add(asked -> asked.set(key, dialog.getNextNumber()));
-    }
-
-    /** Adds the switches of the outputs in rows. */
-    final void addOutputs(int columns) {
-        String[] keys = settings.outputs().toArray(new String[0]);
-        int rows = (keys.length + columns - 1) / columns;
-        String[] shown = new String[keys.length];
-        boolean[] values = new boolean[keys.length];
-        for (int i = 0; i < keys.length; i++) {
-            shown[i] = label(settings.setting(keys[i]), "");
-            values[i] = settings.is(keys[i]);
-        }
-        String[] headings = new String[columns];
-        Arrays.fill(headings, "");
-        headings[0] = "Outputs:";
-        dialog.addCheckboxGroup(rows, columns, shown, values, headings);
-        for (String key : keys) {
-            readers.add(asked -> asked.set(key, dialog.getNextBoolean()));
-        }
-    }
-
-    final void addPreview() {
-        addCheckbox("Preview", drawPreview, on -> drawPreview = on);
+        ((TextField) component(setting.key)).setColumns(COLUMNS);
+        return asked -> asked.set(setting.key, dialog.getNextNumber());
     }
 
     /** Adds a checkbox that is not a parameter. */
-    final void addCheckbox(String label, boolean on, Consumer<Boolean> taker) {
-        dialog.addCheckbox(label, on);
+    private void addCheckbox(String label, boolean on, Consumer<Boolean> taker) {
+        dialog.add(FieldDialog.Place.HALF, "", () -> dialog.addCheckbox(label, on));
         readers.add(asked -> taker.accept(dialog.getNextBoolean()));
-    }
-
-    final void addDevices() {
-        String[] choices = DefaultDevice.choices(devices).toArray(new String[0]);
-        readers.add(addChoice(dialog, settings.setting(Settings.DEVICE), choices));
-    }
-
-    /** Adds a switch for each axis of a hyperstack that the image has. */
-    final void addAxes() {
-        if (channels > 1) {
-            Setting all = settings.setting(Settings.ALL_CHANNELS);
-            readers.add(addSwitch(dialog, all, " (" + channels + ")"));
-        }
-        if (frames > 1) {
-            Setting all = settings.setting(Settings.ALL_FRAMES);
-            readers.add(addSwitch(dialog, all, " (" + frames + ")"));
-        }
-    }
-
-    private Consumer<S> addChoice(GenericDialog to, Setting setting, String... words) {
-        to.addChoice(label(setting, ""), words, settings.text(setting.key));
-        describe(setting, to.getChoices());
-        return asked -> asked.set(setting.key, to.getNextChoice());
-    }
-
-    private Consumer<S> addSwitch(GenericDialog to, Setting setting, String more) {
-        to.addCheckbox(label(setting, more), settings.is(setting.key));
-        describe(setting, to.getCheckboxes());
-        return asked -> asked.set(setting.key, to.getNextBoolean());
     }
 
     /**
@@ -476,38 +508,33 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     }
 
     /** Returns the label of a field, in which ImageJ shows underscores as spaces. */
-    private String label(Setting setting, String more) {
-        String plain = setting.label.replaceAll(" \\(.*", "");
-        labels.put(setting.key, plain);
-        return plain.replace(' ', '_') + setting.label.substring(plain.length()) + more;
+    private static String label(Setting setting) {
+        return setting.label.replace(' ', '_');
     }
 
-    /** Shows the help of a field in the status bar when it gets the focus. */
-    private static void describe(Setting setting, List<?> fields) {
-        if (!setting.help.isEmpty()) {
-            Component field = (Component) fields.get(fields.size() - 1);
-            field.getAccessibleContext().setAccessibleDescription(setting.help);
-            field.addFocusListener(new FocusAdapter() {
-                @Override
-                public void focusGained(FocusEvent event) {
-                    IJ.showStatus(setting.help);
-                }
-            });
-        }
+    /** Names the last one of these fields, and shows its help in the status bar when it gets the focus. */
+    private void describe(Setting setting, List<?> added) {
+        Component field = (Component) added.get(added.size() - 1);
+        components.put(setting.key, field);
+        field.setName(setting.key);
+        field.getAccessibleContext().setAccessibleName(setting.label);
+        field.getAccessibleContext().setAccessibleDescription(setting.help);
+        field.addFocusListener(new FocusAdapter() {
+            @Override
+            public void focusGained(FocusEvent event) {
+                // The status bar has room for a sentence.
+                IJ.showStatus(setting.help.split("(?<=[.;:]) ")[0]);
+                dialog.reveal(field);
+            }
+        });
     }
 
-    /** Adds the hint, the versions and the help button at the end of the dialog. */
-    private void addFooter() throws IsolineException {
+    /** Adds the hint and the help button at the end of the dialog. */
+    private void addFooter() {
         isRunnable();
-        dialog.addMessage(hintText());
+        dialog.addMessage(hintText() + "\n ");
         hint = (MultiLineLabel) dialog.getMessage();
-        dialog.addMessage("Isoline "
-                + NativeLoader.pluginVersion()
-                + ", library "
-                + NativeLoader.libraryVersion()
-                + "; method: "
-                + method);
-        dialog.addHelp(Help.text(settings.kind.replace(' ', '-')));
+        dialog.addHelp(Help.text(settings.kind.replace(' ', '-'), settings));
         dialog.addDialogListener(this);
         dialog.addWindowListener(new WindowAdapter() {
             @Override
@@ -535,6 +562,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         synchronized (hintLock) {
             String text = hintText();
             hint.setText(text);
+            hint.invalidate();
             // The label paints its text: accessibility tools could not read it otherwise.
             hint.getAccessibleContext().setAccessibleDescription(text);
         }

@@ -15,16 +15,27 @@ final class Setting {
     /** The type of the values, and of the field that shows them. */
     enum Type {
         /** Any text. */
-        TEXT,
+        TEXT("a text"),
         /** A number. */
-        NUMBER,
+        NUMBER("a number"),
         /** The word "auto" or a number, as it was typed. */
-        NUMBER_OR_AUTO,
+        NUMBER_OR_AUTO("auto or a number"),
         /** One of {@link #words}. */
-        CHOICE,
+        CHOICE("a word"),
         /** A value that is on or off; in a macro a key without a value. */
-        SWITCH
+        SWITCH("a switch"),
+        /** The title of an open image; "" for none. */
+        IMAGE("the title of an open image");
+
+        final String values;
+
+        Type(String values) {
+            this.values = values;
+        }
     }
+
+    /** The library's unit of values that depend on the kind of pixels. */
+    private static final String PIXEL_VALUES = "pixel values";
 
     final String key;
     final Type type;
@@ -48,6 +59,9 @@ final class Setting {
     /** Holds true if a dialog has no field for it. */
     boolean macroOnly;
 
+    /** Holds true if a dialog shows the field only where the advanced ones are unfolded. */
+    boolean advanced;
+
     /** Holds true for a switch of one of the command's outputs. */
     boolean output;
 
@@ -55,6 +69,7 @@ final class Setting {
     private boolean recordedIfChanged;
 
     private Predicate<Settings> recorded = settings -> true;
+    private Predicate<Settings> shown = settings -> isUsed(settings) && recorded.test(settings);
 
     /** Holds a key, and those of its words with which this parameter is used; null for always. */
     private String[] use;
@@ -99,6 +114,8 @@ final class Setting {
         made.label = parameter.title();
         made.unit = parameter.unit();
         made.help = parameter.help();
+        made.advanced = parameter.isAdvanced();
+        made.perBitDepth = PIXEL_VALUES.equals(made.unit);
         return made;
     }
 
@@ -124,6 +141,11 @@ final class Setting {
 
     static Setting text(String key, String initial) {
         return new Setting(key, Type.TEXT, initial, null);
+    }
+
+    /** Returns the title of an open image, by default none. */
+    static Setting image(String key) {
+        return new Setting(key, Type.IMAGE, "", null).forgotten();
     }
 
     static Setting number(String key, double initial) {
@@ -156,6 +178,16 @@ final class Setting {
         return this;
     }
 
+    Setting advanced() {
+        advanced = true;
+        return this;
+    }
+
+    Setting basic() {
+        advanced = false;
+        return this;
+    }
+
     Setting label(String text) {
         label = text;
         return this;
@@ -172,11 +204,6 @@ final class Setting {
         return this;
     }
 
-    Setting perBitDepth() {
-        perBitDepth = true;
-        return this;
-    }
-
     Setting first(Object value) {
         first = value;
         return this;
@@ -189,6 +216,12 @@ final class Setting {
 
     Setting recordedIf(Predicate<Settings> condition) {
         recorded = condition;
+        return this;
+    }
+
+    /** Replaces the rule for showing the field in dialogs, which is that its value is used and recorded. */
+    Setting shownIf(Predicate<Settings> condition) {
+        shown = condition;
         return this;
     }
 
@@ -218,6 +251,11 @@ final class Setting {
 
     boolean isUsed(Settings settings) {
         return use == null || Arrays.asList(use).indexOf(settings.text(use[0])) > 0;
+    }
+
+    /** Returns true if a dialog has use for the field with the other fields as they are. */
+    boolean applies(Settings settings) {
+        return shown.test(settings);
     }
 
     boolean isRecorded(Settings settings) {
@@ -258,11 +296,7 @@ final class Setting {
 
     /** Returns a line with key, values, default, unit and meaning. */
     String describe() {
-        String values = type == Type.CHOICE
-                ? String.join(", ", words)
-                : type == Type.SWITCH
-                        ? "a switch"
-                        : type == Type.TEXT ? "a text" : type == Type.NUMBER ? "a number" : "auto or a number";
+        String values = type == Type.CHOICE ? String.join(", ", words) : type.values;
         boolean number = initial instanceof Double;
         String usual = type == Type.SWITCH
                 ? ""

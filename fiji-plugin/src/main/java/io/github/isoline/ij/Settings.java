@@ -60,7 +60,7 @@ abstract class Settings implements Cloneable {
         this.kind = kind;
         this.subject = subject;
         prefs = "isoline." + operation + ".";
-        declare(Setting.text(DEVICE, DefaultDevice.AUTO).forgotten());
+        declare(Setting.text(DEVICE, DefaultDevice.AUTO).forgotten().advanced());
     }
 
     /** Adds parameters; no key may be declared twice. */
@@ -86,14 +86,14 @@ abstract class Settings implements Cloneable {
     }
 
     /**
-     * Adds the parameters that were not declared yet, for macros only.
+     * Adds the parameters that were not declared yet, at the end; macros name them only where they are not the default.
      *
      * @param but those that the plugin sets itself
      */
     final void declareOthers(String... but) {
         for (Parameter parameter : operation.parameters()) {
             if (!declared.containsKey(parameter.name()) && !Arrays.asList(but).contains(parameter.name())) {
-                declare(Setting.of(parameter).forgotten().recordedIfChanged().macroOnly());
+                declare(Setting.of(parameter).recordedIfChanged());
             }
         }
     }

@@ -1,24 +1,16 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.gui.GenericDialog;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
-import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.function.Consumer;
-import java.util.stream.Collectors;
 
 /**
  * The dialog of the region snake command, with a preview of the start. It does not block: the user can draw a selection
- * and scroll through the slices while it is open. Parameters that are seldom changed are in a second dialog.
+ * and scroll through the slices while it is open.
  */
 final class SnakeDialog extends OperationDialog<SnakeSettings> {
-    private boolean wantsMore;
-
     SnakeDialog(ImagePlus image, SnakeSettings defaults) throws IsolineException {
         super(image, SnakePlugin.COMMAND, "Perrot et al. 2011", defaults);
     }
@@ -38,25 +30,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     }
 
     @Override
-    void build() throws IsolineException {
-        addDevices();
-        if (stack) {
-            addBeside(Settings.STACK);
-        }
-        addAxes();
-        add(SnakeSettings.START);
-        dialog.addToSameRow();
-        addImages(SnakeSettings.START_IMAGE, MaskChoice.titles(image));
-        add(SnakeSettings.RADIUS);
-        add(SnakeSettings.NOISE);
-        addBeside(SnakeSettings.LOOKS);
-        add(SnakeSettings.BACKGROUND);
-        addBeside(SnakeSettings.MARGIN);
-        add(SnakeSettings.OVERLAP);
-        addOutputs(2);
-        addPreview();
-        dialog.addToSameRow();
-        addCheckbox("More settings after OK...", false, on -> wantsMore = on);
+    void built() {
         followRoiManager();
     }
 
@@ -80,53 +54,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     }
 
     @Override
-    boolean askMore() {
-        boolean recording = Recorder.record;
-        // The values of the second dialog are recorded with the others.
-        Recorder.record = false;
-        try {
-            return !wantsMore || askMoreUnrecorded();
-        } finally {
-            Recorder.record = recording;
-        }
-    }
-
-    private boolean askMoreUnrecorded() {
-        boolean floats = image.getBitDepth() == Float.SIZE;
-        List<String> keys = new ArrayList<>(SnakeSettings.SEARCH);
-        if (!floats) {
-            keys.removeAll(Arrays.asList(SnakeSettings.RANGE_MIN, SnakeSettings.RANGE_MAX));
-        }
-        keys.add(SnakeSettings.SHOW_EVERY);
-        GenericDialog more = new GenericDialog(SnakePlugin.COMMAND + ": more settings");
-        List<Consumer<SnakeSettings>> readers = addFields(more, keys);
-        more.addMessage("These are remembered. Usual: " + usual());
-        more.addHelp(Help.text("region-snake"));
-        more.addDialogListener((source, event) -> {
-            readers.forEach(reader -> reader.accept(settings));
-            return settings.searchProblem() == null;
-        });
-        more.showDialog();
-        return !more.wasCanceled();
-    }
-
-    private String usual() {
-        return SnakeSettings.SEARCH.stream()
-                .filter(key -> !key.startsWith("range_"))
-                .map(key -> settings.setting(key).initial)
-                .map(value -> value instanceof Double ? Setting.shortest((Double) value) : "" + value)
-                .collect(Collectors.joining(", "));
-    }
-
-    @Override
     void hint(List<String> lines) {
         lines.add(Host.wrap(settings.noiseHint()));
         lines.add(previewLine());
-        String unusual = settings.unusual();
-        if (!unusual.isEmpty()) {
-            lines.add(Host.wrap("More settings: " + unusual));
-        }
-        lines.add("Escape stops the run and keeps the state that it has reached.");
     }
 
     @Override

@@ -33,10 +33,6 @@ final class SnakeSettings extends Settings {
     static final String DETECT = "detect";
     static final String RECTANGLE = "rectangle";
 
-    /** The parameters of the second dialog. */
-    static final List<String> SEARCH = Arrays.asList(
-            LARGEST_STEP, NODE_SPACING, "node_cost", "max_nodes", MAX_ITERATIONS, "schedule", RANGE_MIN, RANGE_MAX);
-
     /** The ratio of the root of a start's area to its automatic largest step. */
     private static final double STEPS_OF_SIZE = 8;
 
@@ -49,37 +45,32 @@ final class SnakeSettings extends Settings {
                         .label("Start from"),
                 // Points become discs of this radius.
                 Setting.positiveOrAuto(RADIUS)
-                        .label("Radius (points, detect)")
                         .unit("in the image's unit, or auto")
                         .usedWith(START, ROI, MANAGER, DETECT)
                         .recordedIfChanged(),
                 // The value is the title of an open image.
-                Setting.text(START_IMAGE, "").usedWith(START, LABELS).forgotten(),
+                Setting.image(START_IMAGE).usedWith(START, LABELS),
                 // The areas are in a file that the ROI Manager saved, instead of the ROI Manager;
                 // only macros have the key.
                 Setting.file(START_FILE).usedWith(START, MANAGER));
         declare(NOISE);
         declare(
-                Setting.of(parameter(LOOKS)).label("Looks (gamma)").usedWith(NOISE, "gamma"),
+                Setting.of(parameter(LOOKS)).usedWith(NOISE, "gamma"),
                 Setting.of(parameter(BACKGROUND), AUTO, "image", "window"),
                 Setting.of(parameter(MARGIN))
-                        .label("Margin (background window)")
                         .unit("times the start's longer side")
                         .recordedIf(s -> isWindow(s)),
                 // Users expect a label image without overlaps, so that targets compete unless they say otherwise.
-                Setting.of(parameter(OVERLAP), EXCLUDED, "allowed").label("Overlap of targets"),
-                Setting.orAuto(parameter(LARGEST_STEP)).label("Largest step (1, 2, 4, ... or auto)"));
+                Setting.of(parameter(OVERLAP), EXCLUDED, "allowed"),
+                Setting.orAuto(parameter(LARGEST_STEP)).unit("pixels: 1, 2, 4, ..."));
         declare(NODE_SPACING);
-        declare(Setting.of(parameter("node_cost")).unit("larger: fewer nodes, smoother"));
-        declare(
-                Setting.of(parameter("max_nodes")).unit("for each target"),
-                Setting.of(parameter(MAX_ITERATIONS)).unit("for each target"));
-        declare("schedule");
+        declare(Setting.of(parameter("node_cost")).unit("more: fewer nodes"));
+        declare("max_nodes", MAX_ITERATIONS, "schedule");
         declare(
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
                 // The number of iterations between two pictures of the polygons; 0 for none.
-                Setting.number(SHOW_EVERY, 1).whole(0).unit("iterations (0: never)"),
+                Setting.number(SHOW_EVERY, 1).whole(0).unit("iterations").advanced(),
                 // These outputs are on at first, so that OK gives an image and numbers before
                 // anything is remembered.
                 Setting.output(LABEL_IMAGE),
@@ -157,17 +148,10 @@ final class SnakeSettings extends Settings {
                 : problem;
     }
 
-    /** Returns the problem with the parameters of the second dialog; null if there is none. */
-    String searchProblem() {
-        String problem = problemOf(SEARCH.toArray(new String[0]));
-        problem = problem == null ? problemOf(SHOW_EVERY) : problem;
-        return problem == null ? rangeProblem() : problem;
-    }
-
     @Override
     String otherProblem() {
         String problem = startProblem();
-        problem = problem == null ? searchProblem() : problem;
+        problem = problem == null ? rangeProblem() : problem;
         return problem == null ? outputProblem() : problem;
     }
 
@@ -193,17 +177,5 @@ final class SnakeSettings extends Settings {
     @Override
     Params toParams() throws IsolineException {
         return super.toParams().set(BACKGROUND, isWindow() ? "window" : "image");
-    }
-
-    /** Returns the parameters of the second dialog that are not at their defaults; "" if all are. */
-    String unusual() {
-        StringBuilder text = new StringBuilder();
-        for (String key : SEARCH) {
-            if (!value(key).equals(setting(key).initial)) {
-                String option = toString(Arrays.asList(key));
-                text.append(text.length() == 0 ? "" : ", ").append(option);
-            }
-        }
-        return text.toString();
     }
 }

@@ -89,7 +89,7 @@ class DistanceWindowTest extends WindowTest {
     /** Plays a user who measures distances. {@link GuiDriver} does so in a process of its own, without JUnit. */
     static final class Scenes {
         private static final String COMMAND = "Signed Distance...";
-        private static final int THRESHOLD = 0;
+        private static final String THRESHOLD = "threshold";
 
         private final GuiDriver driver;
 

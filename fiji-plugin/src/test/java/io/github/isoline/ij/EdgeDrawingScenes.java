@@ -36,7 +36,7 @@ import java.awt.Window;
 final class EdgeDrawingScenes {
     private static final String COMMAND = "Edge Drawing...";
     private static final String PREVIEW = "Isoline preview";
-    private static final int THRESHOLD = 0;
+    private static final String THRESHOLD = "gradient_threshold";
 
     private final GuiDriver driver;
 
@@ -356,7 +356,7 @@ final class EdgeDrawingScenes {
         image.getWindow().setLocation(400, 20);
         Dialog dialog = open(image, COMMAND);
         Pulse pulse = new Pulse();
-        type(dialog, 3, "2");
+        type(dialog, "min_length", "2");
         choose(dialog, "paper");
         type(dialog, THRESHOLD, "20");
         await("a preview", () -> status(dialog).contains(" segments, "));

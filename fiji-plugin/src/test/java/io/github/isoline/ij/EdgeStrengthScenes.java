@@ -19,7 +19,7 @@ import java.awt.EventQueue;
 
 /** Plays a user who computes edge strength with the proposed parameters; see {@link GuiDriver}. */
 final class EdgeStrengthScenes {
-    private static final int THRESHOLD = 3;
+    private static final String THRESHOLD = "threshold";
 
     private final GuiDriver driver;
 

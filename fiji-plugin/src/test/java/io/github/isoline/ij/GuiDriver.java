@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.IJ;
 import ij.ImageJ;
 import ij.ImagePlus;
+import ij.Prefs;
 import ij.WindowManager;
 import ij.gui.MultiLineLabel;
 import ij.gui.Overlay;
@@ -65,6 +66,7 @@ final class GuiDriver {
 
     private static void play(String... args) throws Exception {
         ImageJ imagej = new ImageJ(ImageJ.STANDALONE);
+        Prefs.setGuiScale(Double.parseDouble(System.getProperty("isoline.gui.scale", "1")));
         GuiDriver driver = new GuiDriver(new File(args[2]));
         ImagePlus image = IJ.openImage(args[1]);
         image.getCalibration().pixelWidth = 0.107;
@@ -110,7 +112,9 @@ final class GuiDriver {
                 driver.error();
                 break;
             default:
-                if (args[0].indexOf('|') > 0) {
+                if (args[0].startsWith("size ")) {
+                    DialogSizeTest.Scenes.play(driver, args[0].substring(5), image);
+                } else if (args[0].indexOf('|') > 0) {
                     RecordScenes.play(args[0], image);
                 } else if (args[0].startsWith("level set")) {
                     new LevelSetScenes(driver).play(args[0], image);
@@ -132,15 +136,12 @@ final class GuiDriver {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
         dialog.setLocation(40, 150);
-        List<TextField> fields = all(dialog, TextField.class);
-        EventQueue.invokeAndWait(() -> fields.get(0).setText("-5"));
+        type(dialog, "rho", "-5");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("ok with rho -5", button(dialog, "OK").isEnabled());
         picture("complaint");
-        EventQueue.invokeAndWait(() -> {
-            fields.get(0).setText("32");
-            fields.get(3).setText("110");
-        });
+        type(dialog, "rho", "32");
+        type(dialog, "threshold", "110");
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         picture("dialog");
         press(button(dialog, "OK"));
@@ -157,8 +158,7 @@ final class GuiDriver {
     private void cancel(ImageJ imagej) throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
-        List<TextField> fields = all(dialog, TextField.class);
-        EventQueue.invokeAndWait(() -> fields.get(1).setText("9000000"));
+        type(dialog, "iterations", "9000000");
         press(button(dialog, "OK"));
         ImagePlus input = WindowManager.getCurrentImage();
         await("the run to begin", input::isLocked);
@@ -289,10 +289,20 @@ final class GuiDriver {
         return found;
     }
 
-    /** Types into one of the text fields, counted from the top. */
-    static void type(Dialog dialog, int field, String text) throws Exception {
-        List<TextField> fields = all(dialog, TextField.class);
-        EventQueue.invokeAndWait(() -> fields.get(field).setText(text));
+    /** Types into the text field of a parameter, by its macro key. */
+    static void type(Dialog dialog, String key, String text) throws Exception {
+        TextField field = field(dialog, key);
+        EventQueue.invokeAndWait(() -> field.setText(text));
+    }
+
+    /** Returns the text field of a parameter, by its macro key. */
+    static TextField field(Dialog dialog, String key) {
+        for (TextField field : all(dialog, TextField.class)) {
+            if (field.getName().equals(key)) {
+                return field;
+            }
+        }
+        throw new AssertionError("no field " + key);
     }
 
     /** Returns the checkbox with a label, whose underscores are shown as spaces. */
@@ -346,7 +356,7 @@ final class GuiDriver {
     static String status(Dialog dialog) {
         StringBuilder status = new StringBuilder();
         for (String line : hint(dialog).split("\n")) {
-            if (line.startsWith("Escape stops")) {
+            if (line.startsWith("Advanced: ") || line.startsWith("Device auto: ")) {
                 break;
             }
             status.append(status.length() > 0 || line.startsWith("Preview: ") ? line : "");

@@ -28,11 +28,11 @@ import java.awt.EventQueue;
 final class HyperStackScenes {
     private static final int SIDE = 200;
 
-    /** The index of the threshold among the text fields of each dialog. */
+    /** The commands, with the macro key of the threshold. */
     static final String[][] COMMANDS = {
-        {"Edge Strength Function", "3"},
-        {"Edge Drawing", "0"},
-        {"Signed Distance", "0"},
+        {"Edge Strength Function", "threshold"},
+        {"Edge Drawing", "gradient_threshold"},
+        {"Signed Distance", "threshold"},
         {"Level Set", ""},
         {"Region Snake", ""},
     };
@@ -60,7 +60,7 @@ final class HyperStackScenes {
             Dialog dialog = dialog();
             dialog.setLocation(20, 20);
             if (!command[1].isEmpty()) {
-                type(dialog, Integer.parseInt(command[1]), "110");
+                type(dialog, command[1], "110");
             } else if (command[0].equals("Region Snake")) {
                 toggle(checkbox(dialog, "Label image"), true);
             }

@@ -5,6 +5,7 @@ import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.field;
 import static io.github.isoline.ij.GuiDriver.hint;
 import static io.github.isoline.ij.GuiDriver.names;
 import static io.github.isoline.ij.GuiDriver.open;
@@ -44,7 +45,9 @@ import java.util.Set;
 final class LevelSetScenes {
     private static final String COMMAND = "Level Set...";
     private static final String FRONT = "Isoline front";
-    private static final String[] OUTPUTS = {"Mask stack", "Phi", "Overlay", "ROI Manager", "Results table"};
+    private static final String[] OUTPUTS = {
+        "Mask stack", "Level set function", "Overlay", "ROI Manager", "Results table"
+    };
 
     private final GuiDriver driver;
 
@@ -116,12 +119,12 @@ final class LevelSetScenes {
         await("a preview", () -> status(dialog).contains("in range"));
         driver.picture("level-set-preview");
         say("elements", names(image));
-        say("target auto", field(dialog, "Target").getText());
+        say("target auto", field(dialog, "target").getText());
         double auto = share(dialog);
         say("auto share", auto);
 
-        write(field(dialog, "Target"), "70");
-        write(field(dialog, "Epsilon"), "20");
+        write(field(dialog, "target"), "70");
+        write(field(dialog, "epsilon"), "20");
         await("other pixels in range", () -> share(dialog) != auto && share(dialog) > 0);
         double other = share(dialog);
         say("other share", other);
@@ -131,13 +134,13 @@ final class LevelSetScenes {
         choose(choice(dialog, "values"), "roi");
         await("the share of the selection's range", () -> share(dialog) > 0 && share(dialog) < Math.min(auto, other));
         say("side", choice(dialog, "within").getSelectedItem());
-        say("target of the selection", field(dialog, "Target").getText());
+        say("target of the selection", field(dialog, "target").getText());
 
-        write(field(dialog, "Alpha"), "7");
+        write(field(dialog, "alpha"), "7");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
         choose(choice(dialog, "spheres"), "spheres");
-        write(field(dialog, "Radius"), "0");
+        write(field(dialog, "radius"), "0");
         await("no preview", () -> status(dialog).equals("Preview: none"));
         await("the overlay", () -> image.getOverlay() == own);
         say("preview with alpha 7 and radius 0", status(dialog).split(": ")[1]);
@@ -161,13 +164,13 @@ final class LevelSetScenes {
         manager.addRoi(new Roi(1, 1, 4, 4));
         Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("in range"));
-        write(field(dialog, "Target"), "200");
-        write(field(dialog, "Epsilon"), "90");
-        write(field(dialog, "Alpha"), "0.02");
+        write(field(dialog, "target"), "200");
+        write(field(dialog, "epsilon"), "90");
+        write(field(dialog, "alpha"), "0.02");
         // A small time step: the run lasts long enough for many pictures, of which there are at most 25 a second.
-        write(field(dialog, "Time step"), "0.0002");
-        write(field(dialog, "Iterations"), "300000");
-        write(field(dialog, "Show every"), "5");
+        write(field(dialog, "time_step"), "0.0002");
+        write(field(dialog, "iterations"), "300000");
+        write(field(dialog, "show_every"), "5");
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
         }
@@ -225,14 +228,14 @@ final class LevelSetScenes {
         Dialog dialog = open(brain, COMMAND);
         choose(choice(dialog, "volume"), "volume");
         choose(choice(dialog, "spheres"), "spheres");
-        write(field(dialog, "Radius"), "6");
+        write(field(dialog, "radius"), "6");
         await("spheres", () -> status(dialog).contains("4 spheres"));
-        write(field(dialog, "Target"), "200");
-        write(field(dialog, "Epsilon"), "25");
-        write(field(dialog, "Alpha"), "0.05");
-        write(field(dialog, "Time step"), "0.02");
-        write(field(dialog, "Iterations"), "2000");
-        write(field(dialog, "Show every"), "2");
+        write(field(dialog, "target"), "200");
+        write(field(dialog, "epsilon"), "25");
+        write(field(dialog, "alpha"), "0.05");
+        write(field(dialog, "time_step"), "0.02");
+        write(field(dialog, "iterations"), "2000");
+        write(field(dialog, "show_every"), "2");
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
         }
@@ -299,11 +302,11 @@ final class LevelSetScenes {
         image.setRoi(new OvalRoi(70, 70, 36, 36));
         Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("in range"));
-        write(field(dialog, "Target"), "200");
-        write(field(dialog, "Epsilon"), "60");
+        write(field(dialog, "target"), "200");
+        write(field(dialog, "epsilon"), "60");
         choose(choice(dialog, "converged"), "iterations");
-        write(field(dialog, "Iterations"), "90000000");
-        write(field(dialog, "Time step"), "1e-7");
+        write(field(dialog, "iterations"), "90000000");
+        write(field(dialog, "time_step"), "1e-7");
         toggle(checkbox(dialog, "Results table"), true);
         await("OK", () -> button(dialog, "OK").isEnabled());
         press(button(dialog, "OK"));
@@ -341,8 +344,8 @@ final class LevelSetScenes {
         image.setRoi(new OvalRoi(60, 60, 60, 60));
         Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains("in range"));
-        say("target", field(dialog, "Target").getText());
-        say("epsilon", field(dialog, "Epsilon").getText());
+        say("target", field(dialog, "target").getText());
+        say("epsilon", field(dialog, "epsilon").getText());
         Scrollbar slider = all(dialog, Scrollbar.class).get(0);
         say("steps", slider.getMaximum() - slider.getMinimum());
         say("slider", slider.getValue());
@@ -356,7 +359,7 @@ final class LevelSetScenes {
         });
         await("values", () -> choice(dialog, "values").getSelectedItem().equals("values"));
         await("a preview", () -> share(dialog) > 0);
-        say("moved", field(dialog, "Target").getText());
+        say("moved", field(dialog, "target").getText());
         driver.picture("level-set-floats");
         press(button(dialog, "OK"));
         await("a result", () -> opened("Level set of") != null);
@@ -433,26 +436,6 @@ final class LevelSetScenes {
     private static boolean same(ImagePlus a, ImagePlus b) {
         return java.util.Arrays.equals(
                 (byte[]) a.getProcessor().getPixels(), (byte[]) b.getProcessor().getPixels());
-    }
-
-    /** Returns the text field behind a label. */
-    private static TextField field(Dialog dialog, String label) {
-        String[] order = {
-            "Radius",
-            "Box x",
-            "Box y",
-            "Box z",
-            "Deviations",
-            "Target",
-            "Epsilon",
-            "Alpha",
-            "Iterations",
-            "Show every",
-            "Reinitialise every",
-            "Time step"
-        };
-        int at = java.util.Arrays.asList(order).indexOf(label);
-        return all(dialog, TextField.class).get(at);
     }
 
     private static void write(TextField field, String text) throws Exception {

@@ -26,7 +26,7 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("above", seen.get("side of the values"));
         assertEquals("auto", seen.get("side"));
         assertEquals(target, Double.parseDouble(seen.get("target of the selection")), 5);
-        assertTrue(seen.get("complaint").startsWith("Alpha must be from 0 to 1"));
+        assertTrue(seen.get("complaint").startsWith("Detail must be from 0 to 1"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
         assertEquals("false", seen.get("changed"));

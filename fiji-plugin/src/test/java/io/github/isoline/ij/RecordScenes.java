@@ -23,8 +23,8 @@ import java.util.List;
 
 /** Plays a user who records a command with all of its outputs, and saves what it makes; see {@link GuiDriver}. */
 final class RecordScenes {
-    private static final List<String> OUTPUTS =
-            Arrays.asList("Edge map", "ROI Manager", "Overlay", "Results table", "Mask stack", "Phi", "Label image");
+    private static final List<String> OUTPUTS = Arrays.asList(
+            "Edge map", "ROI Manager", "Overlay", "Results table", "Mask stack", "Level set function", "Label image");
 
     private RecordScenes() {}
 

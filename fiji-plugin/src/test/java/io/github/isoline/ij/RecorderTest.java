@@ -6,11 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Tests the keys of all commands with ImageJ's macro recorder. */
+/** Tests the keys of all commands with ImageJ's macro recorder, and the labels with the help. */
 class RecorderTest {
     /**
      * The recorder warns of a duplicate, in a dialog and before each run, where "key=" (or for a switch, a space and
@@ -33,6 +35,24 @@ class RecorderTest {
                     boolean found = !other.equals(key) && recorded.contains(sought);
                     assertFalse(found, command + ": " + key + " is found in " + other);
                 }
+            }
+        }
+    }
+
+    @Test
+    void helpNamesEveryFieldOnce() throws Exception {
+        for (String command : commands()) {
+            Settings settings =
+                    (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
+            String help = Help.text(settings.kind.replace(' ', '-'), settings);
+            Set<String> labels = new HashSet<>();
+            for (String key : settings.keys()) {
+                Setting setting = settings.setting(key);
+                if (setting.macroOnly) {
+                    continue;
+                }
+                assertTrue(labels.add(setting.label), command + ": two fields " + setting.label);
+                assertTrue(help.contains(setting.label), command + ": the help lacks " + setting.label);
             }
         }
     }

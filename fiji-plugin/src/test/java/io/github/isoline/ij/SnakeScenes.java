@@ -5,6 +5,7 @@ import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
 import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.field;
 import static io.github.isoline.ij.GuiDriver.hint;
 import static io.github.isoline.ij.GuiDriver.names;
 import static io.github.isoline.ij.GuiDriver.open;
@@ -109,10 +110,10 @@ final class SnakeScenes {
         }
         say("hints", hints.size());
         choose(dialog, "gamma");
-        type(dialog, 1, "0");
+        type(dialog, "looks", "0");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
-        type(dialog, 1, "1");
+        type(dialog, "looks", "1");
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         choose(dialog, "rectangle");
         await("all of the image", () -> hint(dialog).contains("all of the image outside"));
@@ -124,7 +125,7 @@ final class SnakeScenes {
         say("changed", image.changes);
     }
 
-    /** Plays all outputs at once, with the second dialog, as the recorder records them. */
+    /** Plays all outputs at once, with advanced parameters, as the recorder records them. */
     private void outputs(ImagePlus image) throws Exception {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 740);
@@ -136,19 +137,23 @@ final class SnakeScenes {
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
         }
-        toggle(checkbox(dialog, "More settings after OK..."), true);
         driver.picture("region-snake-dialog");
+        toggle(checkbox(dialog, "Advanced"), true);
+        type(dialog, "largest_step", "12");
+        await("no OK", () -> !button(dialog, "OK").isEnabled());
+        // A field that must be corrected stays where the others are folded.
+        toggle(checkbox(dialog, "Advanced"), false);
+        say(
+                "fields in the fold",
+                field(dialog, "largest_step").isVisible() + " "
+                        + field(dialog, "node_cost").isVisible());
+        type(dialog, "largest_step", "8");
+        type(dialog, "node_spacing", "10");
+        await("OK", () -> button(dialog, "OK").isEnabled());
+        say("folded", hint(dialog).replace('\n', '/'));
+        toggle(checkbox(dialog, "Advanced"), true);
+        driver.picture("region-snake-advanced");
         press(button(dialog, "OK"));
-        await("the second dialog", () -> dialog() != dialog && !dialog.isShowing());
-        Dialog more = dialog();
-        more.setLocation(100, 200);
-        type(more, 0, "12");
-        await("no OK", () -> !button(more, "OK").isEnabled());
-        type(more, 0, "8");
-        type(more, 1, "10");
-        await("OK", () -> button(more, "OK").isEnabled());
-        driver.picture("region-snake-more");
-        press(button(more, "OK"));
         await("a result", () -> opened("Labels of") != null);
         await("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
@@ -246,15 +251,11 @@ final class SnakeScenes {
             boolean wanted = output.startsWith("Label") || output.startsWith("Results");
             toggle(checkbox(dialog, output), wanted);
         }
-        toggle(checkbox(dialog, "More settings after OK..."), true);
+        type(dialog, "node_spacing", "2");
+        type(dialog, "max_nodes", "65536");
+        type(dialog, "max_iterations", "10000000");
+        choose(dialog, "sequential");
         press(button(dialog, "OK"));
-        await("the second dialog", () -> dialog() != dialog && !dialog.isShowing());
-        Dialog more = dialog();
-        type(more, 1, "2");
-        type(more, 3, "65536");
-        type(more, 4, "10000000");
-        choose(more, "sequential");
-        press(button(more, "OK"));
         await("the run to begin", image::isLocked);
         await("a snake", () -> names(image).contains(SNAKE));
         IJ.wait(500);

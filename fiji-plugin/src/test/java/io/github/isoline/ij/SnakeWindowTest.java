@@ -38,6 +38,8 @@ class SnakeWindowTest extends WindowTest {
         // The cell is a disc of about 128 pixels in diameter.
         assertEquals(1, Double.parseDouble(seen.get("pixels")) / (Math.PI * 64 * 64), 0.1);
         assertEquals("converged", seen.get("status"));
+        assertEquals("true false", seen.get("fields in the fold"));
+        assertTrue(seen.get("folded").endsWith("Advanced: Largest step 8/"), seen.get("folded"));
         assertEquals("null snake true", seen.get("overlay"));
         assertEquals("1 snake", seen.get("managed"));
         String recorded = seen.get("recorded");

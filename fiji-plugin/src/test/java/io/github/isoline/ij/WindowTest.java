@@ -42,7 +42,7 @@ abstract class WindowTest {
 
     @BeforeAll
     static void install() throws Exception {
-        startDisplay();
+        startDisplay("1280x900x24");
         Path jars = Files.createDirectories(home.resolve("plugins").resolve("jars"));
         Files.copy(Paths.get(location(com.sun.jna.Native.class)), jars.resolve("jna.jar"));
         Path classes = Paths.get(location(EdgeStrengthPlugin.class));
@@ -100,10 +100,10 @@ abstract class WindowTest {
         return seen;
     }
 
-    private static void startDisplay() throws IOException {
+    static void startDisplay(String screen) throws IOException {
         // With -displayfd Xvfb chooses a free number and prints it.
         ProcessBuilder builder =
-                new ProcessBuilder("Xvfb", "-displayfd", "1", "-screen", "0", "1280x900x24", "-nolisten", "tcp");
+                new ProcessBuilder("Xvfb", "-displayfd", "1", "-screen", "0", screen, "-nolisten", "tcp");
         try {
             xvfb = builder.redirectError(home.resolve("xvfb.log").toFile()).start();
         } catch (IOException e) {

@@ -1,0 +1,167 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.all;
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.choose;
+import static io.github.isoline.ij.GuiDriver.command;
+import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.toggle;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.ImagePlus;
+import ij.ImageStack;
+import ij.gui.OvalRoi;
+import java.awt.Checkbox;
+import java.awt.Choice;
+import java.awt.Component;
+import java.awt.Container;
+import java.awt.Dialog;
+import java.awt.Dimension;
+import java.awt.Label;
+import java.awt.ScrollPane;
+import java.awt.TextField;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Tests that every dialog fits the screen of a small laptop, in ImageJ's normal size and twice as large. */
+class DialogSizeTest extends WindowTest {
+    private static final int WIDTH = 1366;
+    private static final int HEIGHT = 768;
+    private static final int TASK_BAR = 40;
+
+    @BeforeAll
+    static void useASmallScreen() throws Exception {
+        stopDisplay();
+        startDisplay(WIDTH + "x" + HEIGHT + "x24");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "Edge Strength Function, 1",
+        "Edge Drawing, 1",
+        "Signed Distance, 1",
+        "Level Set, 1",
+        "Region Snake, 1",
+        "Edge Strength Function, 2",
+        "Edge Drawing, 2",
+        "Signed Distance, 2",
+        "Level Set, 2",
+        "Region Snake, 2",
+    })
+    void dialogFitsTheScreen(String command, int scale) throws Exception {
+        Map<String, String> seen = play("size " + command, "-Disoline.gui.scale=" + scale);
+        for (String fold : new String[] {"folded", "unfolded", "hyperstack folded", "hyperstack unfolded"}) {
+            String[] size = seen.get(fold).split(" ");
+            assertTrue(Integer.parseInt(size[0]) <= WIDTH, fold + ": " + seen);
+            assertTrue(Integer.parseInt(size[1]) <= HEIGHT - TASK_BAR, fold + ": " + seen);
+            assertEquals("", seen.get(fold + " cut"), fold);
+            assertEquals("true", seen.get(fold + " buttons"), fold);
+            if (scale == 1) {
+                assertEquals("false", seen.get(fold + " scrolls"), fold);
+            }
+        }
+        // The unfolded dialog shows more, and is as small as before when it is folded again.
+        assertTrue(Integer.parseInt(seen.get("fields unfolded")) > Integer.parseInt(seen.get("fields folded")));
+        int again = Integer.parseInt(seen.get("folded again").split(" ")[1]);
+        assertTrue(again <= Integer.parseInt(seen.get("folded").split(" ")[1]), seen.toString());
+    }
+
+    /** Plays a user who unfolds a dialog. {@link GuiDriver} does so in a process of its own, without JUnit. */
+    static final class Scenes {
+        private static final int SIDE = 100;
+
+        private Scenes() {}
+
+        static void play(GuiDriver driver, String name, ImagePlus cell) throws Exception {
+            String picture =
+                    "size-" + name.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale");
+            cell.setRoi(new OvalRoi(375, 320, 100, 100));
+            cell.getWindow().setLocation(700, 60);
+            command(cell, name + "...");
+            Dialog plain = dialog();
+            settle();
+            report(driver, plain, "folded", picture);
+            say("fields folded", fields(plain));
+            toggle(checkbox(plain, "Advanced"), true);
+            report(driver, plain, "unfolded", picture);
+            say("fields unfolded", fields(plain));
+            toggle(checkbox(plain, "Advanced"), false);
+            settle();
+            say("folded again", plain.getWidth() + " " + plain.getHeight());
+            press(button(plain, "Cancel"));
+            await("the end", () -> !plain.isShowing());
+
+            // An image with all axes, in 32 bits, and the choices that need the most fields.
+            ImageStack planes = new ImageStack(SIDE, SIDE);
+            for (int i = 0; i < 24; i++) {
+                cell.getProcessor().setRoi(300 - 5 * i, 250 + 5 * i, SIDE, SIDE);
+                planes.addSlice(cell.getProcessor().crop().convertToFloat());
+            }
+            ImagePlus image = new ImagePlus("planes", planes);
+            image.setDimensions(2, 3, 4);
+            image.setOpenAsHyperStack(true);
+            image.setRoi(new OvalRoi(30, 30, 40, 40));
+            image.show();
+            image.getWindow().setLocation(900, 60);
+            command(image, name + "...");
+            Dialog dialog = dialog();
+            for (String word :
+                    new String[] {"volume", "track", "box", "detect", "gamma", "window", "polyline", "paper"}) {
+                choose(dialog, word);
+            }
+            for (Checkbox box : all(dialog, Checkbox.class)) {
+                toggle(box, !box.getLabel().equals("Advanced"));
+            }
+            report(driver, dialog, "hyperstack folded", picture);
+            toggle(checkbox(dialog, "Advanced"), true);
+            report(driver, dialog, "hyperstack unfolded", picture);
+            press(button(dialog, "Cancel"));
+            await("the end", () -> !dialog.isShowing());
+        }
+
+        private static void settle() {
+            ij.IJ.wait(700);
+        }
+
+        private static void report(GuiDriver driver, Dialog dialog, String fold, String picture) throws Exception {
+            settle();
+            driver.picture(picture + "-" + fold.replace(' ', '-'));
+            say(fold, dialog.getWidth() + " " + dialog.getHeight());
+            say(fold + " scrolls", !all(dialog, ScrollPane.class).isEmpty());
+            say(fold + " cut", cut(dialog));
+            Component ok = button(dialog, "OK");
+            int bottom = ok.getLocationOnScreen().y + ok.getHeight();
+            say(fold + " buttons", bottom <= dialog.getY() + dialog.getHeight() && dialog.getY() >= 0);
+        }
+
+        private static int fields(Dialog dialog) {
+            int shown = 0;
+            for (Component part : all(dialog, Component.class)) {
+                boolean field = part instanceof TextField || part instanceof Choice || part instanceof Checkbox;
+                shown += field && part.isShowing() ? 1 : 0;
+            }
+            return shown;
+        }
+
+        /** Returns the texts that have less room than they need. */
+        private static String cut(Dialog dialog) {
+            StringBuilder texts = new StringBuilder();
+            for (Component part : all(dialog, Component.class)) {
+                Dimension wanted = part.getPreferredSize();
+                boolean small = part.getWidth() < wanted.width || part.getHeight() < wanted.height;
+                if (part.isShowing() && small && !(part instanceof ScrollPane) && !(part instanceof Container)) {
+                    String text = part instanceof Label ? ((Label) part).getText() : part.getName();
+                    texts.append(text).append(", ");
+                }
+            }
+            return texts.toString();
+        }
+    }
+}
