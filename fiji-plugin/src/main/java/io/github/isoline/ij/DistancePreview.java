@@ -47,7 +47,7 @@ final class DistancePreview extends LivePreview<DistanceSettings> {
         }
         int slice = image.getCurrentSlice();
         InsideTest test = settings.insideTest(image, found);
-        int inside = test.mark(test.isSelection() ? null : StackJob.pixels(image, slice), mask);
+        int inside = test.mark(test.isSelection() ? null : Pixels.of(image, slice), mask);
         String status = String.format(Locale.ROOT, "%.3g %% inside", percent(inside, mask.length));
         if (!draw) {
             hide();

@@ -33,7 +33,7 @@ final class DistanceSettings extends Settings {
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.
                 Setting.text(THRESHOLD, AUTO).usedWith(INSIDE, BRIGHT, DARK).forgotten());
         declare(REGION);
-        declare(Setting.choice(STACK, "slices", "volume", "current").label("Stack as"));
+        declare(Setting.choice(STACK, "slices", "volume", "current"));
         declareAxes();
         // The library gets masks: 0 outside, above 0 inside.
         declareOthers("dimensions", "foreground");

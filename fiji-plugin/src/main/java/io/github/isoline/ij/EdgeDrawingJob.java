@@ -54,7 +54,7 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     /** Returns true if a parameter depends on the smallest and largest value of all slices. */
     static boolean needsRange(ImagePlus image, EdgeDrawingSettings settings) {
-        return type(image) == PixelBuffer.Type.F32 && !settings.hasRange();
+        return Pixels.type(image) == PixelBuffer.Type.F32 && !settings.hasRange();
     }
 
     /** Sets the range that the library would take from the pixels of each call: it holds for the whole stack. */
@@ -75,9 +75,9 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
         int depth = Math.min(MOST_MEASURED, indices.length);
         double threshold = Contexts.use("cpu", context -> {
             try (PixelBuffer pixels =
-                    new PixelBuffer(context, type(image), image.getWidth(), image.getHeight(), depth)) {
+                    new PixelBuffer(context, Pixels.type(image), image.getWidth(), image.getHeight(), depth)) {
                 for (int slot = 0; slot < depth; slot++) {
-                    pixels.write(slot, pixels(image, indices[slot * indices.length / depth]));
+                    pixels.write(slot, Pixels.of(image, indices[slot * indices.length / depth]));
                 }
                 return EdgeDrawing.automaticThreshold(context, params, pixels, depth);
             }

@@ -41,7 +41,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     String compute(EdgeDrawingSettings settings, boolean draw) throws BadInput, IsolineException {
         int slice = image.getCurrentSlice();
         Params params = settings.toParams();
-        PixelBuffer.Type type = StackJob.type(image);
+        PixelBuffer.Type type = Pixels.type(image);
         GreyRange range = new GreyRange();
         int[] needed = EdgeDrawingJob.needsRange(image, settings)
                 ? settings.planes(image).indices()
@@ -65,7 +65,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
             pixels = buffer(settings.device(), type);
             edges = buffer(settings.device(), PixelBuffer.Type.U8);
         }
-        pixels.write(0, StackJob.pixels(image, slice));
+        pixels.write(0, Pixels.of(image, slice));
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
         EdgeDrawing.Result result = run(
                 settings.device(),

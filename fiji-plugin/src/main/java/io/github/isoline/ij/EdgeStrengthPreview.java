@@ -23,7 +23,7 @@ final class EdgeStrengthPreview extends LivePreview<EdgeStrengthSettings> {
         }
         int slice = image.getCurrentSlice();
         byte[] shade = new byte[image.getWidth() * image.getHeight()];
-        int inside = settings.insideTest(image, found).mark(StackJob.pixels(image, slice), shade);
+        int inside = settings.insideTest(image, found).mark(Pixels.of(image, slice), shade);
         String where = image.getStackSize() > 1 ? "this slice" : "the image";
         if (inside == 0 || inside == shade.length) {
             hide();

@@ -26,7 +26,7 @@ final class EdgeStrengthSettings extends Settings {
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.
                 Setting.text(THRESHOLD, AUTO).usedWith(FOREGROUND, ABOVE, BELOW).forgotten(),
                 Setting.of(parameter(START)).shownIf(s -> !s.isConverged()),
-                Setting.choice(STACK, "slices", "volume").label("Stack as"));
+                Setting.choice(STACK, "slices", "volume"));
         declareAxes();
         declare(Setting.of(parameter(TIME_STEP)).shownIf(s -> !s.isConverged()));
         declareOthers("dimensions", "variant", "start_min", "start_max");

@@ -60,7 +60,7 @@ public final class Isoline {
     /**
      * Computes the edge strength function: 1 on a shape, decaying to 0 around it.
      *
-     * @param image with 8, 16 or 32 bits, single, stack or hyperstack
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code rho=64} (decay length, pixels), {@code mode=iterations} or {@code converged},
      *     {@code foreground=above}, {@code threshold=auto} (pixel value), {@code stack=slices} or {@code volume}
      * @return one image of 32 bits with values from 0 to 1
@@ -82,7 +82,7 @@ public final class Isoline {
     /**
      * Finds edges as chains of pixels.
      *
-     * @param image with 8, 16 or 32 bits, single, stack or hyperstack
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code profile}, {@code gradient_threshold} (pixel values, or {@code auto}),
      *     {@code min_length} (pixels), {@code roi_shape=freeline} or {@code polyline}
      * @return the edge map of 8 bits, a selection for each segment, and a row for each
@@ -104,7 +104,7 @@ public final class Isoline {
     /**
      * Computes the exact distance of every pixel from the boundary of the inside, in the image's unit of length.
      *
-     * @param image with 8, 16 or 32 bits, single, stack or hyperstack
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code inside=bright}, {@code threshold=auto} (pixel value), {@code region=signed},
      *     {@code stack=slices} or {@code volume}
      * @return one image of 32 bits, negative inside
@@ -126,7 +126,8 @@ public final class Isoline {
     /**
      * Segments by a level set that grows or shrinks from a start.
      *
-     * @param image with 8, 16 or 32 bits, single, stack or hyperstack; its selection is a start ({@code start=roi})
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack; its selection is
+     *     a start ({@code start=roi})
      * @param options such as {@code stack=volume}, {@code start=roi}, {@code spheres} (with {@code radius}, in the
      *     image's unit), {@code mask} or {@code box}, {@code range=auto}, {@code iterations}; {@code phi} for φ as well
      * @return the mask of 8 bits, φ of 32 bits on request, outlines, and a row for each slice or volume
@@ -148,7 +149,8 @@ public final class Isoline {
     /**
      * Outlines objects by region snakes, each from a start.
      *
-     * @param image with 8, 16 or 32 bits, single, stack or hyperstack; its selection is a start ({@code start=roi})
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack; its selection is
+     *     a start ({@code start=roi})
      * @param options such as {@code start=roi}, {@code manager} (with {@code rois}), {@code labels} (with
      *     {@code start_image}) or {@code rectangle}, {@code noise=gaussian}, {@code stack=track}
      * @return the label image, an outline and a row for each target on each slice

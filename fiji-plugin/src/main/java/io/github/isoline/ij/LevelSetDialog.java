@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.util.Tools;
 import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
 import java.awt.Choice;
 import java.awt.Scrollbar;
 import java.awt.TextField;
@@ -85,7 +86,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     /** Returns the smallest and the largest value, as ImageJ shows them; for a large stack, of some slices. */
     private GreyRange extent() throws BadInput {
         GreyRange extent = new GreyRange();
-        if (image.getBitDepth() == Byte.SIZE) {
+        if (Pixels.type(image) == PixelBuffer.Type.U8) {
             extent.min = 0;
             extent.max = 255;
             return extent;
@@ -93,12 +94,12 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         int[] indices = settings.planes(image).indices();
         int stride = (indices.length + MOST_SAMPLES - 1) / MOST_SAMPLES;
         for (int i = 0; i < indices.length; i += stride) {
-            extent.add(GreyRange.of(StackJob.pixels(image, indices[i])));
+            extent.add(GreyRange.of(Pixels.of(image, indices[i])));
         }
         if (!(extent.min <= extent.max)) {
             throw new BadInput("\"" + image.getTitle() + "\" has no pixel that is a number.");
         }
-        double offset = StackJob.rawThreshold(image, 0);
+        double offset = Pixels.rawThreshold(image, 0);
         extent.min -= offset;
         extent.max -= offset;
         return extent;

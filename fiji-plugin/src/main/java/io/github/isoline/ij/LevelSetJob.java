@@ -383,7 +383,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         }
         String advice = String.format(
                 " (grey values %s \u00b1 %s). Check range, target and epsilon.",
-                Setting.shortest(range.target - rawThreshold(image, 0)), Setting.shortest(range.epsilon));
+                Setting.shortest(range.target - Pixels.rawThreshold(image, 0)), Setting.shortest(range.epsilon));
         if (vanished > 0) {
             doubts.add(
                     where(vanished) + "nothing is left inside: with this range there was nothing to segment" + advice);

@@ -54,7 +54,7 @@ final class LevelSetObjects {
         Map<Integer, Roi> outlines = new TreeMap<>();
         for (int slot = 0; slot < indices.length; slot++) {
             front.count(slot == 0 ? null : objects.labels[slot - 1], objects.labels[slot], crossings);
-            Object pixels = StackJob.pixels(image, indices[slot]);
+            Object pixels = Pixels.of(image, indices[slot]);
             for (int i = 0; i < masks[slot].length; i++) {
                 if (masks[slot][i] != 0) {
                     statistics[objects.labels[slot][i]].add(i, pixels, image, slot, indices.length);

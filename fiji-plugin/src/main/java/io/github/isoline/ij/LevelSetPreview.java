@@ -44,7 +44,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         if (range == null) {
             return null;
         }
-        double shownTarget = range.target - StackJob.rawThreshold(image, 0);
+        double shownTarget = range.target - Pixels.rawThreshold(image, 0);
         EventQueue.invokeLater(() -> listener.range(shownTarget, range));
         if (!draw) {
             hide();
@@ -59,7 +59,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         int width = image.getWidth();
         int height = image.getHeight();
         byte[] shade = new byte[width * height];
-        int within = within(StackJob.pixels(image, index), range, shade);
+        int within = within(Pixels.of(image, index), range, shade);
         List<Roi> shown = new ArrayList<>();
         shown.add(GuestOverlay.element(Shading.of(shade, width), "Isoline range", planes, index));
         if (start != null && planes.place(index) >= 0) {

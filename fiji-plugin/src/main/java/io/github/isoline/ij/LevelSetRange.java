@@ -65,14 +65,14 @@ final class LevelSetRange {
         ImagePlus image = planes.image;
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             return new LevelSetRange(
-                    StackJob.rawThreshold(image, settings.number(LevelSetSettings.TARGET)),
+                    Pixels.rawThreshold(image, settings.number(LevelSetSettings.TARGET)),
                     settings.number(LevelSetSettings.EPSILON),
                     settings.text(LevelSetSettings.SIDE));
         }
         IntensitySample sample = new IntensitySample();
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
             Roi roi = StartSurface.areaSelection(image, "range=roi");
-            sample.add(StackJob.pixels(image, shown(roi, planes)), StartSurface.pixels(roi, image));
+            sample.add(Pixels.of(image, shown(roi, planes)), StartSurface.pixels(roi, image));
             if (sample.count() == 0) {
                 throw new BadInput("There are no pixels in the selection to sample (range=roi).");
             }
@@ -110,10 +110,10 @@ final class LevelSetRange {
         int[] part = settings.isVolume() ? volume(planes, begun) : some(begun);
         VoxelSize voxel = new VoxelSize(image, settings.isVolume());
         return Contexts.use("cpu", context -> {
-            try (PixelBuffer input = buffer(context, StackJob.type(image), image, part.length);
+            try (PixelBuffer input = buffer(context, Pixels.type(image), image, part.length);
                     PixelBuffer mask = buffer(context, PixelBuffer.Type.U8, image, part.length)) {
                 for (int slot = 0; slot < part.length; slot++) {
-                    input.write(slot, StackJob.pixels(image, part[slot]));
+                    input.write(slot, Pixels.of(image, part[slot]));
                     mask.write(slot, start.plane(part[slot], region));
                 }
                 input.setSpacing(voxel.x, voxel.y, settings.isVolume() ? voxel.z : 1);

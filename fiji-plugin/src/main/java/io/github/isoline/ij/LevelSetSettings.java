@@ -41,7 +41,7 @@ final class LevelSetSettings extends Settings {
 
     LevelSetSettings() throws IsolineException {
         super(LevelSet.NAME, "level set", "A level set");
-        declare(Setting.choice(STACK, SLICES, "volume", CURRENT).label("Stack as"));
+        declare(Setting.choice(STACK, SLICES, "volume", CURRENT));
         declareAxes();
         declare(
                 Setting.choice(START, ROI, SPHERES, MASK, BOX).label("Start from"),

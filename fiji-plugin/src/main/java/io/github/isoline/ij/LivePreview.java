@@ -128,7 +128,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 if (isOutdated()) {
                     return false;
                 }
-                one = compute.apply(StackJob.pixels(image, index));
+                one = compute.apply(Pixels.of(image, index));
                 synchronized (known) {
                     known[index - 1] = one;
                 }

@@ -40,7 +40,7 @@ final class MacroOptions {
                     rest = rest.substring(word.length()).trim();
                     continue;
                 }
-                throw new BadInput("The macro option \"" + word + "\" is not of the form key=value. " + keys(known));
+                throw new BadInput("The option \"" + word + "\" is not of the form key=value. " + keys(known));
             }
             key = known(key, known, renamed);
             if (switches.contains(key)) {
@@ -87,7 +87,7 @@ final class MacroOptions {
         String lower = key.toLowerCase(Locale.ROOT);
         String now = renamed.getOrDefault(lower, lower);
         if (!known.contains(now)) {
-            throw new BadInput("There is no macro key \"" + now + "\". " + keys(known));
+            throw new BadInput("There is no option \"" + now + "\". " + keys(known));
         }
         return now;
     }
@@ -144,12 +144,12 @@ final class MacroOptions {
         }
         int close = rest.indexOf(open == '[' ? ']' : '\'', 1);
         if (close < 0) {
-            throw new BadInput("The value of the macro key " + key + " has no closing " + open + ".");
+            throw new BadInput("The value of the option " + key + " has no closing " + open + ".");
         }
         return close + 1;
     }
 
     private static String keys(List<String> known) {
-        return "The keys are " + String.join(", ", known) + ".";
+        return "The options are " + String.join(", ", known) + ".";
     }
 }

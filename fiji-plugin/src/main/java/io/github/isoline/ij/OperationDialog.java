@@ -168,6 +168,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Returns true for a parameter that this image has. */
     private boolean isOffered(Setting setting) {
         switch (setting.key) {
+            case Settings.LUMINANCE:
+                return Pixels.isRgb(image);
             case Settings.ALL_CHANNELS:
                 return channels > 1;
             case Settings.ALL_FRAMES:
@@ -350,7 +352,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Requests a preview, or removes it. */
     private void requestPreview() {
         refusal = null;
-        String fault = previewProblem();
+        boolean refused = Pixels.isRgb(image) && !settings.is(Settings.LUMINANCE);
+        String fault = refused ? problem : previewProblem();
         previewStatus = fault == null ? "computing..." : "none";
         if (fault == null) {
             preview.request(settings, drawPreview);

@@ -77,7 +77,7 @@ final class RegionStatistics {
      * @param size of a pixel or voxel, in the image's unit
      */
     void addIntensity(ResultsTable table, ImagePlus image, double size) {
-        double mean = sum / count - StackJob.rawThreshold(image, 0);
+        double mean = sum / count - Pixels.rawThreshold(image, 0);
         table.addValue("Mean", mean);
         table.addValue("IntDen", count == 0 ? 0 : mean * count * size);
         table.addValue("RawIntDen", sum);

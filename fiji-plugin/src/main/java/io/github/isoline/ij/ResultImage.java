@@ -121,7 +121,7 @@ final class ResultImage {
 
     private static void takeColours(ImagePlus image, ImagePlus result) {
         ImageProcessor processor = image.getProcessor();
-        boolean palette = image.getType() == ImagePlus.COLOR_256;
+        boolean palette = image.getType() == ImagePlus.COLOR_256 || Pixels.isRgb(image);
         if (!palette && !processor.isInvertedLut()) {
             result.getProcessor().setColorModel(processor.getColorModel());
             result.getStack().setColorModel(processor.getColorModel());

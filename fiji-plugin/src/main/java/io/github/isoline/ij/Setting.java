@@ -193,6 +193,11 @@ final class Setting {
         return this;
     }
 
+    Setting help(String text) {
+        help = text;
+        return this;
+    }
+
     Setting unit(String text) {
         unit = text;
         return this;

@@ -19,6 +19,7 @@ import java.util.Map;
  */
 abstract class Settings implements Cloneable {
     static final String DEVICE = "device";
+    static final String LUMINANCE = "luminance";
     static final String STACK = "stack";
     static final String ALL_CHANNELS = "all_channels";
     static final String ALL_FRAMES = "all_frames";
@@ -60,7 +61,14 @@ abstract class Settings implements Cloneable {
         this.kind = kind;
         this.subject = subject;
         prefs = "isoline." + operation + ".";
-        declare(Setting.text(DEVICE, DefaultDevice.AUTO).forgotten().advanced());
+        declare(
+                Setting.text(DEVICE, DefaultDevice.AUTO)
+                        .forgotten()
+                        .advanced()
+                        .help("auto: the GPU if there is one, else the CPU; cpu; cuda:N: that GPU or an error."),
+                Setting.toggle(LUMINANCE)
+                        .label("RGB as luminance")
+                        .help("An RGB image is taken as 0.299 red + 0.587 green + 0.114 blue."));
     }
 
     /** Adds parameters; no key may be declared twice. */
@@ -75,7 +83,9 @@ abstract class Settings implements Cloneable {
 
     /** Adds the parameters of all commands on hyperstacks. */
     final void declareAxes() {
-        declare(Setting.toggle(ALL_CHANNELS), Setting.toggle(ALL_FRAMES));
+        declare(
+                Setting.toggle(ALL_CHANNELS).help("On: every channel, each by itself. Off: the one that is shown."),
+                Setting.toggle(ALL_FRAMES).help("On: every frame, each by itself. Off: the one that is shown."));
     }
 
     /** Adds parameters of the operation unchanged. */
@@ -258,11 +268,11 @@ abstract class Settings implements Cloneable {
 
     /** Refuses an image that cannot be processed with these parameters, and says what to do. */
     void check(ImagePlus image) throws BadInput {
-        if (image.getType() == ImagePlus.COLOR_RGB) {
+        if (Pixels.isRgb(image) && !is(LUMINANCE)) {
             throw new BadInput(
-                    "\"%s\" is an RGB image. %s works on one channel: convert it with Image > Type > 8-bit, or split it"
-                            + " with Image > Color > Split Channels and take one channel.",
-                    image.getTitle(), subject);
+                    "\"%s\" is an RGB image. %s works on one channel: choose \"%s\" (option %s), or split it with"
+                            + " Image > Color > Split Channels and take one channel.",
+                    image.getTitle(), subject, setting(LUMINANCE).label, LUMINANCE);
         }
         if (isVolume() && image.getNSlices() == 1) {
             String why = image.getStackSize() > 1

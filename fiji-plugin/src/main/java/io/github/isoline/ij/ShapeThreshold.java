@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.Prefs;
+import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 
 /**
@@ -37,7 +38,7 @@ final class ShapeThreshold {
 
     /** Returns true for a slice of at most two values, for which "auto" works. */
     private static boolean isTwoValued(ImagePlus image) throws BadInput {
-        return !TwoValues.of(StackJob.pixels(image, image.getCurrentSlice())).isMore();
+        return !TwoValues.of(Pixels.of(image, image.getCurrentSlice())).isMore();
     }
 
     /** Returns true if ImageJ's own binary commands take the bright pixels of an 8-bit mask as objects. */
@@ -50,12 +51,15 @@ final class ShapeThreshold {
         if (isTwoValued(image)) {
             return Settings.AUTO;
         }
-        ImageProcessor copy = image.getProcessor().duplicate();
+        ImageProcessor copy = Pixels.isRgb(image)
+                ? new ByteProcessor(
+                        image.getWidth(), image.getHeight(), (byte[]) Pixels.of(image, image.getCurrentSlice()))
+                : image.getProcessor().duplicate();
         copy.setAutoThreshold("Default dark");
         double min = copy.getMinThreshold();
         boolean whole = image.getBitDepth() != Float.SIZE;
         // ImageJ's bright pixels begin with this value, ours above it.
-        return OperationDialog.number(whole ? min - 1 - StackJob.rawThreshold(image, 0) : min);
+        return OperationDialog.number(whole ? min - 1 - Pixels.rawThreshold(image, 0) : min);
     }
 
     /** Returns the problem with the text as a threshold; null if it is valid. */
@@ -71,7 +75,7 @@ final class ShapeThreshold {
      */
     static double raw(ImagePlus image, String text, TwoValues values) throws BadInput {
         if (!Settings.isAuto(text)) {
-            return StackJob.rawThreshold(image, Setting.number(text));
+            return Pixels.rawThreshold(image, Setting.number(text));
         }
         if (values.isMore()) {
             throw new BadInput(

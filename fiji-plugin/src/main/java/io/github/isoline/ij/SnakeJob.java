@@ -85,7 +85,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         size = new VoxelSize(image, false);
         // The levels of a binary image are 0 and 1, whatever its pixel values.
         boolean binary = settings.is(SnakeSettings.NOISE, "bernoulli");
-        offset = binary ? 0 : rawThreshold(image, 0);
+        offset = binary ? 0 : Pixels.rawThreshold(image, 0);
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
         tracks = new SnakeTracks(planes, start);

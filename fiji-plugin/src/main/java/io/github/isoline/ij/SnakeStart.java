@@ -306,7 +306,7 @@ final class SnakeStart {
     /** Returns the connected parts of the pixels that the threshold marks. */
     private List<SnakeTarget> thresholded(int index) throws BadInput {
         byte[] mask = new byte[planes.image.getWidth() * planes.image.getHeight()];
-        threshold.mark(StackJob.pixels(planes.image, index), mask);
+        threshold.mark(Pixels.of(planes.image, index), mask);
         int[] values = new int[mask.length];
         Arrays.setAll(values, i -> mask[i]);
         List<SnakeTarget> found = new ArrayList<>();

@@ -77,8 +77,8 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
         if (options != null || GraphicsEnvironment.isHeadless()) {
             return Settings.fromMacro(settings, options);
         }
-        // The check comes before the dialog, so that no dialog is filled in in vain.
-        settings.check(image);
+        // The check comes before the dialog, so that no dialog is filled in in vain; the dialog offers the luminance.
+        settings.set(Settings.LUMINANCE, true).check(image);
         return OperationDialog.alone(
                 image, () -> newDialog.create(image, settings).ask());
     }

@@ -28,12 +28,6 @@ abstract class StackJob<S extends Settings> {
      */
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
-    /** Guards the access to stacks: a virtual one reads its file, and does not expect several threads. */
-    private static final Object STACKS = new Object();
-
-    /** ImageJ stores signed 16-bit values with this offset. */
-    private static final int SIGNED_16_OFFSET = 32768;
-
     final ImagePlus image;
     final HyperStackSelection planes;
     final S settings;
@@ -426,61 +420,11 @@ abstract class StackJob<S extends Settings> {
     }
 
     final PixelBuffer.Type type() {
-        return type(image);
-    }
-
-    static PixelBuffer.Type type(ImagePlus image) {
-        switch (image.getBitDepth()) {
-            case 8:
-                return PixelBuffer.Type.U8;
-            case 16:
-                return PixelBuffer.Type.U16;
-            default:
-                return PixelBuffer.Type.F32;
-        }
+        return Pixels.type(image);
     }
 
     final Object pixels(int index) throws BadInput {
-        return pixels(image, index);
-    }
-
-    /** Returns the pixels of a slice, as an array of the type that the image declares. */
-    static Object pixels(ImagePlus image, int index) throws BadInput {
-        Object pixels;
-        synchronized (STACKS) {
-            pixels = image.getStack().getPixels(index);
-        }
-        boolean fits;
-        switch (type(image)) {
-            case U8:
-                fits = pixels instanceof byte[];
-                break;
-            case U16:
-                fits = pixels instanceof short[];
-                break;
-            default:
-                fits = pixels instanceof float[];
-                break;
-        }
-        if (!fits) {
-            throw new BadInput(
-                    "\"%s\" (%s) cannot be read as %s-bit pixels. If it is a virtual stack, check its files, or "
-                            + "open it without \"virtual\".",
-                    image.getTitle(), HyperStackSelection.everything(image).name(index), image.getBitDepth());
-        }
-        return pixels;
-    }
-
-    /**
-     * Returns the threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset, so the user's
-     * number is without it; under any other calibration function it is the raw value.
-     */
-    static double rawThreshold(ImagePlus image, double threshold) {
-        return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
-    }
-
-    static boolean isSigned16(ImagePlus image) {
-        return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
+        return Pixels.of(image, index);
     }
 
     /**

@@ -213,7 +213,7 @@ final class StartDiscs {
     }
 
     private FloatProcessor smoothed(double sigma) throws BadInput {
-        Object pixels = StackJob.pixels(image, index);
+        Object pixels = Pixels.of(image, index);
         FloatProcessor smooth = new FloatProcessor(image.getWidth(), image.getHeight());
         for (int i = 0; i < smooth.getPixelCount(); i++) {
             float value = (float) IntensitySample.value(pixels, i);
@@ -237,7 +237,7 @@ final class StartDiscs {
         int inside;
         boolean shown = isThresholdShown();
         if (shown) {
-            inside = InsideTest.byShownThreshold(image).mark(StackJob.pixels(image, index), mask);
+            inside = InsideTest.byShownThreshold(image).mark(Pixels.of(image, index), mask);
         } else {
             smooth.setAutoThreshold("Default dark");
             InsideTest above = InsideTest.byStoredValue(true, Math.nextDown(smooth.getMinThreshold()));

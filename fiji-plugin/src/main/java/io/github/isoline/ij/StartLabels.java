@@ -40,7 +40,7 @@ final class StartLabels {
     /** Returns the targets on a plane: the objects by their numbers, or the parts of a mask. */
     List<SnakeTarget> on(int index) throws BadInput {
         int at = MaskChoice.at(labels, planes, index);
-        int[] values = values(StackJob.pixels(labels, at));
+        int[] values = values(Pixels.of(labels, at));
         boolean mask = labels.getBitDepth() == Byte.SIZE && isMask(values);
         List<MaskOutlines.Part> parts = MaskOutlines.of(values, planes.image.getWidth());
         Map<Integer, MaskOutlines.Part> byId = new TreeMap<>();

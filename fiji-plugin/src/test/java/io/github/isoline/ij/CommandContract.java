@@ -14,8 +14,11 @@ import ij.VirtualStack;
 import ij.WindowManager;
 import ij.gui.Overlay;
 import ij.gui.Roi;
+import ij.process.ByteProcessor;
+import ij.process.ColorProcessor;
 import ij.process.ImageConverter;
 import ij.process.ImageProcessor;
+import ij.process.StackConverter;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -67,8 +70,47 @@ interface CommandContract {
     default void rgbImagesAreToldWhatToDo() {
         ImagePlus rgb = HeadlessTest.open("microaneurysms.png");
         new ImageConverter(rgb).convertToRGB();
-        assertRefused(rgb, quick(), "works on one channel: convert it with Image > Type > 8-bit");
+        assertRefused(rgb, quick(), "works on one channel: choose \"RGB as luminance\" (option luminance)");
         assertRefused(rgb, quick(), "Split Channels");
+    }
+
+    @Test
+    default void rgbIsTakenAsLuminanceOnRequest() {
+        ImagePlus rgb = coloured();
+        ImagePlus grey = rgb.duplicate();
+        double[] usual = ColorProcessor.getWeightingFactors();
+        // These are the weights of ImageJ's own weighted conversion, which is off.
+        ColorProcessor.setWeightingFactors(0.299, 0.587, 0.114);
+        try {
+            new StackConverter(grey).convertToGray8();
+        } finally {
+            ColorProcessor.setWeightingFactors(usual[0], usual[1], usual[2]);
+        }
+        ImagePlus made = HeadlessTest.run(command(), rgb, quick() + " luminance");
+        ImagePlus wanted = HeadlessTest.run(command(), grey, quick());
+        assertEquals(wanted.getBitDepth(), made.getBitDepth());
+        for (int z = 1; z <= SLICES; z++) {
+            assertArrayEquals(
+                    (float[]) wanted.getStack().getProcessor(z).convertToFloat().getPixels(),
+                    (float[]) made.getStack().getProcessor(z).convertToFloat().getPixels());
+        }
+        assertTrue(made.getStatistics().max > made.getStatistics().min, "nothing is compared");
+        assertTrue(((String) made.getProperty("Info")).contains(" luminance"));
+    }
+
+    /** Returns an RGB stack whose channels differ. */
+    static ImagePlus coloured() {
+        ImagePlus cell = HeadlessTest.open("microaneurysms.png");
+        ImageStack slices = new ImageStack(SIDE, SIDE);
+        for (int z = 0; z < SLICES; z++) {
+            ColorProcessor slice = new ColorProcessor(SIDE, SIDE);
+            for (int channel = 1; channel <= 3; channel++) {
+                cell.getProcessor().setRoi(7 * channel, 5 * z, SIDE, SIDE);
+                slice.setChannel(channel, (ByteProcessor) cell.getProcessor().crop());
+            }
+            slices.addSlice(slice);
+        }
+        return new ImagePlus("colours", slices);
     }
 
     @Test

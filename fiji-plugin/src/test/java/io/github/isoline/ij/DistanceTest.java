@@ -419,7 +419,7 @@ class DistanceTest extends HeadlessTest implements CommandContract {
                 "threshold=9 stack=volume  | is a single image",
                 "threshold=9 all_frames=1  | all_frames is a switch: write all_frames alone",
                 "threshold=9 device=cuda:99| cuda:99",
-                "treshold=9            | There is no macro key \"treshold\". The keys are device,",
+                "treshold=9            | There is no option \"treshold\". The options are device,",
                 "signed                | not of the form key=value"
             })
     void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {

@@ -153,7 +153,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "overlay most_rois=0             | most_rois must be a whole number of 1 or more",
                 "edge_map=yes                    | edge_map is a switch: write edge_map alone",
                 "edge_map device=cuda:99         | cuda:99",
-                "edge_map minlength=3            | There is no macro key \"minlength\"",
+                "edge_map minlength=3            | There is no option \"minlength\"",
                 "edges                           | not of the form key=value",
                 "roi_manager                     | Write roi_file=FILE.zip instead of roi_manager",
                 "roi_file=/no/such/folder/a.zip  | /no/such/folder/a.zip for the segments cannot be"

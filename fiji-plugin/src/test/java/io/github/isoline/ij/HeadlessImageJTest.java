@@ -42,7 +42,7 @@ class HeadlessImageJTest {
                 "exit('not today');                            | not today",
                 "open('/nowhere/x.tif');                       | File not found: /nowhere/x.tif",
                 "saveAs('Tiff', '/nowhere/x.tif');             | /nowhere/x.tif",
-                "setBatchMode(false); run('Edge Drawing...', 'foo=3');   | There is no macro key \"foo\"",
+                "setBatchMode(false); run('Edge Drawing...', 'foo=3');   | There is no option \"foo\"",
             })
     void failureIsSaidWithItsLineAndEndsTheMacro(String code, String sentence) throws Exception {
         HeadlessProcess.Outcome outcome = run(RAMP + "\n" + code.replace('\'', '"') + "\nprint(\"went on\");\n");

@@ -156,7 +156,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "mask_stack start=box mode=fast   | mode must be one of converged, iterations",
                 "mask_stack=yes start=box         | mask_stack is a switch: write mask_stack alone",
                 "mask_stack start=box device=cuda:99 | cuda:99",
-                "mask_stack start=box epsilom=3   | There is no macro key \"epsilom\"",
+                "mask_stack start=box epsilom=3   | There is no option \"epsilom\"",
                 "roi_manager start=box            | Write roi_file=FILE.zip instead of roi_manager",
                 "roi_file=/no/such/folder/a.zip start=box | /no/such/folder/a.zip for the outlines cannot be"
             })

@@ -107,7 +107,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
                 "threshold=100 mode=converged tolerance=-1 | tolerance",
                 "threshold=100 device=cuda:99           | cuda:99",
                 "threshold=100 device=gpu               | gpu",
-                "tollerance=1             | There is no macro key \"tollerance\". The keys are device,",
+                "tollerance=1             | There is no option \"tollerance\". The options are device,",
                 "rho                      | not of the form key=value",
                 "device=[cpu              | no closing ["
             })

@@ -186,7 +186,7 @@ class ParallelTest {
         }
         ImagePlus image = new ImagePlus("stack", stack);
         most.set(0);
-        Parallel.each(200, THREADS, plane -> StackJob.pixels(image, plane + 1));
+        Parallel.each(200, THREADS, plane -> Pixels.of(image, plane + 1));
         assertEquals(1, most.get());
     }
 

@@ -82,7 +82,7 @@ class ScriptExamplesTest extends HeadlessTest {
         int count = Isoline.edgeDrawing(image, SEGMENTS).getRois().size();
         assertEquals(count + " segments in Edges of cell.png", lines[0]);
         assertTrue(lines[1].startsWith("Level set of cell.png: "), lines[1]);
-        assertTrue(lines[2].startsWith("There is no macro key \"gradient_treshold\". The keys are "), lines[2]);
+        assertTrue(lines[2].startsWith("There is no option \"gradient_treshold\". The options are "), lines[2]);
     }
 
     @Test
@@ -139,6 +139,6 @@ class ScriptExamplesTest extends HeadlessTest {
         assertTrue(outcome.out.contains("dialogs: HeadlessGenericDialog"), outcome.text());
         assertTrue(outcome.out.contains("script: " + wanted.getRois().size() + " segments"), outcome.text());
         assertTrue(outcome.out.contains("macro: " + wanted.getRois().size() + " segments"), outcome.text());
-        assertTrue(outcome.out.contains("refused: There is no macro key \"foo\""), outcome.text());
+        assertTrue(outcome.out.contains("refused: There is no option \"foo\""), outcome.text());
     }
 }

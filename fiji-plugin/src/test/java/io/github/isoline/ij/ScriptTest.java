@@ -16,6 +16,7 @@ import ij.gui.Roi;
 import ij.macro.Interpreter;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
+import ij.process.ImageProcessor;
 import io.github.isoline.IsolineException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -212,6 +213,45 @@ class ScriptTest extends HeadlessTest {
         assertEquals(0, grown.getImage().getProcessor().get(50, 30));
     }
 
+    @Test
+    void regionSnakesStartFromPointsThresholdedPixelsAndDetectedObjects() {
+        ImagePlus image = discs();
+        PointRoi points = new PointRoi(30, 30);
+        points.addPoint(70, 30);
+        image.setRoi(points);
+        Map<String, Result> found = new HashMap<>();
+        found.put("selection", quietly(() -> Isoline.regionSnake(image, "start=roi")));
+        image.deleteRoi();
+        found.put("points", quietly(() -> Isoline.regionSnake(image, map("rois", points, "radius", 6))));
+        found.put("detect", quietly(() -> Isoline.regionSnake(image, map("start", "detect"))));
+        image.getProcessor().setThreshold(100, 255, ImageProcessor.NO_LUT_UPDATE);
+        found.put("thresholded", quietly(() -> Isoline.regionSnake(image, "start=thresholded")));
+        found.forEach((start, result) -> {
+            assertEquals(2, result.getRois().size(), start);
+            assertEquals(2, result.getTable().size(), start);
+            int[] at = {
+                result.getImage().getProcessor().get(30, 30),
+                result.getImage().getProcessor().get(70, 30)
+            };
+            Arrays.sort(at);
+            assertArrayEquals(new int[] {1, 2}, at, start);
+            assertEquals(0, result.getImage().getProcessor().get(50, 30), start);
+            // The discs have a diameter of 24 pixels.
+            assertEquals(1, result.getTable().getValue("Area", 0) / (Math.PI * 12 * 12), 0.1, start);
+        });
+        image.getProcessor().resetThreshold();
+        assertRefused(() -> Isoline.regionSnake(image, "start=thresholded"), "shows no threshold");
+        assertRefused(() -> Isoline.regionSnake(image, "start=roi radius=-1"), "radius", "-1");
+    }
+
+    @Test
+    void rgbIsTakenAsLuminance() {
+        ImagePlus colours = CommandContract.coloured();
+        assertRefused(() -> Isoline.signedDistance(colours, "threshold=40"), "RGB", "option luminance");
+        Result result = quietly(() -> Isoline.signedDistance(colours, map("threshold", 40, "luminance", true)));
+        assertEquals(3, result.getImage().getStackSize());
+    }
+
     private static ImagePlus discs() {
         ByteProcessor pixels = new ByteProcessor(100, 60);
         for (int i = 0; i < pixels.getPixelCount(); i++) {
@@ -227,7 +267,10 @@ class ScriptTest extends HeadlessTest {
     void failuresAreExceptionsThatSayWhatToDo() throws Exception {
         ImagePlus image = open("horse.png");
         assertRefused(() -> Isoline.edgeDrawing(null, ""), "No image was given");
-        assertRefused(() -> Isoline.edgeDrawing(image, "no_such_key=1"), "There is no macro key", "min_length");
+        assertRefused(
+                () -> Isoline.edgeDrawing(image, "no_such_key=1"),
+                "There is no option \"no_such_key\". The options are ",
+                "min_length");
         assertRefused(() -> Isoline.edgeDrawing(image, map("min_length", -3)), "min_length", "-3");
         assertRefused(() -> Isoline.edgeDrawing(image, map("follow_turns", 3)), "true or false, got \"3\"");
         assertRefused(() -> Isoline.edgeDrawing(image, map("profile", null)), "profile has no value");

@@ -151,7 +151,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 "overlay start=rectangle schedule=fast | schedule must be one of parallel, sequential",
                 "overlay=yes start=rectangle      | overlay is a switch: write overlay alone",
                 "overlay start=rectangle device=cuda:99 | cuda:99",
-                "overlay start=rectangle nois=poisson | There is no macro key \"nois\"",
+                "overlay start=rectangle nois=poisson | There is no option \"nois\"",
                 "roi_manager start=rectangle      | Write roi_file=FILE.zip instead of roi_manager",
                 "roi_file=/no/such/folder/a.zip start=rectangle | /no/such/folder/a.zip for the outlines cannot be"
             })

@@ -1,0 +1,83 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.process.ColorProcessor;
+import io.github.isoline.PixelBuffer;
+
+/** The pixels of an image's slices, as all commands read them; those of an RGB image are its luminance. */
+final class Pixels {
+    /** Guards the access to stacks: a virtual one reads its file, and does not expect several threads. */
+    private static final Object STACKS = new Object();
+
+    /** ImageJ stores signed 16-bit values with this offset. */
+    private static final int SIGNED_16_OFFSET = 32768;
+
+    // These are the weights of ImageJ's weighted RGB conversion (Edit > Options > Conversions), whether that is on or
+    // off:
+    // the same macro gives everybody the same.
+    private static final double RED = 0.299;
+    private static final double GREEN = 0.587;
+    private static final double BLUE = 0.114;
+
+    private Pixels() {}
+
+    static boolean isRgb(ImagePlus image) {
+        return image.getType() == ImagePlus.COLOR_RGB;
+    }
+
+    static PixelBuffer.Type type(ImagePlus image) {
+        switch (image.getBitDepth()) {
+            case 8:
+            case 24:
+                return PixelBuffer.Type.U8;
+            case 16:
+                return PixelBuffer.Type.U16;
+            default:
+                return PixelBuffer.Type.F32;
+        }
+    }
+
+    /** Returns the pixels of a slice, as an array of the type that the image declares. */
+    static Object of(ImagePlus image, int index) throws BadInput {
+        Object pixels;
+        synchronized (STACKS) {
+            pixels = image.getStack().getPixels(index);
+        }
+        if (isRgb(image) && pixels instanceof int[]) {
+            ColorProcessor colours = new ColorProcessor(image.getWidth(), image.getHeight(), (int[]) pixels);
+            colours.setRGBWeights(RED, GREEN, BLUE);
+            return colours.convertToByteProcessor(false).getPixels();
+        }
+        boolean fits;
+        switch (type(image)) {
+            case U8:
+                fits = pixels instanceof byte[];
+                break;
+            case U16:
+                fits = pixels instanceof short[];
+                break;
+            default:
+                fits = pixels instanceof float[];
+                break;
+        }
+        if (!fits) {
+            throw new BadInput(
+                    "\"%s\" (%s) cannot be read as %s-bit pixels. If it is a virtual stack, check its files, or "
+                            + "open it without \"virtual\".",
+                    image.getTitle(), HyperStackSelection.everything(image).name(index), image.getBitDepth());
+        }
+        return pixels;
+    }
+
+    /**
+     * Returns the threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset, so the user's
+     * number is without it; under any other calibration function it is the raw value.
+     */
+    static double rawThreshold(ImagePlus image, double threshold) {
+        return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
+    }
+
+    static boolean isSigned16(ImagePlus image) {
+        return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
+    }
+}
