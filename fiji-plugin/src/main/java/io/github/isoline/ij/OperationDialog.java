@@ -426,7 +426,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         fields.put(
                 setting,
                 dialog.add(
-                        place,
+                        slider == null ? place : FieldDialog.Place.ROW,
                         setting.unit,
                         () -> readers.add(slider == null ? field(setting) : sliderField(setting, slider))));
     }

@@ -106,12 +106,12 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
         }
     }
 
-    /** Logs each warning in a line, and returns a line for the status bar. */
+    /** Logs the run and its warnings in lines, and returns a short line, since the status bar has no room for more. */
     private String log() throws IsolineException {
         String done = job.summary();
         RunLog.done(command, job.image, done + " (" + job.context().device().reason() + ")");
         job.warnings().forEach(warning -> RunLog.warn(command, job.image, warning));
-        return command + ": " + done;
+        return command + ": " + job.status();
     }
 
     /**

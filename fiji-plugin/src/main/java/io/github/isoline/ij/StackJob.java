@@ -273,6 +273,12 @@ abstract class StackJob<S extends Settings> {
         return text;
     }
 
+    /** Returns a few words about the finished run: outcome and seconds. */
+    final String status() {
+        String outcome = outcome();
+        return String.format(Locale.ROOT, "%s%.2f s", outcome.isEmpty() ? "" : outcome + ", ", seconds);
+    }
+
     /** Computes the result; the image itself is only read. */
     final ImagePlus run(Progress progress) throws BadInput, IsolineException {
         try {

@@ -32,7 +32,7 @@ final class StatusBar implements Progress {
         if (now - last >= REPAINT_NANOS) {
             last = now;
             IJ.showProgress(Math.min(fraction, ALMOST_DONE));
-            IJ.showStatus("Isoline on " + device + ": " + stage + " (Esc: " + escape + ")");
+            IJ.showStatus("Isoline on " + device.id() + ": " + stage + " (Esc: " + escape + ")");
         }
         return !IJ.escapePressed();
     }

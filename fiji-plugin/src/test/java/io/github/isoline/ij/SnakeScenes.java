@@ -145,8 +145,8 @@ final class SnakeScenes {
         toggle(checkbox(dialog, "Advanced"), false);
         say(
                 "fields in the fold",
-                field(dialog, "largest_step").isVisible() + " "
-                        + field(dialog, "node_cost").isVisible());
+                field(dialog, "largest_step").isShowing() + " "
+                        + field(dialog, "node_cost").isShowing());
         type(dialog, "largest_step", "8");
         type(dialog, "node_spacing", "10");
         await("OK", () -> button(dialog, "OK").isEnabled());
