@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Refreshes docs/images from the last 'make demo', by each scripts/make_*_images.py with the library, and by the macros of
-# examples/recipes and scripts/first-results.ijm in ImageJ. (docs/images/fiji-* belong to docs/fiji.md.)
+# examples/recipes and scripts/first-results.ijm in ImageJ. The dialogs of docs/fiji.md are cut from the screenshots of the
+# last tests of windows (mvn test), as far as there are any.
 # Usage: doc-pictures.sh FOLDER-OF-LIBISOLINE
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -16,7 +17,9 @@ done
 scripts/imagej.sh window scripts/first-results.ijm "$PWD/docs/images"
 # 256 colours are enough for these, and a third of the bytes.
 .tools/venv/bin/python - << 'PYTHON'
+import pathlib
 from PIL import Image
+SHOTS = pathlib.Path("fiji-plugin/target/gui-screenshots")
 for name in ("horse", "pattern", "brain"):
     picture = Image.open(f"demo-output/{name}.png").convert("RGB")
     picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/{name}.png", optimize=True)
@@ -44,4 +47,27 @@ for name, (left, top, right, bottom, scale) in PARTS.items():
     picture = picture.resize((picture.width * scale, picture.height * scale), Image.Resampling.NEAREST)
     picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
     print(f"  {file}")
+# The dialog at the left of a screenshot, and an image's window of another one.
+DIALOGS = {
+    "edge-strength": ("edge-strength-coins", "edge-strength-coins", (640, 150, 1024, 469)),
+    "edge-drawing": ("edge-drawing-preview", "edge-drawing-preview", (620, 200, 1180, 876)),
+    "signed-distance": ("distance-dialog", "distance-dialog", (620, 200, 1180, 876)),
+    "level-set": ("level-set-preview", "level-set-preview", (710, 260, 1260, 821)),
+    "region-snake": ("region-snake-starts", "region-snake-nuclei", (640, 150, 1162, 683)),
+}
+GAP = 16
+for name, (dialog, window, part) in DIALOGS.items():
+    shots = [SHOTS / f"{shot}.png" for shot in (dialog, window)]
+    if not all(shot.exists() for shot in shots):
+        print(f"  docs/images/fiji-{name}.png stays: no {SHOTS}; run the plugin's tests first")
+        continue
+    left = Image.open(shots[0]).convert("RGB").crop((20, 100, 640, 700))
+    # The screen around a dialog is black.
+    left = left.crop(left.crop((0, 0, part[0] - 20, left.height)).getbbox())
+    right = Image.open(shots[1]).convert("RGB").crop(part)
+    picture = Image.new("RGB", (left.width + GAP + right.width, max(left.height, right.height)), "white")
+    picture.paste(left, (0, 0))
+    picture.paste(right, (left.width + GAP, 0))
+    picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/fiji-{name}.png", optimize=True)
+    print(f"  docs/images/fiji-{name}.png")
 PYTHON
