@@ -43,7 +43,7 @@ cp tests/data/horse.png "$work/horse.png"
 run headless examples/distance.ijm "$work/horse.png"
 grep -q "^from -[1-9].* to [1-9].* pixel" "$work/log"
 
-# Of a grey stack the threshold is ImageJ's own.
+# ImageJ's own threshold is taken where the stack is grey.
 cp tests/data/brain.tif "$work/brain.tif"
 run headless examples/distance.ijm "$work/brain.tif"
 grep -q "^from -[1-9].* to [1-9]" "$work/log"
