@@ -4,6 +4,7 @@
 # CUDA_PATH=p  use the CUDA 12.9 toolkit in this folder instead of the compiler that make fetches into .tools/cuda
 # CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on)
 # SITE=folder  of update-site; by default target/update-site
+# PREFIX, LIBDIR, DESTDIR: where install puts the library (/usr/local, its lib, and nothing)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -22,7 +23,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint bench header plugin jar-all update-site test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint bench header plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -30,7 +31,7 @@ help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
 	    while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
 	@echo
-	@sed -nE '2,6s/^# ?//p' $(MAKEFILE_LIST)
+	@sed -nE '2,7s/^# ?//p' $(MAKEFILE_LIST)
 
 setup-build:
 	@scripts/setup-system.sh build
@@ -60,8 +61,14 @@ header: setup-build ## regenerate include/isoline.h
 plugin: build ## the Fiji plugin jar, with the native library inside
 	scripts/plugin.sh $(RELEASE)
 
+install: ## after build: library, headers, pkg-config file and CMake package, for C and C++ programs
+	@scripts/install.sh $(RELEASE)
+
 jar-all: setup-jar-all ## the Fiji plugin jar for every platform: target/platforms/Isoline_-VERSION.jar
 	scripts/jar-all.sh $(TARGET)
+
+dist: jar-all ## an archive for each platform of jar-all, with checksums and a list of what is in them: target/dist
+	scripts/dist.sh $(TARGET)
 
 update-site: jar-all ## the folder of an ImageJ update site with the jar of jar-all
 	scripts/update_site.py $(TARGET)/platforms/Isoline_-*.jar $(SITE)

@@ -55,6 +55,8 @@ if [ "$goal" = test ] || [ "$goal" = demo ]; then
 fi
 if [ "$goal" = test ]; then
     need valgrind valgrind
+    need cmake cmake
+    need pkg-config pkg-config
 fi
 if [ "$goal" = test ] || [ "$goal" = lint ]; then
     need doxygen doxygen

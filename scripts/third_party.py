@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes THIRD-PARTY-NOTICES: the Rust crates in the native library, with the licences that their authors gave them.
 
-Usage: third_party.py [--check]; with --check nothing is written, and the status is 1 if the file is not the present one.
+Usage: third_party.py [--check | --sbom FILE]
+With --check nothing is written, and the status is 1 if the file is not the present one. With --sbom the crates are written
+to FILE instead, as a software bill of materials in the form of SPDX 2.3 (https://spdx.github.io/spdx-spec/v2.3/).
 The crates are those that Cargo.lock links into the library on any of the platforms of scripts/jar-all.sh; crates that
 only a build or a test needs are not among them. It goes into the plugin's jar.
 """
@@ -10,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NOTICES = ROOT / "THIRD-PARTY-NOTICES"
@@ -94,7 +97,56 @@ def notices():
     return "".join(lines)
 
 
+def bill_of_materials():
+    """Returns the crates and Isoline itself as a document of SPDX 2.3, the same for the same Cargo.lock."""
+    library = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["package"]
+    sums = {
+        (package["name"], package["version"]): package.get("checksum")
+        for package in tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]
+    }
+
+    def entry(name, version, licence):
+        checksum = sums.get((name, version))
+        return {
+            "name": name,
+            "SPDXID": f"SPDXRef-{name}-{version}".replace("_", "-"),
+            "versionInfo": version,
+            # Older crates write a slash for OR.
+            "licenseDeclared": licence.replace("/", " OR "),
+            "licenseConcluded": "NOASSERTION",
+            "copyrightText": "NOASSERTION",
+            "filesAnalyzed": False,
+            "downloadLocation": f"https://crates.io/api/v1/crates/{name}/{version}/download" if checksum else "NOASSERTION",
+            "externalRefs": [{
+                "referenceCategory": "PACKAGE-MANAGER",
+                "referenceType": "purl",
+                "referenceLocator": f"pkg:cargo/{name}@{version}",
+            }],
+        } | ({"checksums": [{"algorithm": "SHA256", "checksumValue": checksum}]} if checksum else {})
+
+    main = entry(library["name"], library["version"], library["license"])
+    crates = [entry(crate["name"], crate["version"], crate["license"]) for crate in linked_crates()]
+    return {
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": f"isoline-{library['version']}",
+        "documentNamespace": f"https://spdx.org/spdxdocs/isoline-{library['version']}",
+        # A fixed date, so that the same sources give the same file.
+        "creationInfo": {"created": "2026-01-01T00:00:00Z", "creators": ["Tool: scripts/third_party.py"]},
+        "packages": [main, *crates],
+        "relationships": [
+            {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": main["SPDXID"]},
+            *({"spdxElementId": main["SPDXID"], "relationshipType": "STATIC_LINK", "relatedSpdxElement": crate["SPDXID"]}
+              for crate in crates),
+        ],
+    }
+
+
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--sbom":
+        pathlib.Path(sys.argv[2]).write_text(json.dumps(bill_of_materials(), indent=1) + "\n", encoding="utf-8")
+        return
     text = notices()
     if sys.argv[1:] == ["--check"]:
         if not NOTICES.exists() or NOTICES.read_text(encoding="utf-8") != text:
