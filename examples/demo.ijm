@@ -16,7 +16,7 @@ edgeStrength("horse", "horse.png", "Silhouette of a horse",
     "foreground=below threshold=127 rho=32 mode=converged",
     "shape: pixels up to 127, rho = 32 pixels, converged");
 edgeStrength("horse-200", "horse.png", "Silhouette of a horse, 200 iterations",
-    "foreground=below threshold=127 rho=32 iterations=200",
+    "foreground=below threshold=127 rho=32 mode=iterations iterations=200",
     "shape: pixels up to 127, rho = 32 pixels, 200 iterations");
 edgeStrength("pattern", "pattern.png", "Line drawing: Seljuk-style strapwork",
     "foreground=below threshold=127 rho=8 mode=converged",

@@ -15,20 +15,22 @@ final class EdgeStrengthSettings extends Settings {
     static final String BELOW = "below";
     static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
     static final String MASK = "mask";
+    static final String CONVERGED = "converged";
 
     EdgeStrengthSettings() throws IsolineException {
         super(EdgeStrength.NAME, "edge strength", "Edge strength");
-        declare(RHO, MODE);
+        declare(RHO);
         declare(
-                Setting.of(parameter(ITERATIONS)).whole(1).shownIf(s -> !s.isConverged()),
-                Setting.of(parameter(TOLERANCE)).shownIf(Settings::isConverged),
+                Setting.of(parameter(MODE), CONVERGED, ITERATIONS),
+                Setting.of(parameter(ITERATIONS)).whole(1).usedWith(MODE, ITERATIONS),
+                Setting.of(parameter(TOLERANCE)).usedWith(MODE, CONVERGED),
                 Setting.of(parameter(FOREGROUND), ABOVE, BELOW, THRESHOLDED).label("Foreground is"),
                 // The text is kept as typed; it is a signed value for a signed 16-bit image.
                 Setting.text(THRESHOLD, AUTO).usedWith(FOREGROUND, ABOVE, BELOW).forgotten(),
-                Setting.of(parameter(START)).shownIf(s -> !s.isConverged()),
+                Setting.of(parameter(START)).usedWith(MODE, ITERATIONS),
                 Setting.choice(STACK, "slices", "volume"));
         declareAxes();
-        declare(Setting.of(parameter(TIME_STEP)).shownIf(s -> !s.isConverged()));
+        declare(Setting.of(parameter(TIME_STEP)).usedWith(MODE, ITERATIONS));
         declareOthers("dimensions", "variant", "start_min", "start_max");
     }
 

@@ -29,13 +29,13 @@ class CApiTest extends HeadlessTest {
         ImagePlus image = open(name);
         String options = "device=cpu rho="
                 + rho
-                + " iterations="
-                + iterations
                 + (below == 1 ? " foreground=below" : " foreground=above")
                 + " threshold="
                 + threshold
-                + (fromInput == 1 ? " start=image" : " start=mask")
-                + (converged == 1 ? " mode=converged tolerance=1e-4" : "");
+                + (converged == 1
+                        ? " mode=converged tolerance=1e-4"
+                        : " mode=iterations iterations=" + iterations
+                                + (fromInput == 1 ? " start=image" : " start=mask"));
         macro(image, "run(\"" + COMMAND + "\", \"" + options + "\");");
         ImagePlus result = WindowManager.getCurrentImage();
         assertEquals("ESF of " + name, result.getTitle());
@@ -56,7 +56,10 @@ class CApiTest extends HeadlessTest {
     @Test
     void volumeGivesThePixelsOfTheCApi() throws IOException {
         ImagePlus image = open("brain.tif");
-        macro(image, "run(\"" + COMMAND + "\", \"device=cpu rho=8 iterations=9 threshold=200 stack=volume\");");
+        macro(
+                image,
+                "run(\"" + COMMAND
+                        + "\", \"device=cpu rho=8 mode=iterations iterations=9 threshold=200 stack=volume\");");
         Memory params = CApi.struct("isoline_edge_strength_params_init", PARAMS_BYTES);
         params.setInt(4, 3);
         params.setLong(24, 9);

@@ -29,7 +29,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void eightBitAgreesWithTheDefinition() {
         ImagePlus horse = open("horse.png");
-        ImagePlus esf = run(horse, "rho=32 iterations=30 foreground=below threshold=127");
+        ImagePlus esf = run(horse, "rho=32 mode=iterations iterations=30 foreground=below threshold=127");
         check(esf, shape(horse, 127, false), 32, 30, 0.2, false);
     }
 
@@ -39,7 +39,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus camera = open("camera.png");
         ImagePlus converted = new ImagePlus("converted", processor(camera, bits));
         assertEquals(bits, converted.getBitDepth());
-        String options = "rho=16 iterations=20 threshold=200";
+        String options = "rho=16 mode=iterations iterations=20 threshold=200";
         assertArrayEquals((float[]) run(camera, options).getProcessor().getPixels(), (float[])
                 run(converted, options).getProcessor().getPixels());
     }
@@ -49,7 +49,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus image = new ImagePlus("high", processor(open("camera.png"), 16));
         image.getProcessor().multiply(257);
         assertTrue(image.getStatistics().max > 40000);
-        ImagePlus esf = run(image, "rho=16 iterations=20 threshold=40000");
+        ImagePlus esf = run(image, "rho=16 mode=iterations iterations=20 threshold=40000");
         check(esf, shape(image, 40000, true), 16, 20, 0.2, false);
     }
 
@@ -63,9 +63,10 @@ class EdgeStrengthImagesTest extends HeadlessTest {
                 camera.getProcessor().getPixelValue(7, 9) - 100,
                 signed.getProcessor().getPixelValue(7, 9));
         assertArrayEquals(
-                (float[])
-                        run(camera, "threshold=90 iterations=10").getProcessor().getPixels(),
-                (float[]) run(signed, "threshold=-10 iterations=10")
+                (float[]) run(camera, "threshold=90 mode=iterations iterations=10")
+                        .getProcessor()
+                        .getPixels(),
+                (float[]) run(signed, "threshold=-10 mode=iterations iterations=10")
                         .getProcessor()
                         .getPixels());
     }
@@ -75,7 +76,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus brain = crop(open("brain.tif"), 6);
         ImagePlus deep = new ImagePlus("16-bit", brain.getStack().duplicate());
         new ij.process.StackConverter(deep).convertToGray16();
-        String options = "start=image iterations=5 threshold=200 stack=slices";
+        String options = "start=image mode=iterations iterations=5 threshold=200 stack=slices";
         ImagePlus whole = run(deep, options);
         // Each call has one slice: the range must not become that of the slice.
         EdgeStrengthJob job = job(deep, options, 1);
@@ -93,7 +94,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         }
         ImagePlus two = new ImagePlus("two", stack);
         two.setDimensions(2, 1, 1);
-        String options = "start=image iterations=5 threshold=150";
+        String options = "start=image mode=iterations iterations=5 threshold=150";
         ImagePlus alone = run(new ImagePlus("one", processor(camera, 16)), options);
         assertSamePixels(alone, run(two, options));
         ImagePlus both = run(two, options + " all_channels");
@@ -105,12 +106,12 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void stackIsEachSliceByItself() {
         ImagePlus brain = open("brain.tif");
-        ImagePlus esf = run(brain, "rho=8 iterations=20 threshold=200");
+        ImagePlus esf = run(brain, "rho=8 mode=iterations iterations=20 threshold=200");
         assertEquals(20, esf.getStackSize());
         for (int z : new int[] {1, 9, 20}) {
             ImagePlus slice =
                     new ImagePlus("one", brain.getStack().getProcessor(z).duplicate());
-            ImagePlus alone = run(slice, "rho=8 iterations=20 threshold=200");
+            ImagePlus alone = run(slice, "rho=8 mode=iterations iterations=20 threshold=200");
             assertArrayEquals((float[]) alone.getProcessor().getPixels(), (float[])
                     esf.getStack().getPixels(z));
         }
@@ -119,7 +120,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void stackIsOneVolume() {
         ImagePlus brain = crop(open("brain.tif"), 7);
-        ImagePlus esf = run(brain, "rho=8 iterations=15 threshold=200 stack=volume");
+        ImagePlus esf = run(brain, "rho=8 mode=iterations iterations=15 threshold=200 stack=volume");
         // The automatic step keeps a tenth below the limit 1 / (6 + 1/ρ²).
         check(esf, shape(brain, 200, true), 8, 15, 0.9 / (6 + 1 / 64.0), true);
     }
@@ -127,7 +128,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void stackInSeveralCallsIsTheStackInOne() {
         ImagePlus brain = open("brain.tif");
-        String options = "rho=8 iterations=10 threshold=200";
+        String options = "rho=8 mode=iterations iterations=10 threshold=200";
         long slice = (long) brain.getWidth() * brain.getHeight() * 5;
         for (long bytes : new long[] {1, slice * 3, slice * 19}) {
             assertSamePixels(run(brain, options), run(job(brain, options, bytes)));
@@ -143,7 +144,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         hyper.setDimensions(2, 5, 2);
         hyper.setOpenAsHyperStack(true);
         ImagePlus composite = new CompositeImage(hyper, CompositeImage.COMPOSITE);
-        String options = "rho=8 iterations=10 threshold=200 stack=volume";
+        String options = "rho=8 mode=iterations iterations=10 threshold=200 stack=volume";
         ImagePlus esf = run(composite, options + " all_channels all_frames");
         assertEquals(2, esf.getNChannels());
         assertEquals(5, esf.getNSlices());
@@ -192,7 +193,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         brain.setOverlay(new Overlay(roi));
         byte[] before = ((byte[]) brain.getStack().getPixels(4)).clone();
 
-        ImagePlus esf = run(brain, "device=cpu iterations=3 threshold=200");
+        ImagePlus esf = run(brain, "device=cpu mode=iterations iterations=3 threshold=200");
 
         assertEquals("ESF of brain 1", esf.getTitle());
         assertEquals(32, esf.getBitDepth());
@@ -211,7 +212,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         String info = (String) esf.getProperty("Info");
         assertTrue(info.startsWith("taken on a Monday\n"), info);
         assertTrue(info.contains("Isoline device: cpu"), info);
-        assertTrue(info.contains("iterations=3"), info);
+        assertTrue(info.contains("mode=iterations iterations=3"), info);
         assertArrayEquals(before, (byte[]) brain.getStack().getPixels(4));
         assertEquals(0.25, brain.getCalibration().pixelWidth);
         assertFalse(brain.isLocked());
@@ -222,7 +223,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus coins = open("coins.png");
         coins.getCalibration().setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "optical density");
         assertTrue(coins.getCalibration().calibrated());
-        ImagePlus esf = run(coins, "iterations=3 threshold=200");
+        ImagePlus esf = run(coins, "mode=iterations iterations=3 threshold=200");
         assertFalse(esf.getCalibration().calibrated());
         // The threshold stays a raw value.
         check(esf, shape(coins, 200, true), 64, 3, 0.2, false);
@@ -233,16 +234,18 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus camera = open("camera.png");
         ImagePlus red = new ImagePlus("red", processor(camera, 16));
         red.setLut(LUT.createLutFromColor(Color.red));
-        LUT kept = run(red, "iterations=1 threshold=200").getProcessor().getLut();
+        LUT kept = run(red, "mode=iterations iterations=1 threshold=200")
+                .getProcessor()
+                .getLut();
         assertEquals(0, kept.getGreen(255));
         assertEquals(255, kept.getRed(255));
 
         ImagePlus inverted = open("camera.png");
         inverted.getProcessor().invertLut();
-        ImagePlus esf = run(inverted, "iterations=1 threshold=200");
+        ImagePlus esf = run(inverted, "mode=iterations iterations=1 threshold=200");
         assertFalse(esf.isInvertedLut());
         // An inverting LUT changes the display, not the computation.
-        assertSamePixels(run(camera, "iterations=1 threshold=200"), esf);
+        assertSamePixels(run(camera, "mode=iterations iterations=1 threshold=200"), esf);
     }
 
     @Test
@@ -257,7 +260,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         two.setDimensions(2, 1, 1);
         CompositeImage composite = new CompositeImage(two, CompositeImage.COLOR);
         composite.setChannelLut(LUT.createLutFromColor(Color.magenta), 2);
-        ImagePlus esf = run(composite, "iterations=1 threshold=100 all_channels");
+        ImagePlus esf = run(composite, "mode=iterations iterations=1 threshold=100 all_channels");
         assertTrue(esf.isComposite());
         LUT lut = ((CompositeImage) esf).getChannelLut(2);
         assertEquals(255, lut.getRed(255));
@@ -266,7 +269,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         assertEquals(1, lut.max);
         assertEquals(CompositeImage.COLOR, ((CompositeImage) esf).getMode());
         composite.setC(2);
-        ImagePlus second = run(composite, "iterations=1 threshold=100");
+        ImagePlus second = run(composite, "mode=iterations iterations=1 threshold=100");
         assertFalse(second.isComposite());
         assertEquals(0, second.getProcessor().getLut().getGreen(255));
         assertEquals(1, second.getDisplayRangeMax());
@@ -283,7 +286,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
 
     @Test
     void everyGpuGivesTheSameAsTheCpu() throws IsolineException {
-        assertSameOnGpus(COMMAND, "rho=16 iterations=200 threshold=200", 1e-6f);
+        assertSameOnGpus(COMMAND, "rho=16 mode=iterations iterations=200 threshold=200", 1e-6f);
     }
 
     private static void check(
@@ -338,14 +341,15 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         for (int p = 0; p < mask.getProcessor().getPixelCount(); p++) {
             mask.getProcessor().set(p, mask.getProcessor().get(p) > 110 ? 97 : 20);
         }
-        assertSamePixels(run(mask, "iterations=5 threshold=50"), run(mask, "iterations=5"));
+        assertSamePixels(
+                run(mask, "mode=iterations iterations=5 threshold=50"), run(mask, "mode=iterations iterations=5"));
     }
 
     @Test
     void thresholdThatTheImageShowsIsTaken() {
         ImagePlus coins = open("coins.png");
         coins.getProcessor().setThreshold(111, 255, ImageProcessor.NO_LUT_UPDATE);
-        String options = "iterations=5 foreground=";
+        String options = "mode=iterations iterations=5 foreground=";
         ImagePlus wanted = run(coins, options + "above threshold=110");
         assertSamePixels(wanted, run(coins, options + "thresholded"));
         // A range with two limits is a mask that no single threshold gives.
@@ -359,7 +363,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
 
     @Test
     void shapeOfNoOrAllPixelsIsSaid() {
-        String command = "run(\"" + COMMAND + "\", \"iterations=1 threshold=";
+        String command = "run(\"" + COMMAND + "\", \"mode=iterations iterations=1 threshold=";
         String log = macro(open("coins.png"), command + "0\");").log;
         assertTrue(log.contains("the image has no pixel that is not shape"), log);
         log = macro(open("coins.png"), command + "255\");").log;

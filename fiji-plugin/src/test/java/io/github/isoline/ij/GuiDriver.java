@@ -158,6 +158,7 @@ final class GuiDriver {
     private void cancel(ImageJ imagej) throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
+        choose(dialog, "iterations");
         type(dialog, "iterations", "9000000");
         press(button(dialog, "OK"));
         ImagePlus input = WindowManager.getCurrentImage();
@@ -213,7 +214,7 @@ final class GuiDriver {
     private void eventThread() throws Exception {
         long began = System.nanoTime();
         EventQueue.invokeAndWait(
-                () -> IJ.run("Edge Strength Function...", "iterations=20000 threshold=110 device=cpu"));
+                () -> IJ.run("Edge Strength Function...", "mode=iterations iterations=20000 threshold=110 device=cpu"));
         say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
         await("a result", () -> opened("ESF of") != null);
         say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));

@@ -17,14 +17,7 @@ class GuiTest extends WindowTest {
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Strength Function...\", \""), recorded);
         for (String option : new String[] {
-            "device=auto",
-            "rho=32",
-            "mode=iterations",
-            "iterations=50",
-            "foreground=above",
-            "threshold=110",
-            "start=mask",
-            "time_step=auto"
+            "device=auto", "rho=32", "mode=converged", "tolerance=1.0E-5", "foreground=above", "threshold=110"
         }) {
             assertTrue(recorded.contains(option), recorded);
         }

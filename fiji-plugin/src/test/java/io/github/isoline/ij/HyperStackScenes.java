@@ -72,12 +72,11 @@ final class HyperStackScenes {
             int before = WindowManager.getImageCount();
             press(button(dialog, "OK"));
             await("a result", () -> WindowManager.getImageCount() > before);
-            IJ.wait(200);
             ImagePlus made = opened("");
             made.getWindow().setLocation(640, 300);
+            await("the sliders", () -> sliders(made).equals("2 3"));
             say(name + " made", made.getNChannels() + " " + made.getNSlices() + " " + made.getNFrames());
             say(name + " shows", made.getC() + " " + made.getZ() + " " + made.getT());
-            say(name + " sliders", sliders(made));
             String[] lines = recorder.getText().trim().split("\n");
             for (String recorded : lines) {
                 if (recorded.startsWith("run(\"" + name)) {
@@ -98,7 +97,7 @@ final class HyperStackScenes {
         ImagePlus image = new ImagePlus("slices", slices);
         image.show();
         image.setSlice(4);
-        IJ.run(image, "Edge Strength Function...", "threshold=110 iterations=3");
+        IJ.run(image, "Edge Strength Function...", "threshold=110 mode=iterations iterations=3");
         String options = "start=box mode=iterations iterations=3 mask_stack phi";
         IJ.run(image, "Level Set...", options);
         for (String title : new String[] {"ESF of", "Level set of", "Phi of"}) {

@@ -21,14 +21,14 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Override
     public String quick() {
-        return "iterations=3 threshold=100";
+        return "mode=iterations iterations=3 threshold=100";
     }
 
     @Test
     void resultIsTheCurrentImageOfTheMacro() {
         Outcome outcome = macro(
                 open("horse.png"),
-                call("device=cpu rho=16 iterations=5 foreground=below threshold=127")
+                call("device=cpu rho=16 mode=iterations iterations=5 foreground=below threshold=127")
                         + "getMinAndMax(low, high);"
                         + "return getTitle + \"|\" + bitDepth + \"|\" + low + \"|\" + high;");
         assertEquals("ESF of horse.png|32|0|1", outcome.returned, outcome.log);
@@ -38,9 +38,12 @@ class MacroTest extends HeadlessTest implements CommandContract {
     @Test
     void variablesBracketsAndOrderAreUnderstood() {
         ImagePlus horse = open("horse.png");
-        macro(horse, "r = 16; what = \"below\";" + call("threshold=[127] iterations=5 foreground=&what rho=&r"));
+        macro(
+                horse,
+                "r = 16; what = \"below\";"
+                        + call("threshold=[127] mode=iterations iterations=5 foreground=&what rho=&r"));
         float[] got = (float[]) WindowManager.getCurrentImage().getProcessor().getPixels();
-        ImagePlus wanted = run(horse, "rho=16 iterations=5 foreground=below threshold=127");
+        ImagePlus wanted = run(horse, "rho=16 mode=iterations iterations=5 foreground=below threshold=127");
         assertArrayEquals((float[]) wanted.getProcessor().getPixels(), got);
     }
 
@@ -55,8 +58,8 @@ class MacroTest extends HeadlessTest implements CommandContract {
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         EdgeStrengthSettings s = Settings.fromMacro(
                 new EdgeStrengthSettings(),
-                "rho=0.1 mode=converged tolerance=1e-7 stack=volume start=image device=cpu"
-                        + " threshold=-3.25 time_step=0.05 iterations=3");
+                "rho=0.1 mode=iterations iterations=3 stack=volume start=image device=cpu"
+                        + " threshold=-3.25 time_step=0.05");
         assertEquals(
                 s.toString(),
                 Settings.fromMacro(new EdgeStrengthSettings(), s.toString()).toString());
@@ -90,21 +93,23 @@ class MacroTest extends HeadlessTest implements CommandContract {
                 "threshold=100 rho=9e-19                | rho must be at least 1e-18",
                 "rho=NaN                  | rho must be a number",
                 "rho=wide                 | rho must be a number, got \"wide\"",
-                "iterations=2.5           | iterations must be a whole number",
-                "iterations=-3            | iterations must be a whole number from 0 to 10000000, but it is -3",
-                "mode=fast                | mode must be one of iterations, converged",
+                "mode=iterations iterations=2.5 | iterations must be a whole number",
+                "mode=iterations iterations=-3 | iterations must be a whole number from 0 to 10000000, but it is -3",
+                "mode=fast                | mode must be one of converged, iterations",
+                "threshold=100 iterations=5 | iterations is used with mode=iterations only, but mode is converged.",
+                "threshold=100 mode=iterations tolerance=1e-3 | tolerance is used with mode=converged only",
                 "foreground=white         | foreground must be one of above, below, thresholded",
                 "foreground=thresholded   | shows no threshold. Set one with Image > Adjust > Threshold",
                 "foreground=thresholded threshold=3 | threshold is used with foreground=above",
-                "foreground=thresholded start=image | start=image is used with foreground=above",
+                "foreground=thresholded mode=iterations start=image | start=image is used with foreground=above",
                 "threshold=auto           | has more than two values, so there is no automatic",
                 "rho=16                   | has more than two values, so there is no automatic",
                 "threshold=high           | threshold must be \"auto\" or a number, got \"high\"",
-                "start=noise              | start must be one of mask, image",
+                "mode=iterations start=noise | start must be one of mask, image",
                 "stack=volume             | is a single image",
-                "threshold=100 time_step=0.3            | 0.24",
-                "threshold=100 time_step=-1             | time",
-                "threshold=100 mode=converged tolerance=-1 | tolerance",
+                "threshold=100 mode=iterations time_step=0.3 | 0.24",
+                "threshold=100 mode=iterations time_step=-1 | time",
+                "threshold=100 tolerance=-1 | tolerance",
                 "threshold=100 device=cuda:99           | cuda:99",
                 "threshold=100 device=gpu               | gpu",
                 "tollerance=1             | There is no option \"tollerance\". The options are device,",
@@ -115,7 +120,8 @@ class MacroTest extends HeadlessTest implements CommandContract {
         ImagePlus image = open("microaneurysms.png");
         assertRefused(image, options, sentence);
         // The plugin still works afterwards.
-        assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
+        assertEquals(
+                32, run(image, "mode=iterations iterations=1 threshold=100").getBitDepth());
     }
 
     @Test
@@ -130,9 +136,10 @@ class MacroTest extends HeadlessTest implements CommandContract {
         ImagePlus image = open("camera.png");
         byte[] before = ((byte[]) image.getProcessor().getPixels()).clone();
         pressEscapeAfter(1000);
-        assertCancelled(image, "iterations=10000000 threshold=100");
+        assertCancelled(image, "mode=iterations iterations=10000000 threshold=100");
         assertArrayEquals(before, (byte[]) image.getProcessor().getPixels());
-        assertEquals(32, run(image, "iterations=1 threshold=100").getBitDepth());
+        assertEquals(
+                32, run(image, "mode=iterations iterations=1 threshold=100").getBitDepth());
     }
 
     @Test
