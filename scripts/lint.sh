@@ -17,6 +17,13 @@ lint_spelling() { codespell; }
 lint_words() { python3 scripts/check_words.py; }
 lint_links() { python3 scripts/check_links.py; }
 lint_readme() { scripts/check-readme.sh; }
+# Not the advisories, whose database is not in a package registry.
+lint_crates() { cargo-deny --log-level warn check bans licenses sources; }
+# crates.io takes 10 MB; a library that people download with each build should be far below.
+lint_package() {
+    cargo package --quiet --locked --allow-dirty --no-verify 2> /dev/null || cargo package --locked --allow-dirty --no-verify
+    [ "$(stat -c %s "${CARGO_TARGET_DIR:-target}"/package/isoline-*.crate)" -lt 2000000 ] || { echo "the crate has 2 MB or more"; return 1; }
+}
 lint_notices() { python3 scripts/third_party.py --check; }
 # Functions, structs and macros of the header are described, and parameters under the names that they have.
 lint_doxygen() {
@@ -30,7 +37,7 @@ lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmar
 
 checks=("$@")
 if [ ${#checks[@]} -eq 0 ]; then
-    checks=(fmt clippy rustdoc shell python java spelling words links readme notices doxygen record)
+    checks=(fmt clippy rustdoc shell python java spelling words links readme crates package notices doxygen record)
 fi
 for check in "${checks[@]}"; do
     echo "lint: $check"
