@@ -56,7 +56,7 @@ namespace isoline {
 
 /** The failure of a call: what() is the message, a sentence with the cause, the value that was given and the remedy. */
 class error : public std::runtime_error {
-public:
+  public:
     /** Takes the message of the last failed call on this thread. */
     explicit error(isoline_status status) : std::runtime_error(isoline_last_error()), status_(status) {}
     /** Returns the status of the call, never ISOLINE_OK. */
@@ -64,7 +64,7 @@ public:
     /** Returns the name of the status, such as "ISOLINE_CANCELLED". */
     const char *name() const noexcept { return isoline_status_name(status_); }
 
-private:
+  private:
     isoline_status status_;
 };
 
@@ -76,10 +76,14 @@ inline void check(isoline_status status) {
 }
 
 /** Returns the version of the loaded library, to compare with ISOLINE_VERSION. */
-inline std::uint32_t version() noexcept { return isoline_version(); }
+inline std::uint32_t version() noexcept {
+    return isoline_version();
+}
 
 /** Returns the version of the loaded library as text. */
-inline const char *version_string() noexcept { return isoline_version_string(); }
+inline const char *version_string() noexcept {
+    return isoline_version_string();
+}
 
 // ---------------------------------------------------------------------------------------------- what the rest is made of
 
@@ -87,8 +91,9 @@ inline const char *version_string() noexcept { return isoline_version_string(); 
  * A view of `size` elements in a row, for C++17: it converts from arrays, containers and std::span, and to std::span. It is
  * the same type in C++20, so that files of both versions can be linked together.
  */
-template <typename T> class span {
-public:
+template <typename T>
+class span {
+  public:
     /** No elements. */
     constexpr span() noexcept = default;
     /** The `size` elements from `data` on. */
@@ -111,19 +116,24 @@ public:
     /** Returns an iterator behind the last element. */
     constexpr T *end() const noexcept { return data_ + size_; }
 
-private:
+  private:
     T *data_ = nullptr;
     std::size_t size_ = 0;
 };
 
-/** A C struct that `Init` has filled with its defaults. */
-template <typename Struct, isoline_status (*Init)(Struct *, std::size_t)> struct defaults : Struct {
+/** A C struct, which `Init` fills with its defaults. */
+template <typename Struct, isoline_status (*Init)(Struct *, std::size_t)>
+struct defaults : Struct {
+    /** The defaults. */
     defaults() : Struct() { check(Init(this, sizeof(Struct))); }
+    /** The values of a struct that C code has filled. */
+    defaults(const Struct &filled) : Struct(filled) {}
 };
 
 /** The sole owner of an object of the C API, which `Free` frees. */
-template <typename Handle, void (*Free)(Handle *)> class object {
-public:
+template <typename Handle, void (*Free)(Handle *)>
+class object {
+  public:
     /** Owns nothing. */
     object() noexcept = default;
     /** Takes over an object that a C function has made. */
@@ -135,7 +145,7 @@ public:
     /** Returns whether there is an object. */
     explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-private:
+  private:
     struct deleter {
         void operator()(Handle *handle) const noexcept { Free(handle); }
     };
@@ -146,7 +156,8 @@ private:
 namespace detail {
 
 /** Lets `create` make the C object of `made`, and returns its status. */
-template <typename Object, typename Create> isoline_status make(Object &made, Create create) {
+template <typename Object, typename Create>
+isoline_status make(Object &made, Create create) {
     decltype(made.get()) handle = nullptr;
     const isoline_status status = create(&handle);
     made = Object(handle);
@@ -154,7 +165,8 @@ template <typename Object, typename Create> isoline_status make(Object &made, Cr
 }
 
 /** Returns `count` structs that `describe` fills, by index. */
-template <typename Struct, typename Describe> std::vector<Struct> list(std::size_t count, Describe describe) {
+template <typename Struct, typename Describe>
+std::vector<Struct> list(std::size_t count, Describe describe) {
     std::vector<Struct> all(count);
     for (std::size_t i = 0; i < count; i++) {
         check(describe(i, &all[i]));
@@ -170,11 +182,13 @@ template <typename Struct, typename Describe> std::vector<Struct> list(std::size
 using device = defaults<isoline_device, isoline_device_init>;
 
 /** Returns the CPU, then each CUDA device or the reason why there is none. */
-inline std::vector<device> devices() { return detail::list<device>(isoline_device_count(), isoline_device_info); }
+inline std::vector<device> devices() {
+    return detail::list<device>(isoline_device_count(), isoline_device_info);
+}
 
 /** A device, with what its calls share: threads, kernels and memory. Make one and use it for many calls. */
 class context : public object<isoline_context, isoline_context_free> {
-public:
+  public:
     using object::object;
     /** Makes a context on "auto", "cpu", "cuda" or "cuda:N". */
     explicit context(const std::string &name = "auto") {
@@ -193,11 +207,12 @@ public:
 };
 
 /** Host memory for images, from and to which calls are fastest, for `size` elements whose values are undefined at first. */
-template <typename T> class buffer {
+template <typename T>
+class buffer {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>,
                   "the elements of an isoline::buffer are plain numbers, or structs of them");
 
-public:
+  public:
     /** No memory. */
     buffer() noexcept = default;
     /** Makes a buffer of at least one element. */
@@ -225,7 +240,7 @@ public:
     /** Returns an iterator behind the last element. */
     const T *end() const noexcept { return data() + size(); }
 
-private:
+  private:
     object<void, isoline_buffer_free> memory_;
     std::size_t size_ = 0;
 };
@@ -237,7 +252,7 @@ using report = defaults<isoline_report, isoline_report_init>;
 
 /** A callback for progress and cancellation, made from any callable that can be copied; std::ref makes one of others. */
 class progress {
-public:
+  public:
     /** No callback. */
     progress() = default;
     /** Calls `callback(fraction, stage)`, which cancels the call if it returns a value that converts to true. */
@@ -256,14 +271,15 @@ public:
     /** Calls the callback; true cancels. */
     bool cancels(double fraction, const char *stage) const { return callback_(fraction, stage); }
 
-private:
+  private:
     std::function<bool(double, const char *)> callback_;
 };
 
 namespace detail {
 
 /** Makes a C call with progress and a report. What the callback throws does not pass through the library. */
-template <typename Call> report run(const progress &on_progress, Call call) {
+template <typename Call>
+report run(const progress &on_progress, Call call) {
     struct {
         const progress &callback;
         std::exception_ptr thrown;
@@ -294,7 +310,7 @@ template <typename Call> report run(const progress &on_progress, Call call) {
 
 /** An image that is only read, and whose pixel type is known at run time. isoline::image converts to it. */
 class any_image : private defaults<isoline_image, isoline_image_init> {
-public:
+  public:
     /** Describes packed pixels in host memory; the members say what is different. */
     any_image(isoline_type pixel_type, const void *pixels, std::uint64_t columns, std::uint64_t rows,
               std::uint64_t slices = 1) {
@@ -320,13 +336,14 @@ public:
  * describes packed pixels in host memory, and its members `row_stride`, `slice_stride` (in bytes), `spacing` and `memory`
  * say what is different, as in isoline_image. One without arguments stands for an output that is not wanted.
  */
-template <typename Pixel> class image : public any_image {
+template <typename Pixel>
+class image : public any_image {
     using value = std::remove_const_t<Pixel>;
     static_assert(std::is_same_v<value, std::uint8_t> || std::is_same_v<value, std::uint16_t> ||
                       std::is_same_v<value, float>,
                   "the pixels of an isoline::image are std::uint8_t, std::uint16_t or float");
 
-public:
+  public:
     /** No image. */
     image() : image(nullptr, 0, 0) {}
     /** Describes packed pixels in host memory. */
@@ -342,7 +359,8 @@ public:
 namespace detail {
 
 /** Returns the C struct of an output; NULL if it is not wanted. */
-template <typename Pixel> const isoline_image *output(const image<Pixel> &image) {
+template <typename Pixel>
+const isoline_image *output(const image<Pixel> &image) {
     static_assert(!std::is_const_v<Pixel>, "the pixels of an output are not const");
     return image.data() == nullptr && image.width == 0 ? nullptr : image.get();
 }
@@ -415,8 +433,7 @@ using edge_strength_params = defaults<isoline_edge_strength_params, isoline_edge
 
 /** Computes the edge strength function of a drawing or shape. */
 inline report edge_strength(context &context, const any_image &input, const image<float> &output,
-                            const isoline_edge_strength_params &params = edge_strength_params(),
-                            const progress &on_progress = {}) {
+                            const edge_strength_params &params = {}, const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return isoline_edge_strength(context.get(), input.get(), &params, watch, detail::output(output), reported);
     });
@@ -427,7 +444,7 @@ using distance_params = defaults<isoline_distance_params, isoline_distance_param
 
 /** Computes the signed Euclidean distance to the boundary of a mask. */
 inline report distance(context &context, const any_image &mask, const image<float> &output,
-                       const isoline_distance_params &params = distance_params(), const progress &on_progress = {}) {
+                       const distance_params &params = {}, const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return isoline_distance(context.get(), mask.get(), &params, watch, detail::output(output), reported);
     });
@@ -454,7 +471,7 @@ struct segment_arrays {
 
 /** Ordered chains of pixels, the result of isoline::edge_drawing. They never change, and may outlive their context. */
 class segments : public object<isoline_segments, isoline_segments_free> {
-public:
+  public:
     using object::object;
     /** Returns the number of segments. */
     std::size_t size() const noexcept { return isoline_segments_count(get()); }
@@ -502,21 +519,22 @@ using edge_drawing_params = defaults<isoline_edge_drawing_params, isoline_edge_d
 
 /** Computes edges as a map. */
 inline report edge_drawing(context &context, const any_image &input, const image<std::uint8_t> &edges,
-                           const isoline_edge_drawing_params &params = edge_drawing_params(),
-                           const progress &on_progress = {}) {
+                           const edge_drawing_params &params = {}, const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return isoline_edge_drawing(context.get(), input.get(), &params, watch, detail::output(edges), nullptr, reported);
+        return isoline_edge_drawing(context.get(), input.get(), &params, watch, detail::output(edges), nullptr,
+                                    reported);
     });
 }
 
 /** Computes edges as a map and as segments. */
-inline report edge_drawing(context &context, const any_image &input, const image<std::uint8_t> &edges, segments &segments,
-                           const isoline_edge_drawing_params &params = edge_drawing_params(),
+inline report edge_drawing(context &context, const any_image &input, const image<std::uint8_t> &edges,
+                           segments &segments, const edge_drawing_params &params = {},
                            const progress &on_progress = {}) {
     isoline::segments found;
     const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return detail::make(found, [&](isoline_segments **out) {
-            return isoline_edge_drawing(context.get(), input.get(), &params, watch, detail::output(edges), out, reported);
+            return isoline_edge_drawing(context.get(), input.get(), &params, watch, detail::output(edges), out,
+                                        reported);
         });
     });
     segments = std::move(found);
@@ -525,8 +543,7 @@ inline report edge_drawing(context &context, const any_image &input, const image
 
 /** Computes edges as segments. */
 inline report edge_drawing(context &context, const any_image &input, segments &segments,
-                           const isoline_edge_drawing_params &params = edge_drawing_params(),
-                           const progress &on_progress = {}) {
+                           const edge_drawing_params &params = {}, const progress &on_progress = {}) {
     return edge_drawing(context, input, image<std::uint8_t>(), segments, params, on_progress);
 }
 
@@ -534,8 +551,7 @@ inline report edge_drawing(context &context, const any_image &input, segments &s
 template <typename Pixel = std::uint8_t>
 report edge_drawing_maps(context &context, const any_image &input, const image<Pixel> &smoothed,
                          const image<float> &gradient, const image<std::uint8_t> &direction,
-                         const image<std::uint8_t> &anchors,
-                         const isoline_edge_drawing_params &params = edge_drawing_params(),
+                         const image<std::uint8_t> &anchors, const edge_drawing_params &params = {},
                          const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return isoline_edge_drawing_maps(context.get(), input.get(), &params, watch, detail::output(smoothed),
@@ -545,8 +561,7 @@ report edge_drawing_maps(context &context, const any_image &input, const image<P
 }
 
 /** Returns the automatic gradient threshold of an image. */
-inline double edge_drawing_threshold(context &context, const any_image &input,
-                                     const isoline_edge_drawing_params &params = edge_drawing_params()) {
+inline double edge_drawing_threshold(context &context, const any_image &input, const edge_drawing_params &params = {}) {
     double threshold = 0;
     check(isoline_edge_drawing_threshold(context.get(), input.get(), &params, &threshold));
     return threshold;
@@ -563,13 +578,13 @@ using iteration_statistics = isoline_iteration_statistics;
 
 /** A front that evolves on one image, of which it keeps a copy. It may outlive its context. */
 class level_set : public object<isoline_level_set, isoline_level_set_free> {
-public:
+  public:
     using object::object;
     /** No level set. */
     level_set() noexcept = default;
     /** Starts from a mask. */
     level_set(context &context, const any_image &input, const any_image &initial_mask,
-              const isoline_level_set_params &params = level_set_params()) {
+              const level_set_params &params = {}) {
         check(detail::make(*this, [&](isoline_level_set **out) {
             return isoline_level_set_new(context.get(), input.get(), initial_mask.get(), &params, out);
         }));
@@ -609,7 +624,7 @@ public:
 
 /** Runs a level set in one call, from a mask to a mask. */
 inline report level_set_run(context &context, const any_image &input, const any_image &initial_mask,
-                            const image<std::uint8_t> &mask, const isoline_level_set_params &params = level_set_params(),
+                            const image<std::uint8_t> &mask, const level_set_params &params = {},
                             const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return isoline_level_set_run(context.get(), input.get(), initial_mask.get(), &params, watch,
@@ -624,7 +639,7 @@ using node = isoline_node;
 
 /** A view of closed polygons as flat arrays, or of one polygon. `{}` stands for none, where isoline.h allows NULL. */
 class polygons {
-public:
+  public:
     /** No polygons are given. */
     polygons() = default;
     /** Polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`. */
@@ -651,7 +666,7 @@ public:
     /** Returns whether polygons are given, even if their number is 0. */
     explicit operator bool() const noexcept { return given_; }
 
-private:
+  private:
     span<const node> nodes_;
     span<const std::uint64_t> offsets_;
     std::size_t size_ = 0;
@@ -662,7 +677,8 @@ namespace detail {
 
 /** The C struct of polygons, during a call. */
 class c_polygons {
-public:
+  public:
+    /** Takes the polygons and, of one polygon, makes the offsets. */
     explicit c_polygons(const polygons &polygons) : one_{0, polygons.nodes().size()}, given_(polygons) {
         all_.count = polygons.size();
         all_.node_count = polygons.nodes().size();
@@ -671,9 +687,10 @@ public:
     }
     c_polygons(const c_polygons &) = delete;
     c_polygons &operator=(const c_polygons &) = delete;
+    /** Returns the C struct; NULL if no polygons are given. */
     const isoline_polygons *get() const noexcept { return given_ ? &all_ : nullptr; }
 
-private:
+  private:
     defaults<isoline_polygons, isoline_polygons_init> all_;
     std::array<std::uint64_t, 2> one_;
     bool given_;
@@ -690,24 +707,25 @@ using region_sum = isoline_region_sum;
 
 /** Targets that are searched for on one image, of which it keeps a copy. It may outlive its context. */
 class snake : public object<isoline_snake, isoline_snake_free> {
-public:
+  public:
     using object::object;
     /** No snake. */
     snake() noexcept = default;
     /** Starts one target for each polygon; one in the middle of the image if none are given. */
     snake(context &context, const any_image &input, const isoline::polygons &initial = {},
-          const isoline_snake_params &params = snake_params()) {
+          const snake_params &params = {}) {
         const detail::c_polygons start(initial);
         check(detail::make(*this, [&](isoline_snake **out) {
             return isoline_snake_new(context.get(), input.get(), start.get(), &params, out);
         }));
     }
     /** Restarts on the same image, for example from its own polygons. */
-    void restart(const isoline::polygons &initial = {}, const isoline_snake_params &params = snake_params()) {
+    void restart(const isoline::polygons &initial = {}, const snake_params &params = {}) {
         check(isoline_snake_restart(get(), detail::c_polygons(initial).get(), &params));
     }
     /** Continues the search of every target by up to `iterations`, or until it ends. A cancelled step may be continued. */
-    report step(std::uint64_t iterations = std::numeric_limits<std::uint64_t>::max(), const progress &on_progress = {}) {
+    report step(std::uint64_t iterations = std::numeric_limits<std::uint64_t>::max(),
+                const progress &on_progress = {}) {
         return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
             return isoline_snake_step(get(), iterations, watch, reported);
         });
@@ -745,7 +763,8 @@ public:
     /** Draws the targets as a mask: 255 inside, 0 elsewhere. */
     void draw_mask(const image<std::uint8_t> &mask) const { check(isoline_snake_draw_mask(get(), mask.get())); }
     /** Draws the targets by their numbers, counted from 1, in pixels of std::uint16_t or float. */
-    template <typename Label> void draw_labels(const image<Label> &labels) const {
+    template <typename Label>
+    void draw_labels(const image<Label> &labels) const {
         check(isoline_snake_draw_labels(get(), detail::output(labels)));
     }
 };
@@ -753,13 +772,13 @@ public:
 /** Runs region snakes in one call until every target has ended, and returns labels and the snake. */
 template <typename Label>
 report snake_run(context &context, const any_image &input, const polygons &initial, const image<Label> &labels,
-                 snake &snake, const isoline_snake_params &params = snake_params(), const progress &on_progress = {}) {
+                 snake &snake, const snake_params &params = {}, const progress &on_progress = {}) {
     const detail::c_polygons start(initial);
     isoline::snake found;
     const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return detail::make(found, [&](isoline_snake **out) {
-            return isoline_snake_run(context.get(), input.get(), start.get(), &params, watch, detail::output(labels), out,
-                                     reported);
+            return isoline_snake_run(context.get(), input.get(), start.get(), &params, watch, detail::output(labels),
+                                     out, reported);
         });
     });
     snake = std::move(found);
@@ -768,18 +787,18 @@ report snake_run(context &context, const any_image &input, const polygons &initi
 
 /** Runs region snakes in one call until every target has ended, and returns the snake. */
 inline report snake_run(context &context, const any_image &input, const polygons &initial, snake &snake,
-                        const isoline_snake_params &params = snake_params(), const progress &on_progress = {}) {
+                        const snake_params &params = {}, const progress &on_progress = {}) {
     return snake_run(context, input, initial, image<std::uint16_t>(), snake, params, on_progress);
 }
 
 /** Runs region snakes in one call until every target has ended, and returns labels. */
 template <typename Label>
 report snake_run(context &context, const any_image &input, const polygons &initial, const image<Label> &labels,
-                 const isoline_snake_params &params = snake_params(), const progress &on_progress = {}) {
+                 const snake_params &params = {}, const progress &on_progress = {}) {
     const detail::c_polygons start(initial);
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return isoline_snake_run(context.get(), input.get(), start.get(), &params, watch, detail::output(labels), nullptr,
-                                 reported);
+        return isoline_snake_run(context.get(), input.get(), start.get(), &params, watch, detail::output(labels),
+                                 nullptr, reported);
     });
 }
 
