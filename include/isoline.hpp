@@ -1,33 +1,37 @@
 /**
  * @file
- * Isoline in C++17: the C API of isoline.h with objects that free themselves, exceptions, typed images, spans and lambdas.
+ * Isoline in C++17: the C API of isoline.h with objects that free themselves, exceptions, typed images, spans and
+ * lambdas.
  *
  * Header only, with no ABI of its own: link the library as a C program does. Licence: MIT OR Apache-2.0.
  *
  * Conventions
  *
- * - Manual. isoline.h describes parameters, units, ranges, defaults, errors and results; comments here say only what C++
- *   adds. `isoline::NAME` is the isoline_NAME of C, and a C function of an object is its member: isoline::snake::step.
- *   Enumerators are those of C, such as ISOLINE_FOREGROUND_BELOW.
- * - Arguments are in the order context, inputs, outputs, parameters, progress; the last two may be left out.
+ * - Manual. isoline.h describes parameters, units, ranges, defaults, errors and results; comments here say only what
+ *   C++ adds. `isoline::NAME` is the isoline_NAME of C, and a C function of an object is its member:
+ *   isoline::snake::step. Enumerators are those of C, such as ISOLINE_FOREGROUND_BELOW.
+ * - Arguments are in the order context, inputs, outputs, parameters, progress; the last two may be left out, and `{}`
+ *   stands for the defaults.
  * - Structs, such as isoline::edge_strength_params, are the C structs with their defaults filled in.
- * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says: written
- *   only on success, but for the slices of a stack. An object that could not be made, and one that was to be replaced, is
- *   unchanged. Calls that allocate may also throw std::bad_alloc.
- * - Ownership. isoline::context, buffer, segments, level_set and snake own an object of the library and free it at their
- *   end; they are moved, not copied, and may end in any order. One that was moved from or released is empty: calls with it
- *   throw isoline::error with ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C API.
- * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that is
- *   passed to a call is not used after it. What a member returns as a span belongs to the object: that of isoline::segments
- *   is valid until the segments end, that of isoline::snake until its next step, restart or end.
- * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the call is
- *   cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call, too, and
- *   leaves the call when the library has ended its work.
- * - Threads. As in C: different contexts on different threads at the same time; calls on one context or one solver run one
- *   after the other; progress is called on the calling thread. Moving or ending an object while another thread uses it is
- *   an error of the program.
- * - Left to C: isoline_set_logger. Another thread may still be inside the previous logger after a new one is set, so that an
- *   object could not know when the function that it holds may end. `isoline::check(isoline_set_logger(...))` throws as here.
+ * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says:
+ *   written only on success, but for the slices of a stack. An object that was to be replaced keeps its value. Calls
+ *   that allocate may also throw std::bad_alloc.
+ * - Ownership. isoline::context, buffer, segments, level_set and snake own an object of the library and free it at
+ *   their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
+ *   calls with it throw isoline::error with ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C
+ *   API.
+ * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that
+ *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments is
+ *   valid until the segments end, that of isoline::snake until its next step, its restart or its end.
+ * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
+ *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
+ *   too; the call throws it again when the library has returned.
+ * - Threads. As in C: different contexts on different threads at the same time; calls on one context or one solver run
+ *   one after the other; progress is called on the calling thread. An object must not be moved, assigned to or ended
+ *   while another thread uses it.
+ * - Left to C: isoline_set_logger. Another thread may still be inside the previous logger after a new one is set, so
+ *   that an object could not know when it may free the function that it holds.
+ *   `isoline::check(isoline_set_logger(...))` throws as the calls here do.
  */
 
 #ifndef ISOLINE_HPP
@@ -52,7 +56,7 @@
 /** The C++ interface of Isoline; include/isoline.hpp begins with its conventions. */
 namespace isoline {
 
-// ------------------------------------------------------------------------------------------------------------- errors
+// -------------------------------------------------------------------------------------------------------------- errors
 
 /** The failure of a call: what() is the message, a sentence with the cause, the value that was given and the remedy. */
 class error : public std::runtime_error {
@@ -85,11 +89,11 @@ inline const char *version_string() noexcept {
     return isoline_version_string();
 }
 
-// ---------------------------------------------------------------------------------------------- what the rest is made of
+// -------------------------------------------------------------------------------------------- what the rest is made of
 
 /**
- * A view of `size` elements in a row, for C++17: it converts from arrays, containers and std::span, and to std::span. It is
- * the same type in C++20, so that files of both versions can be linked together.
+ * A view of `size` elements in a row, for C++17: it converts from arrays, containers and std::span, and to std::span.
+ * It is the same type in C++20, so that files of both versions can be linked together.
  */
 template <typename T>
 class span {
@@ -176,7 +180,7 @@ std::vector<Struct> list(std::size_t count, Describe describe) {
 
 } // namespace detail
 
-// -------------------------------------------------------------------------------------------------- devices and contexts
+// ------------------------------------------------------------------------------------------------ devices and contexts
 
 /** The properties of a device. */
 using device = defaults<isoline_device, isoline_device_init>;
@@ -206,7 +210,9 @@ class context : public object<isoline_context, isoline_context_free> {
     void trim() { check(isoline_context_trim(get())); }
 };
 
-/** Host memory for images, from and to which calls are fastest, for `size` elements whose values are undefined at first. */
+/**
+ * Host memory for images, from and to which calls are fastest, for `size` elements whose values are undefined at first.
+ */
 template <typename T>
 class buffer {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>,
@@ -245,12 +251,14 @@ class buffer {
     std::size_t size_ = 0;
 };
 
-// ---------------------------------------------------------------------------------------------------- progress and reports
+// ------------------------------------------------------------------------------------------------ progress and reports
 
 /** The device, the amount of work and the times of a call. */
 using report = defaults<isoline_report, isoline_report_init>;
 
-/** A callback for progress and cancellation, made from any callable that can be copied; std::ref makes one of others. */
+/**
+ * A callback for progress and cancellation, made from any callable that can be copied; std::ref makes one of others.
+ */
 class progress {
   public:
     /** No callback. */
@@ -306,7 +314,7 @@ report run(const progress &on_progress, Call call) {
 
 } // namespace detail
 
-// ---------------------------------------------------------------------------------------------------------- images, masks
+// ------------------------------------------------------------------------------------------------------- images, masks
 
 /** An image that is only read, and whose pixel type is known at run time. isoline::image converts to it. */
 class any_image : private defaults<isoline_image, isoline_image_init> {
@@ -332,9 +340,10 @@ class any_image : private defaults<isoline_image, isoline_image_init> {
 };
 
 /**
- * An image of std::uint8_t, std::uint16_t or float, const where it is only read: `isoline::image(pointer, width, height)`
- * describes packed pixels in host memory, and its members `row_stride`, `slice_stride` (in bytes), `spacing` and `memory`
- * say what is different, as in isoline_image. One without arguments stands for an output that is not wanted.
+ * An image of std::uint8_t, std::uint16_t or float, const where it is only read: `isoline::image(pointer, width,
+ * height)` describes packed pixels in host memory, and its members `row_stride`, `slice_stride` (in bytes), `spacing`
+ * and `memory` say what is different, as in isoline_image. One without arguments stands for an output that is not
+ * wanted.
  */
 template <typename Pixel>
 class image : public any_image {
@@ -426,7 +435,7 @@ inline void parameter_check(std::size_t operation_index, std::size_t parameter_i
     check(isoline_parameter_check(operation_index, parameter_index, value));
 }
 
-// ---------------------------------------------------------------------------------------------- edge strength, distance
+// --------------------------------------------------------------------------------------------- edge strength, distance
 
 /** The parameters of isoline::edge_strength. */
 using edge_strength_params = defaults<isoline_edge_strength_params, isoline_edge_strength_params_init>;
@@ -450,7 +459,7 @@ inline report distance(context &context, const any_image &mask, const image<floa
     });
 }
 
-// ---------------------------------------------------------------------------------------------------------- edge drawing
+// -------------------------------------------------------------------------------------------------------- edge drawing
 
 /** The position of a pixel. */
 using point = isoline_point;
@@ -567,7 +576,7 @@ inline double edge_drawing_threshold(context &context, const any_image &input, c
     return threshold;
 }
 
-// ------------------------------------------------------------------------------------------------------------- level set
+// ----------------------------------------------------------------------------------------------------------- level set
 
 /** The parameters of a level set. */
 using level_set_params = defaults<isoline_level_set_params, isoline_level_set_params_init>;
@@ -632,7 +641,7 @@ inline report level_set_run(context &context, const any_image &input, const any_
     });
 }
 
-// ---------------------------------------------------------------------------------------------------------- region snakes
+// ------------------------------------------------------------------------------------------------------- region snakes
 
 /** A node of a polygon, on a corner of pixels. */
 using node = isoline_node;
@@ -723,7 +732,9 @@ class snake : public object<isoline_snake, isoline_snake_free> {
     void restart(const isoline::polygons &initial = {}, const snake_params &params = {}) {
         check(isoline_snake_restart(get(), detail::c_polygons(initial).get(), &params));
     }
-    /** Continues the search of every target by up to `iterations`, or until it ends. A cancelled step may be continued. */
+    /**
+     * Continues the search of every target by up to `iterations`, or until it ends. A cancelled step may be continued.
+     */
     report step(std::uint64_t iterations = std::numeric_limits<std::uint64_t>::max(),
                 const progress &on_progress = {}) {
         return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {

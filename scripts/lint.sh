@@ -18,13 +18,15 @@ lint_words() { python3 scripts/check_words.py; }
 lint_links() { python3 scripts/check_links.py; }
 lint_readme() { scripts/check-readme.sh; }
 lint_notices() { python3 scripts/third_party.py --check; }
-# Functions, structs and macros of the header are described, and parameters under the names that they have.
+# Everything in the headers is described, and parameters under the names that they have.
 lint_doxygen() {
     out=$(mktemp -d)
     trap 'rm -r "$out"' EXIT
-    printf '%s\n' INPUT=include/isoline.h OUTPUT_DIRECTORY="$out" GENERATE_{HTML,LATEX}=NO GENERATE_XML=YES QUIET=YES \
-        OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES PREDEFINED=__cplusplus WARN_AS_ERROR=FAIL_ON_WARNINGS |
-        doxygen -
+    for input in 'isoline.h OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES' isoline.hpp; do
+        # shellcheck disable=SC2086 # the name of the header and the options of its language
+        printf '%s\n' INPUT=include/$input OUTPUT_DIRECTORY="$out" GENERATE_{HTML,LATEX}=NO GENERATE_XML=YES QUIET=YES \
+            PREDEFINED=__cplusplus WARN_AS_ERROR=FAIL_ON_WARNINGS | doxygen -
+    done
 }
 lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmarks.py --check; }
 

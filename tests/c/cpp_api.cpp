@@ -268,7 +268,7 @@ void any_callable_is_a_callback(const char *device) {
     THROWS(ISOLINE_CANCELLED, "cancel", isoline::edge_strength(context, in, out, {}, yes));
 }
 
-/* What passes through when a call's callback cancels, and when it throws. */
+/* A call whose callback cancels throws isoline::error; one whose callback throws passes just that on. */
 template <typename Call>
 void ends_early(int line, Call call) {
     throws([&] { call(isoline::progress([](double, const char *) { return true; })); }, ISOLINE_CANCELLED, "", line,

@@ -1,4 +1,4 @@
-// One of two files that make a program: this one in C++17, other.cpp in C++20. Objects, views and exceptions pass between.
+// One of two files of a program: this one is C++17, other.cpp C++20. Objects, views and exceptions pass between them.
 #include "other.hpp"
 
 #include <vector>

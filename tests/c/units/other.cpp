@@ -11,4 +11,6 @@ isoline::span<const isoline::point> longest(const isoline::segments &segments) {
     return found;
 }
 
-void refused(isoline::context &context, const isoline::any_image &image) { isoline::distance(context, image, {}); }
+void refused(isoline::context &context, const isoline::any_image &image) {
+    isoline::distance(context, image, {});
+}
