@@ -20,7 +20,7 @@ SLASHES = r"//[/!]?|/\*+!?|\*(?!/)"
 HASHES = r"#+"
 DOCSTRINGS = r'#+|"""'
 MARKS = {
-    **dict.fromkeys((".rs", ".c", ".h", ".cpp", ".cu", ".cuh", ".java", ".js"), SLASHES),
+    **dict.fromkeys((".rs", ".c", ".h", ".cpp", ".hpp", ".cu", ".cuh", ".java", ".js"), SLASHES),
     **dict.fromkeys((".sh", ".toml", ".yml"), HASHES),
     ".py": DOCSTRINGS,
 }

@@ -83,7 +83,7 @@ if [[ $platform != darwin-* ]]; then
     # Line numbers for debuggers are most of it. objcopy knows no Mach-O.
     objcopy --strip-debug "$lib/libisoline.a"
 fi
-install -m 644 include/isoline.h "$root/include/"
+install -m 644 include/isoline.h include/isoline.hpp "$root/include/"
 fill isoline.pc.in "$lib/pkgconfig/isoline.pc"
 fill IsolineConfig.cmake.in "$lib/cmake/Isoline/IsolineConfig.cmake"
 fill IsolineConfigVersion.cmake.in "$lib/cmake/Isoline/IsolineConfigVersion.cmake"

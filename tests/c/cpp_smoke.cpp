@@ -1,7 +1,6 @@
-// The header from C++: types, linkage, and how a careful C++ program would wrap it.
-#include "edges.h"
+// The header of the C API from C++: types, linkage, and how a program that does without isoline.hpp would wrap it.
+#include "images.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -31,21 +30,6 @@ struct free_context {
     void operator()(isoline_context *context) const { isoline_context_free(context); }
 };
 using context_pointer = std::unique_ptr<isoline_context, free_context>;
-
-struct free_segments {
-    void operator()(isoline_segments *segments) const { isoline_segments_free(segments); }
-};
-using segments_pointer = std::unique_ptr<isoline_segments, free_segments>;
-
-struct free_level_set {
-    void operator()(isoline_level_set *level_set) const { isoline_level_set_free(level_set); }
-};
-using level_set_pointer = std::unique_ptr<isoline_level_set, free_level_set>;
-
-struct free_snake {
-    void operator()(isoline_snake *snake) const { isoline_snake_free(snake); }
-};
-using snake_pointer = std::unique_ptr<isoline_snake, free_snake>;
 
 context_pointer make_context(const std::string &device) { return context_pointer(open_context(device.c_str())); }
 
@@ -134,110 +118,6 @@ void threads_work_side_by_side(const char *device) {
     CHECK(same == std::vector<int>(4, 1));
 }
 
-void a_unique_pointer_owns_segments(const char *device) {
-    // A bright square on black: one edge runs round it, or several that meet.
-    std::vector<uint8_t> pixels(64 * 64, 0), map(64 * 64, NOT_WRITTEN);
-    for (size_t i = 0; i < pixels.size(); i++) {
-        pixels[i] = i % 64 >= 20 && i % 64 < 44 && i / 64 >= 20 && i / 64 < 44 ? 200 : 0;
-    }
-    isoline_edge_drawing_params params = edge_defaults();
-    params.min_length = 1;
-    isoline_segments *made = nullptr;
-    {
-        context_pointer context = make_context(device);
-        const isoline_image input = describe(ISOLINE_U8, 64, 64, 1, pixels.data());
-        const isoline_image edges = describe(ISOLINE_U8, 64, 64, 1, map.data());
-        GOOD(isoline_edge_drawing(context.get(), &input, &params, nullptr, &edges, &made, nullptr));
-    }
-    segments_pointer segments(made);
-    size_t drawn = 0;
-    for (size_t i = 0; i < isoline_segments_count(segments.get()); i++) {
-        const isoline_point *points = nullptr;
-        size_t count = 0;
-        GOOD(isoline_segments_points(segments.get(), i, &points, &count));
-        for (const isoline_point *point = points; point != points + count; ++point) {
-            CHECK_NUMBER(map[point->y * 64 + point->x], 255);
-            drawn++;
-            const int from_centre = std::max(std::abs(int(point->x) - 32), std::abs(int(point->y) - 32));
-            CHECK(from_centre >= 9 && from_centre <= 15);
-        }
-    }
-    // All the way round, as one line.
-    CHECK(drawn >= 4 * 20 && drawn <= 4 * 26);
-    CHECK(isoline_segments_count(segments.get()) >= 1);
-}
-
-void a_unique_pointer_owns_a_level_set(const char *device) {
-    // A bright disc on black, found from a box in it. The level set outlives its context.
-    constexpr size_t side = 40;
-    std::vector<uint8_t> pixels(side * side, 0), disc(side * side, 0), mask(side * side, 0);
-    const isoline_image input = describe(ISOLINE_U8, side, side, 1, pixels.data());
-    const isoline_image found = describe(ISOLINE_U8, side, side, 1, disc.data());
-    const isoline_image start = describe(ISOLINE_U8, side, side, 1, mask.data());
-    const isoline_sphere ball = {{20, 19, 0}, 11.3};
-    const isoline_box box = {{16, 16, 0}, {23, 22, 0}};
-    GOOD(isoline_mask_fill_spheres(&input, &ball, 1, 200));
-    GOOD(isoline_mask_fill_boxes(&start, &box, 1, 1));
-    isoline_level_set *made = nullptr;
-    {
-        context_pointer context = make_context(device);
-        isoline_level_set_params params;
-        GOOD(isoline_level_set_params_init(&params, sizeof params));
-        params.target = 200;
-        params.epsilon = 50;
-        params.alpha = 0.5;
-        GOOD(isoline_level_set_new(context.get(), &input, &start, &params, &made));
-    }
-    level_set_pointer level_set(made);
-    std::vector<isoline_iteration_statistics> curve(1000);
-    size_t written = 0;
-    GOOD(isoline_level_set_step(level_set.get(), curve.size(), nullptr, nullptr));
-    GOOD(isoline_level_set_statistics(level_set.get(), 1, curve.size(), curve.data(), &written));
-    GOOD(isoline_level_set_read_mask(level_set.get(), &found));
-    curve.resize(written);
-    const auto bright = static_cast<size_t>(std::count(pixels.begin(), pixels.end(), 200));
-    const auto inside = static_cast<size_t>(std::count(disc.begin(), disc.end(), 255));
-    CHECK(written >= 10 && curve.back().inside == inside);
-    CHECK(inside >= bright * 97 / 100 && inside <= bright * 103 / 100);
-}
-
-void a_unique_pointer_owns_a_snake(const char *device) {
-    // A bright disc on black, outlined from a square in it. The snake outlives its context.
-    constexpr size_t side = 60;
-    std::vector<uint8_t> pixels(side * side, 20);
-    std::vector<uint16_t> labels(side * side, 9);
-    const isoline_image input = describe(ISOLINE_U8, side, side, 1, pixels.data());
-    const isoline_image drawn = describe(ISOLINE_U16, side, side, 1, labels.data());
-    const isoline_sphere ball = {{30, 29, 0}, 17.3};
-    GOOD(isoline_mask_fill_spheres(&input, &ball, 1, 200));
-    const std::vector<isoline_node> nodes = {{22, 22}, {38, 22}, {38, 37}, {22, 37}};
-    const std::vector<uint64_t> offsets = {0, nodes.size()};
-    isoline_polygons start;
-    GOOD(isoline_polygons_init(&start, sizeof start));
-    start.count = offsets.size() - 1;
-    start.node_count = nodes.size();
-    start.nodes = nodes.data();
-    start.offsets = offsets.data();
-    isoline_snake *made = nullptr;
-    {
-        context_pointer context = make_context(device);
-        isoline_snake_params params;
-        GOOD(isoline_snake_params_init(&params, sizeof params));
-        params.node_spacing = 6;
-        GOOD(isoline_snake_new(context.get(), &input, &start, &params, &made));
-    }
-    snake_pointer snake(made);
-    std::vector<isoline_target_statistics> told(2);
-    size_t written = 0;
-    GOOD(isoline_snake_step(snake.get(), UINT64_MAX, nullptr, nullptr));
-    GOOD(isoline_snake_statistics(snake.get(), 0, told.size(), told.data(), &written));
-    GOOD(isoline_snake_draw_labels(snake.get(), &drawn));
-    const auto bright = static_cast<size_t>(std::count(pixels.begin(), pixels.end(), 200));
-    const auto inside = static_cast<size_t>(std::count(labels.begin(), labels.end(), 1));
-    CHECK(written == 1 && told[0].status == ISOLINE_TARGET_CONVERGED && told[0].pixels == inside);
-    CHECK(inside >= bright * 9 / 10 && inside <= bright * 11 / 10);
-}
-
 void errors_do_not_throw(const char *device) {
     context_pointer context = make_context(device);
     bool thrown = false;
@@ -262,9 +142,6 @@ int main() {
     RUN_ON_EACH(a_lambda_is_a_callback);
     RUN_ON_EACH(enumerators_and_numbers_mix);
     RUN_ON_EACH(threads_work_side_by_side);
-    RUN_ON_EACH(a_unique_pointer_owns_segments);
-    RUN_ON_EACH(a_unique_pointer_owns_a_level_set);
-    RUN_ON_EACH(a_unique_pointer_owns_a_snake);
     RUN_ON_EACH(errors_do_not_throw);
     return summary();
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the C and C++ tests as strictly as a careful user would and runs them: plain, under valgrind, and built with
-# AddressSanitizer and UndefinedBehaviorSanitizer. Also: the header by itself in every language it is meant for, what the
-# library exports, the glibc that it needs, and the ABI against its baseline. Ends with 'N passed, N failed'.
+# AddressSanitizer and UndefinedBehaviorSanitizer; those in C++ as C++17 and, with 20 after their name, as C++20. Also: the
+# headers by themselves in every language they are meant for, what the library exports, the glibc that it needs, and the ABI
+# against its baseline. Ends with 'N passed, N failed'.
 #
 # Usage: run.sh [FOLDER-OF-LIBISOLINE]             build in target/c-tests, run everything
 #        run.sh --build-only OUT [FOLDER]          only build the plain programs, for a machine without a compiler;
@@ -70,7 +71,7 @@ init_structs() { # init_structs FOLDER: writes INIT(STRUCT, ARGUMENT) of each in
 }
 
 build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
-    local library=$1 out=$2 source name jobs=()
+    local library=$1 out=$2 source name standard jobs=()
     shift 2
     mkdir -p "$out"
     rm -rf "${out:?}"/*
@@ -81,19 +82,22 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     "${fake[@]}" -o "$out/drivers/whole/$driver_name" || return 1
     "${fake[@]}" -DLACKING -o "$out/drivers/lacking/$driver_name" || return 1
     local link=(-L"$library" "${link_flags[@]}")
+    local flags=("${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include")
     for source in "$here"/*.c "$here"/*.cpp; do
         name=$(basename "${source%.*}")
-        case "$source" in
-            *.c) "$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include" "$source" -o "$out/$name$suffix" \
-                "${link[@]}" & ;;
-            *) "$cxx" -std=c++17 "${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include" "$source" -o "$out/$name$suffix" "${link[@]}" & ;;
-        esac
-        jobs+=($!)
-        # Two at a time.
-        if [ ${#jobs[@]} -ge 2 ]; then
-            wait "${jobs[0]}" || return 1
-            jobs=("${jobs[@]:1}")
-        fi
+        for standard in 17 20; do
+            case "$source $standard" in
+                *.c\ 17) "$cc" -std=c11 -D_GNU_SOURCE "${flags[@]}" "$source" -o "$out/$name$suffix" "${link[@]}" & ;;
+                *.c\ 20) continue ;;
+                *) "$cxx" -std=c++$standard -Wconversion "${flags[@]}" "$source" -o "$out/$name${standard#17}$suffix" "${link[@]}" & ;;
+            esac
+            jobs+=($!)
+            # Two at a time.
+            if [ ${#jobs[@]} -ge 2 ]; then
+                wait "${jobs[0]}" || return 1
+                jobs=("${jobs[@]:1}")
+            fi
+        done
     done
     for job in "${jobs[@]}"; do
         wait "$job" || return 1
@@ -161,6 +165,28 @@ header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
     printf '#include "isoline.h"\n#include "isoline.h"\nisoline_status use(void);\nisoline_status use(void) { %s }\n' \
         'return isoline_context_trim(NULL);' |
         "$3" -x "$1" -std="$2" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
+}
+
+cpp_header_compiles() { # cpp_header_compiles STANDARD
+    printf '#include "isoline.hpp"\n#include "isoline.hpp"\n' |
+        "$cxx" -x c++ -std="$1" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
+}
+
+cpp_header_is_linked_twice() { # cpp_header_is_linked_twice LIBRARY: two files that include it are one program
+    local units=$out/units flags=("${strict[@]}" -I"$root/include")
+    mkdir -p "$units"
+    "$cxx" -std=c++20 "${flags[@]}" -c "$here/units/other.cpp" -o "$units/other.o" &&
+        "$cxx" -std=c++17 "${flags[@]}" "$here/units/main.cpp" "$units/other.o" -o "$units/main" -L"$1" "${link_flags[@]}" &&
+        "$units/main"
+}
+
+cpp_header_has_every_function() { # '<' is in isoline.h alone; '>' is both called by isoline.hpp and named there as left to C
+    local header=$root/include/isoline.hpp
+    diff <(functions_of_header) <(
+        # The opening comment names those that are left to C, and no others; the code calls the rest.
+        { sed '/\*\//q' "$header" | grep -oE '\bisoline_[a-z0-9_]+\b' | sort -u
+          sed -E 's,/\*.*\*/,,; \,/\*,,\,\*/,d; s,//.*,,' "$header" | grep -oE '\bisoline_[a-z0-9_]+\b' | sort -u
+        } | sort | grep -xFf <(functions_of_header))
 }
 
 test_compiles_as_cpp() { # test_compiles_as_cpp SOURCE; C's {0} leaves out fields
@@ -264,6 +290,10 @@ check "C17 accepts it alone" header_compiles c c17 "$cc"
 check "C23 accepts it alone" header_compiles c c2x "$cc"
 check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
 check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
+check "C++17 accepts isoline.hpp alone" cpp_header_compiles c++17
+check "C++20 accepts isoline.hpp alone" cpp_header_compiles c++20
+check "isoline.hpp may be in two files of a program" cpp_header_is_linked_twice "$library"
+check "isoline.hpp has every function, or says why not" cpp_header_has_every_function
 init_structs "$out/include"
 for source in "$here"/*.c; do
     check "$(basename "$source") is a C++ program, too" test_compiles_as_cpp "$source"
