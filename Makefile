@@ -23,7 +23,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint bench header plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -57,6 +57,10 @@ build: setup-build ## library (release) with the CUDA kernels embedded, and the 
 
 header: setup-build ## regenerate include/isoline.h
 	scripts/header.sh
+
+reference: ## the HTML reference of the C API and the C++ interface: target/reference
+	@scripts/setup-system.sh lint
+	scripts/reference.sh $(TARGET)/reference
 
 plugin: build ## the Fiji plugin jar, with the native library inside
 	scripts/plugin.sh $(RELEASE)

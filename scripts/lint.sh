@@ -25,16 +25,7 @@ lint_package() {
     [ "$(stat -c %s "${CARGO_TARGET_DIR:-target}"/package/isoline-*.crate)" -lt 2000000 ] || { echo "the crate has 2 MB or more"; return 1; }
 }
 lint_notices() { python3 scripts/third_party.py --check; }
-# Everything in the headers is described, and parameters under the names that they have.
-lint_doxygen() {
-    out=$(mktemp -d)
-    trap 'rm -r "$out"' EXIT
-    for input in 'isoline.h OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES' isoline.hpp; do
-        # shellcheck disable=SC2086 # the name of the header and the options of its language
-        printf '%s\n' INPUT=include/$input OUTPUT_DIRECTORY="$out" GENERATE_{HTML,LATEX}=NO GENERATE_XML=YES QUIET=YES \
-            PREDEFINED=__cplusplus WARN_AS_ERROR=FAIL_ON_WARNINGS | doxygen -
-    done
-}
+lint_doxygen() { scripts/reference.sh "${CARGO_TARGET_DIR:-target}/reference"; }
 lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmarks.py --check; }
 
 checks=("$@")
