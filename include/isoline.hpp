@@ -759,7 +759,7 @@ class snake : public object<isoline_snake, isoline_snake_free> {
     }
     /** Returns the statistics of the targets from `first` on. */
     std::vector<target_statistics> statistics(std::size_t first = 0) const {
-        std::vector<target_statistics> all(first < size() ? size() - first : 0);
+        std::vector<target_statistics> all(size());
         std::size_t written = 0;
         check(isoline_snake_statistics(get(), first, all.size(), all.data(), &written));
         all.resize(written);

@@ -150,7 +150,7 @@ void buffers_hold_images(const char *device) {
         isoline::distance(context, isoline::image(pixels.data(), WIDTH, HEIGHT),
                           isoline::image(field.data(), WIDTH, HEIGHT));
         THROWS(ISOLINE_INVALID_SIZE, "0", isoline::buffer<float>(context, 0));
-        THROWS(ISOLINE_INVALID_SIZE, "", isoline::buffer<float>(context, SIZE_MAX / 2));
+        THROWS(ISOLINE_INVALID_SIZE, "", isoline::buffer<float>(context, SIZE_MAX / sizeof(float) + 2));
     }
     // They outlive the context.
     const isoline::buffer<float> kept = std::move(field);
@@ -771,6 +771,8 @@ void a_snake_is_that_of_c(const char *device) {
     CHECK(snake.size() == 2 && snake.step().converged == 1);
     snake.restart(disc_before, params);
     CHECK(snake.size() == 1 && snake.polygon(0).size() == disc_before.size());
+    params.noise = ISOLINE_SNAKE_NOISE_BERNOULLI;
+    THROWS(ISOLINE_INVALID_ARGUMENT, "bernoulli", snake.restart(disc_before, params));
     snake.restart();
     const isoline::span<const isoline::node> rectangle = snake.polygon(0);
     CHECK(snake.size() == 1 && snake.region_sums(rectangle)[0].pixels == WIDTH / 2 * HEIGHT / 2);
