@@ -27,7 +27,8 @@ pub enum ErrorKind {
     Cancelled = 9,
     /// The request is valid, but this build, version or device cannot serve it.
     Unsupported = 10,
-    /// The call is re-entrant: a callback used the context that is calling it.
+    /// The call is re-entrant (a callback used the context that is calling it), or it would wait for a thread that waits
+    /// for this one.
     Busy = 11,
     /// A defect in Isoline: a panic was caught at the boundary.
     Panic = 12,

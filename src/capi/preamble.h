@@ -49,8 +49,10 @@
  *   have; it must not free them either. It may make contexts of its own on "cpu"; CUDA does not work in the child of a
  *   process that has used it. isoline_buffer_free says what holds for buffers.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
- *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
- *   be called on any thread that is inside a call.
+ *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. It may use other
+ *   contexts and solvers, and waits for the calls of other threads on them. Where threads would wait for each other, each
+ *   inside a callback, the call that would close the circle returns ISOLINE_BUSY instead. The logger may be called on any
+ *   thread that is inside a call.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,
