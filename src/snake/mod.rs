@@ -43,6 +43,7 @@ pub(crate) mod parameters;
 mod polygon;
 mod search;
 mod sums;
+mod sweep;
 mod territory;
 
 pub use criterion::Noise;
