@@ -41,7 +41,8 @@
  * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
  *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
  *   ensure them.
- * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC.
+ * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
+ *   written to the standard output or error output: the logger, if there is one, is given the cause.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
@@ -1127,7 +1128,8 @@ typedef struct {
     uint64_t iterations;
     /**
      * Converged mode: the largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they do not suffice, or
-     * if the residual has not fallen for 100 cycles, the result so far is returned and the report's `converged` is 0.
+     * if 100 cycles have made no smaller change than one before them, the result so far is returned and the report's
+     * `converged` is 0.
      */
     uint64_t max_cycles;
     /**

@@ -13,6 +13,7 @@ mod system;
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
 pub(crate) use call_lock::{CallGuard, CallLock};
 pub(crate) use choice::Workload;
+pub(crate) use cpu::{WORKER_NAME, slices_side_by_side};
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
@@ -337,6 +338,7 @@ impl Context {
     /// # Errors
     /// [`ErrorKind::Busy`] for a re-entrant call, and for one that would wait for a thread that waits for this one.
     pub(crate) fn lock(&self) -> Result<CallGuard<'_>> {
+        crate::image::make_room_for_errors()?;
         self.shared.lock.acquire("context")
     }
 

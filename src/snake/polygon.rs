@@ -363,11 +363,11 @@ fn drop_folds(nodes: &mut Vec<Node>) {
 
 /// Names two edges of a polygon by their ends and their numbers in `polygon`, of which `nodes` are the distinct ones.
 fn name_edges(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize)) -> String {
-    let numbers: Vec<usize> =
-        (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index])).collect();
+    let numbers = (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index]));
     let edge = |index: usize| {
         let (a, b) = (nodes[index], nodes[(index + 1) % nodes.len()]);
-        format!("{} ({}, {})-({}, {})", numbers[index], a.x, a.y, b.x, b.y)
+        let number = numbers.clone().nth(index).unwrap_or_default();
+        format!("{number} ({}, {})-({}, {})", a.x, a.y, b.x, b.y)
     };
     format!("its edges {} and {} meet", edge(first), edge(second))
 }
@@ -407,7 +407,11 @@ mod tests {
         ] {
             assert!(first_crossing(&polygon).is_some(), "{polygon:?}");
         }
-        assert_eq!(first_crossing(&nodes(&[(0, 0), (10, 0), (20, 0), (20, 20), (0, 20)])), None, "a straight node is none");
+        assert_eq!(
+            first_crossing(&nodes(&[(0, 0), (10, 0), (20, 0), (20, 20), (0, 20)])),
+            None,
+            "a straight node is none"
+        );
     }
 
     #[test]

@@ -393,7 +393,7 @@ static void converged_says_when_the_cycles_did_not_suffice(const char *device) {
     isoline_context_free(context);
 }
 
-static void converged_ends_when_the_residual_no_longer_falls(const char *device) {
+static void converged_ends_when_its_changes_no_longer_fall(const char *device) {
     enum { LENGTH = 829 };
     static const size_t shapes[][3] = {{LENGTH, 1, 1}, {1, 1, LENGTH}};
     isoline_context *context = open_context(device);
@@ -938,7 +938,7 @@ int main(void) {
     RUN_ON_EACH(converged_is_the_steady_state_of_a_row);
     RUN_ON_EACH(converged_solves_the_equation_in_2d_and_3d);
     RUN_ON_EACH(converged_says_when_the_cycles_did_not_suffice);
-    RUN_ON_EACH(converged_ends_when_the_residual_no_longer_falls);
+    RUN_ON_EACH(converged_ends_when_its_changes_no_longer_fall);
     RUN_ON_EACH(the_report_is_honest);
     RUN_ON(auto_reports_where_it_ran, "auto");
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);

@@ -15,14 +15,14 @@ pub(in crate::edge_strength) struct ConvergenceMonitor {
     worst: f64,
     /// The estimated largest error.
     pub(in crate::edge_strength) residual: f64,
-    /// The smallest residual so far.
+    /// The smallest change so far, without that of the first cycle.
     smallest: f64,
     /// The number of cycles since `smallest` last fell.
     idle: u64,
 }
 
-/// The solve ends when the residual has not fallen below its smallest value for this many cycles: rounding, not the
-/// number of cycles, then limits the accuracy.
+/// The solve ends when this many cycles have made no smaller change than one before them: rounding, not the number of
+/// cycles, then limits the accuracy.
 pub(in crate::edge_strength) const IDLE_CYCLES: u64 = 100;
 
 /// The factor that is used as long as there are no two changes to compare.
@@ -62,8 +62,8 @@ impl ConvergenceMonitor {
         }
         self.change = change;
         self.residual = change * self.worst / (1.0 - self.worst);
-        if self.residual < self.smallest {
-            self.smallest = self.residual;
+        if self.cycles > 1 && change < self.smallest {
+            self.smallest = change;
             self.idle = 0;
         } else {
             self.idle += 1;
