@@ -1,5 +1,6 @@
 //! The error type. Its messages have one form: "cannot X: Y (got Z); do W".
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The kind of an error. The numbers are the C API's `isoline_status` and are frozen.
@@ -27,7 +28,8 @@ pub enum ErrorKind {
     Cancelled = 9,
     /// The request is valid, but this build, version or device cannot serve it.
     Unsupported = 10,
-    /// The call is re-entrant: a callback used the context that is calling it.
+    /// The call is re-entrant (a callback used the context that is calling it), or it would wait for a thread that waits
+    /// for this one.
     Busy = 11,
     /// A defect in Isoline: a panic was caught at the boundary.
     Panic = 12,
@@ -37,7 +39,8 @@ pub enum ErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
-    message: String,
+    /// A text of the program takes no memory, which may be out.
+    message: Cow<'static, str>,
 }
 
 /// Isoline's result type.
@@ -45,7 +48,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// Makes an error of `kind`. Its `message` says what cannot be done, why, which value was given and what to do.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, message: message.into() }
     }
 
@@ -59,19 +62,19 @@ impl Error {
         &self.message
     }
 
-    pub(crate) fn argument(message: impl Into<String>) -> Self {
+    pub(crate) fn argument(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    pub(crate) fn size(message: impl Into<String>) -> Self {
+    pub(crate) fn size(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidSize, message)
     }
 
-    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+    pub(crate) fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Unsupported, message)
     }
 
-    pub(crate) fn memory(message: impl Into<String>) -> Self {
+    pub(crate) fn memory(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::OutOfMemory, message)
     }
 

@@ -5,6 +5,7 @@ use crate::huge_pages;
 use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
+use std::sync::Mutex;
 
 /// The way to process a stack: as many slices or as one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,7 +279,7 @@ pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usiz
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
     let mut values = bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
     huge_pages::advise(&mut values);
-    Ok(values)
+    leave_room(values)
 }
 
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose
@@ -286,10 +287,75 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
 pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(count).map_err(|_| out_of_memory::<T>(count))?;
+    leave_room(list)
+}
+
+/// The memory that is left for small allocations of a fixed size, of which Rust ends the process when out of memory.
+const ROOM: usize = 64 << 10;
+
+/// The room for those that an error needs.
+static ROOM_FOR_ERRORS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Returns a list that was allocated just now, or an error if a large one has left no room for small allocations.
+fn leave_room<T>(list: Vec<T>) -> Result<Vec<T>> {
+    let bytes = list.capacity().saturating_mul(size_of::<T>());
+    if bytes >= ROOM {
+        let mut room = Vec::<u8>::new();
+        room.try_reserve_exact(ROOM).map_err(|_| out_of_memory::<T>(list.capacity()))?;
+        // Otherwise the compiler leaves out an allocation that is not used.
+        std::hint::black_box(room.as_ptr());
+    }
+    Ok(list)
+}
+
+/// Makes room for the allocations of errors, which [`out_of_memory`] gives free, or returns an error when out of memory.
+pub(crate) fn make_room_for_errors() -> Result<()> {
+    // Another thread that has it locked makes or takes the room. It may even be one of the parent of a fork.
+    let Ok(mut room) = ROOM_FOR_ERRORS.try_lock() else { return Ok(()) };
+    let made = if room.capacity() >= ROOM { Ok(()) } else { room.try_reserve_exact(ROOM) };
+    made.map_err(|_| Error::memory("cannot begin the call: out of host memory; close other programs"))
+}
+
+/// Collects items of a known number, or returns an error (no abort) when out of memory.
+pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut list = reserved(items.len())?;
+    list.extend(items);
+    Ok(list)
+}
+
+/// Appends an item, or returns an error (no abort) when out of memory.
+pub(crate) fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
+    if list.len() == list.capacity() {
+        list.try_reserve(1).map_err(|_| out_of_memory::<T>(list.len() + 1))?;
+    }
+    list.push(item);
+    Ok(())
+}
+
+/// Appends items, or returns an error (no abort) when out of memory.
+pub(crate) fn extend<T>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) -> Result<()> {
+    items.into_iter().try_for_each(|item| push(list, item))
+}
+
+/// Makes a list longer with copies of `value`, or shorter, or returns an error (no abort) when out of memory.
+pub(crate) fn resize<T: Clone>(list: &mut Vec<T>, count: usize, value: T) -> Result<()> {
+    list.try_reserve(count.saturating_sub(list.len())).map_err(|_| out_of_memory::<T>(count))?;
+    *list = leave_room(std::mem::take(list))?;
+    list.resize(count, value);
+    Ok(())
+}
+
+/// Computes items on the threads of the current pool, or returns an error (no abort) when out of memory.
+pub(crate) fn par_collected<T: Send>(items: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
+    let mut list = reserved(items.len())?;
+    items.collect_into_vec(&mut list);
     Ok(list)
 }
 
 fn out_of_memory<T>(count: usize) -> Error {
+    if let Ok(mut room) = ROOM_FOR_ERRORS.try_lock() {
+        *room = Vec::new();
+    }
     Error::memory(format!(
         "cannot allocate {} of host memory; close other programs or process fewer pixels at a time",
         crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))

@@ -70,8 +70,9 @@ pub struct isoline_edge_strength_params {
     /// the shape, by about the square root of their number in pixels. After every 16th iteration of a call, values
     /// below 2⁻⁸⁰ (8e-25) are set to 0. Not used by the converged mode.
     pub iterations: u64,
-    /// Converged mode: the largest number of multigrid cycles, at least 1. Default 100. If they do not suffice, the
-    /// result so far is returned and the report's `converged` is 0.
+    /// Converged mode: the largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they do not suffice, or
+    /// if 100 cycles have made no smaller change than one before them, the result so far is returned and the report's
+    /// `converged` is 0.
     pub max_cycles: u64,
     /// ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
     /// exp(-distance/ρ): a larger ρ reaches further and smooths more.

@@ -12,7 +12,6 @@ use crate::error::Result;
 use crate::image::PixelType;
 use crate::level_set::{self, LevelSet, Params, Side, State, Statistics, TargetRange, parameters};
 use crate::parameter::{DIMENSIONS, Parameter};
-use std::sync::MutexGuard;
 
 /// The implementation of the iterations. The variants differ in speed.
 #[repr(u32)]
@@ -242,7 +241,7 @@ pub struct isoline_level_set(Solver<LevelSet>);
 ///
 /// # Safety
 /// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
-unsafe fn lock<'a>(level_set: *const isoline_level_set) -> Result<MutexGuard<'a, LevelSet>> {
+unsafe fn lock<'a>(level_set: *const isoline_level_set) -> Result<object::SolverGuard<'a, LevelSet>> {
     // SAFETY: as the caller ensures.
     Solver::lock(unsafe { level_set.as_ref() }.map(|level_set| &level_set.0), "level_set")
 }

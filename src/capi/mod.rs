@@ -14,6 +14,7 @@
 mod check;
 mod fields;
 mod object;
+mod panics;
 mod sized;
 
 // The modules of the header, in its order, each part after its title. A type stands before what uses it; blank lines
@@ -70,7 +71,6 @@ use crate::OPERATIONS;
 use crate::error::{Error, ErrorKind, Result};
 use operation::Entry;
 use status::isoline_status;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The operations, in the order of [`OPERATIONS`].
 static ENTRIES: [Entry; OPERATIONS.len()] = [
@@ -83,20 +83,16 @@ static ENTRIES: [Entry; OPERATIONS.len()] = [
 
 /// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.
 fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {
-    let error = match catch_unwind(AssertUnwindSafe(body)) {
+    let error = match panics::catch(body) {
         Ok(Ok(())) => return isoline_status::ISOLINE_OK,
         Ok(Err(error)) => error,
-        Err(panic) => {
-            let what = panic
-                .downcast_ref::<&str>()
-                .map(|text| (*text).to_owned())
-                .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "unknown".into());
-            Error::new(
-                ErrorKind::Panic,
-                format!("cannot finish the call: internal error in Isoline ({what}); please report it"),
-            )
-        }
+        Err(panic) => Error::new(
+            ErrorKind::Panic,
+            format!(
+                "cannot finish the call: internal error in Isoline ({}); please report it",
+                panics::text(panic.as_ref())
+            ),
+        ),
     };
     status::set_last_error(error.message());
     isoline_status::from(error.kind())
@@ -104,7 +100,7 @@ fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {
 
 /// Runs the body of an extern function without a status; returns `default` if it panics.
 fn guard_or<T>(default: T, body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or(default)
+    panics::catch(body).unwrap_or(default)
 }
 
 /// The error of a NULL pointer argument.

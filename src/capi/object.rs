@@ -2,40 +2,63 @@
 
 use super::log::log_error;
 use super::{guard_or, null};
-use crate::device::Context;
+use crate::device::{CallGuard, CallLock, Context};
 use crate::error::{Error, ErrorKind, Result};
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard};
 
 /// The state of a solver that C holds, and the context that its calls run on.
 pub(super) struct Solver<T> {
     context: Context,
+    lock: CallLock,
     state: Mutex<T>,
+}
+
+/// The state of a solver during a call. The fields are dropped in this order.
+pub(super) struct SolverGuard<'a, T> {
+    state: MutexGuard<'a, T>,
+    _turn: CallGuard<'a>,
+}
+
+impl<T> Deref for SolverGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.state
+    }
+}
+
+impl<T> DerefMut for SolverGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.state
+    }
 }
 
 impl<T> Solver<T> {
     pub(super) fn new(context: &Context, state: T) -> Self {
-        Self { context: context.clone(), state: Mutex::new(state) }
+        Self { context: context.clone(), lock: CallLock::default(), state: Mutex::new(state) }
     }
 
     /// Locks the state of a solver; `None` is the caller's NULL. `argument` is the name of the argument, with `_` for
     /// the spaces of the noun.
-    pub(super) fn lock<'a>(solver: Option<&'a Self>, argument: &str) -> Result<MutexGuard<'a, T>> {
+    pub(super) fn lock<'a>(solver: Option<&'a Self>, argument: &str) -> Result<SolverGuard<'a, T>> {
         let solver = solver.ok_or_else(|| null(argument))?;
         let noun = argument.replace('_', " ");
-        // A re-entrant call is refused before it waits for the lock: it would wait for a thread that waits for the
-        // context, or for itself.
-        solver.context.refuse_reentry().map_err(|_| {
+        // A re-entrant call is refused before it waits for its turn: the thread that has it may wait for the context.
+        if solver.context.is_in_call() {
             let message = format!(
                 "cannot use this {noun}: re-entrant call; a callback used a {noun} of the context that is calling it; \
                  use it when that call has returned"
             );
-            Error::new(ErrorKind::Busy, message)
-        })?;
-        solver.state.lock().map_err(|_| {
+            return Err(Error::new(ErrorKind::Busy, message));
+        }
+        let turn = solver.lock.acquire(&noun)?;
+        let state = solver.state.lock().map_err(|_| {
             let message =
                 format!("cannot use this {noun}: internal error in an earlier call; the {noun} is poisoned, free it");
             Error::new(ErrorKind::Panic, message)
-        })
+        })?;
+        Ok(SolverGuard { state, _turn: turn })
     }
 }
 

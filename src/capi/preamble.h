@@ -41,7 +41,8 @@
  * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
  *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
  *   ensure them.
- * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC.
+ * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
+ *   written to the standard output or error output: the logger, if there is one, is given the cause.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
@@ -49,8 +50,10 @@
  *   have; it must not free them either. It may make contexts of its own on "cpu"; CUDA does not work in the child of a
  *   process that has used it. isoline_buffer_free says what holds for buffers.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
- *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. The logger may
- *   be called on any thread that is inside a call.
+ *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. It may use other
+ *   contexts and solvers, and waits for the calls of other threads on them. Where threads would wait for each other, each
+ *   inside a callback, the call that would close the circle returns ISOLINE_BUSY instead. The logger may be called on any
+ *   thread that is inside a call.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,

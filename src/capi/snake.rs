@@ -13,7 +13,6 @@ use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parameter::ends;
 use crate::snake::{Background, Params, Polygons, Snake, parameters};
-use std::sync::MutexGuard;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -204,7 +203,7 @@ impl isoline_snake {
 ///
 /// # Safety
 /// `snake` is NULL or came from isoline_snake_new or _run and has not been freed; it lives for `'a`.
-pub(super) unsafe fn lock<'a>(snake: *const isoline_snake) -> Result<MutexGuard<'a, Held>> {
+pub(super) unsafe fn lock<'a>(snake: *const isoline_snake) -> Result<object::SolverGuard<'a, Held>> {
     // SAFETY: as the caller ensures.
     Solver::lock(unsafe { snake.as_ref() }.map(|snake| &snake.solver), "snake")
 }

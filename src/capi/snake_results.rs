@@ -212,7 +212,7 @@ pub unsafe extern "C" fn isoline_snake_statistics(
         // SAFETY: as the caller ensures.
         let held = unsafe { lock(snake) }?;
         // SAFETY: as the caller ensures.
-        unsafe { check::give(held.snake.statistics_from(first).map(|one| (&one).into()), count, out, written) }
+        unsafe { check::give(held.snake.statistics_from(first)?.map(|one| (&one).into()), count, out, written) }
     })
 }
 

@@ -30,7 +30,8 @@ pub enum isoline_status {
     ISOLINE_CANCELLED = 9,
     /// The request is valid, but this build, version or device does not support it.
     ISOLINE_UNSUPPORTED = 10,
-    /// The call is re-entrant: a callback used the context that is calling it, or a solver of that context.
+    /// The call is re-entrant (a callback used the context that is calling it, or a solver of that context), or it would
+    /// wait for a thread that waits for this one.
     ISOLINE_BUSY = 11,
     /// An internal error (a defect in Isoline) was caught. Please report it.
     ISOLINE_PANIC = 12,

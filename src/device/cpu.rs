@@ -9,6 +9,9 @@ use std::sync::{Arc, Mutex, Weak};
 /// start with the first context and end with the last.
 static SHARED: Mutex<(u32, Weak<ThreadPool>)> = Mutex::new((0, Weak::new()));
 
+/// The beginning of the names of the worker threads.
+pub(crate) const WORKER_NAME: &str = "isoline-";
+
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
     let process = std::process::id();
@@ -26,13 +29,27 @@ pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
 pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
     let pool = ThreadPoolBuilder::new()
         .num_threads(if threads == 0 { cores() } else { threads })
-        .thread_name(|index| format!("isoline-{index}"))
+        .thread_name(|index| format!("{WORKER_NAME}{index}"))
         .build()
         .map_err(|e| Error::memory(format!("cannot start the worker threads: {e}; close other programs")))?;
     // Each worker touches its thread-local storage now. If a thread did so for the first time when out of memory, the C
     // library would end the process.
     pool.broadcast(|_| rayon::yield_now());
     Ok(Arc::new(pool))
+}
+
+/// Returns the number of slices of a stack that are computed side by side, each on one thread where there are several:
+/// one that occupies all cores, or as many as there are threads; of small ones more, so that handing them to the threads
+/// takes little of the time.
+pub(crate) fn slices_side_by_side(pool: &ThreadPool, slice_pixels: usize) -> usize {
+    const LARGE_SLICE: usize = 1 << 20;
+    const PIXELS: usize = 1 << 16;
+    const MOST_PER_THREAD: usize = 32;
+    let threads = pool.current_num_threads();
+    if slice_pixels >= LARGE_SLICE {
+        return 1;
+    }
+    (PIXELS / slice_pixels.max(1)).clamp(threads, MOST_PER_THREAD * threads)
 }
 
 fn cores() -> usize {

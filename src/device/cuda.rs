@@ -69,7 +69,7 @@ pub(crate) fn failed(what: &str, error: DriverError) -> Error {
     }
 }
 
-fn unavailable(message: impl Into<String>) -> Error {
+fn unavailable(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::DeviceUnavailable, message)
 }
 

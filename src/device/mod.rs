@@ -1,6 +1,7 @@
 //! Devices: the list of them, the reason why each can or cannot be used, and the [`Context`] that holds one.
 
 mod buffer_pool;
+mod call_lock;
 mod choice;
 mod cpu;
 pub(crate) mod cuda;
@@ -10,7 +11,9 @@ mod per_thread;
 mod system;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
+pub(crate) use call_lock::{CallGuard, CallLock};
 pub(crate) use choice::Workload;
+pub(crate) use cpu::{WORKER_NAME, slices_side_by_side};
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
@@ -20,8 +23,7 @@ pub(crate) use per_thread::PerThread;
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use host_buffer::FreedBuffers;
 use rayon::ThreadPool;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
-use std::thread::ThreadId;
+use std::sync::{Arc, OnceLock};
 
 /// The kind of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -106,7 +108,7 @@ pub(crate) enum Backend {
 ///
 /// Different contexts may be used on different threads at the same time. One context may be shared: it runs one call at
 /// a time. A re-entrant call, from inside its own progress callback, is refused ([`ErrorKind::Busy`]) because it would
-/// wait for ever. A clone is another handle on the same context, which ends with its last handle.
+/// wait for ever; so is a call from a callback on a context whose call waits for the callback's own. A clone is another handle on the same context, which ends with its last handle.
 ///
 /// ```
 /// let context = isoline::Context::new("cpu")?;
@@ -128,7 +130,7 @@ struct Shared {
     pool: Arc<ThreadPool>,
     buffer_pool: BufferPool,
     freed_buffers: FreedBuffers,
-    lock: ContextLock,
+    lock: CallLock,
 }
 
 impl std::fmt::Debug for Context {
@@ -189,7 +191,7 @@ impl Context {
                     pool: start_pool()?,
                     buffer_pool: BufferPool::default(),
                     freed_buffers: FreedBuffers::default(),
-                    lock: ContextLock::default(),
+                    lock: CallLock::default(),
                 }),
             })
         };
@@ -334,17 +336,15 @@ impl Context {
     /// Waits for the calls of other threads to end, then locks the context. Hold the guard for the length of the call.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] for a re-entrant call.
-    pub(crate) fn lock(&self) -> Result<ContextGuard<'_>> {
-        self.shared.lock.acquire()
+    /// [`ErrorKind::Busy`] for a re-entrant call, and for one that would wait for a thread that waits for this one.
+    pub(crate) fn lock(&self) -> Result<CallGuard<'_>> {
+        crate::image::make_room_for_errors()?;
+        self.shared.lock.acquire("context")
     }
 
-    /// Refuses a re-entrant call, without waiting for the calls of other threads.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Busy`].
-    pub(crate) fn refuse_reentry(&self) -> Result<()> {
-        self.shared.lock.refuse_reentry().map(drop)
+    /// Returns whether the calling thread is inside a call on this context.
+    pub(crate) fn is_in_call(&self) -> bool {
+        self.shared.lock.is_mine()
     }
 
     /// Returns the CUDA device for a call that needs `bytes` of its memory, or `None` for the CPU.
@@ -386,7 +386,7 @@ impl Context {
             Backend::Cuda(cuda) if kind == DeviceKind::Cuda => (self.shared.info.clone(), Backend::Cuda(cuda.clone())),
             _ => (cpu_info(), Backend::Cpu),
         };
-        let (pool, buffer_pool, lock) = (self.shared.pool.clone(), BufferPool::default(), ContextLock::default());
+        let (pool, buffer_pool, lock) = (self.shared.pool.clone(), BufferPool::default(), CallLock::default());
         let (freed_buffers, cpu) = (FreedBuffers::default(), OnceLock::new());
         Self {
             shared: Arc::new(Shared { info, backend, cpu, automatic: false, pool, buffer_pool, freed_buffers, lock }),
@@ -438,50 +438,6 @@ pub(crate) struct DeviceNeeds {
     pub(crate) host_memory: bool,
 }
 
-/// Lets one thread at a time use a context, and refuses a re-entrant call of the thread that uses it.
-#[derive(Default)]
-struct ContextLock {
-    holder: Mutex<Option<ThreadId>>,
-    released: Condvar,
-}
-
-/// Unlocks the context when dropped.
-pub(crate) struct ContextGuard<'a>(&'a ContextLock);
-
-impl ContextLock {
-    /// Returns the thread that holds the lock, if any.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Busy`] if it is the calling thread.
-    fn refuse_reentry(&self) -> Result<MutexGuard<'_, Option<ThreadId>>> {
-        let holder = self.holder.lock().unwrap_or_else(|e| e.into_inner());
-        if *holder == Some(std::thread::current().id()) {
-            return Err(Error::new(
-                ErrorKind::Busy,
-                "cannot use the context: this is a re-entrant call, from a callback of a call on the same context; use \
-                 another context there",
-            ));
-        }
-        Ok(holder)
-    }
-
-    fn acquire(&self) -> Result<ContextGuard<'_>> {
-        let mut holder = self.refuse_reentry()?;
-        while holder.is_some() {
-            holder = self.released.wait(holder).unwrap_or_else(|e| e.into_inner());
-        }
-        *holder = Some(std::thread::current().id());
-        Ok(ContextGuard(self))
-    }
-}
-
-impl Drop for ContextGuard<'_> {
-    fn drop(&mut self) {
-        *self.0.holder.lock().unwrap_or_else(|e| e.into_inner()) = None;
-        self.0.released.notify_one();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -511,9 +467,9 @@ mod tests {
         let context = Context::new("cpu").unwrap();
         let guard = context.lock().unwrap();
         assert_eq!(context.lock().err().unwrap().kind(), ErrorKind::Busy);
-        assert_eq!(context.refuse_reentry().unwrap_err().kind(), ErrorKind::Busy);
+        assert!(context.is_in_call());
         std::thread::scope(|scope| {
-            assert!(scope.spawn(|| context.refuse_reentry().is_ok()).join().unwrap());
+            assert!(scope.spawn(|| !context.is_in_call()).join().unwrap());
             let waiting = scope.spawn(|| context.lock().map(|_| ()).is_ok());
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!waiting.is_finished());

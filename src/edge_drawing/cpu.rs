@@ -15,17 +15,14 @@ use super::reference::{self, Word};
 use super::scalar::{self, Grid};
 use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
-use crate::device::Context;
+use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, zeroed};
+use crate::image::{Image, ImageMut, extend, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 use std::time::Instant;
-
-/// The number of pixels from which on a slice occupies all cores by itself; smaller ones are computed side by side.
-const LARGE_SLICE: usize = 1 << 20;
 
 /// The number of rows that one worker writes at a time.
 const ROWS_PER_WORKER: usize = 64;
@@ -120,7 +117,7 @@ impl Call<'_> {
         let pool = self.context.pool();
         let ticker = Ticker::new("edge drawing");
         let [width, height, depth] = self.shape;
-        let batch_size = if width * height >= LARGE_SLICE { 1 } else { pool.current_num_threads().min(depth) };
+        let batch_size = slices_side_by_side(pool, width * height).min(depth);
         let buffers = self.context.buffer_pool();
         let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..batch_size)
             .map(|_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) })
@@ -150,7 +147,7 @@ impl Call<'_> {
             // only on success.
             let mut maps = Vec::with_capacity(drawn.len());
             for drawn in drawn {
-                parts.extend(drawn.parts);
+                extend(&mut parts, drawn.parts)?;
                 segments.append(drawn.segments)?;
                 maps.push(drawn.map);
             }
@@ -160,13 +157,15 @@ impl Call<'_> {
             }
             // 4. Write the edge maps.
             if let Some(ImageMut::U8(edges)) = edges {
-                for (index, map) in maps.iter().enumerate() {
-                    let target = edges.index_axis_mut(Axis(0), first + index);
-                    pool.install(|| match map {
-                        Some(map) => write(target, |y, row| map.write_row(y, row)),
-                        None => write(target, |y, row| batch[index].reference.write_row(y, row)),
-                    });
-                }
+                pool.install(|| {
+                    for (index, map) in maps.iter().enumerate() {
+                        let target = edges.index_axis_mut(Axis(0), first + index);
+                        match map {
+                            Some(map) => write(target, |y, row| map.write_row(y, row)),
+                            None => write(target, |y, row| batch[index].reference.write_row(y, row)),
+                        }
+                    }
+                });
             }
         }
         let segments = self.want_segments.then_some(segments);

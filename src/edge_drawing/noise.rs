@@ -6,7 +6,7 @@ use super::scalar::{self, Grid};
 use super::{Params, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
-use crate::image::{DevicePixels, Image};
+use crate::image::{DevicePixels, Image, extend};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -44,7 +44,9 @@ pub(super) fn threshold(context: &Context, input: &Image<'_>, params: &Params) -
             let gradients_of = |block: &usize| gradients_in(*block, input.shape(), &params, level);
             blocks.par_iter().map(gradients_of).collect()
         });
-        gradients.extend(found?.into_iter().flatten());
+        for found in found? {
+            extend(&mut gradients, found)?;
+        }
     }
     let quartile = gradients.len() / 4;
     let quartile = f64::from(*gradients.select_nth_unstable(quartile).1);
@@ -80,7 +82,10 @@ fn gradients_in(
     let gradients = scalar::gradient(&smoothed, params.operator, Border::Mirror, 1, &ticker)?.0;
     // The mirror image at the border of a block would make gradients small there.
     let inner = |size: usize| if size > 4 * MARGIN { MARGIN..size - MARGIN } else { 0..size };
-    Ok(inner(ys.len()).flat_map(|y| inner(xs.len()).map(move |x| (x, y))).map(|(x, y)| gradients.at(x, y)).collect())
+    let pixels = inner(ys.len()).flat_map(|y| inner(xs.len()).map(move |x| (x, y)));
+    let mut found = Vec::new();
+    extend(&mut found, pixels.map(|(x, y)| gradients.at(x, y)))?;
+    Ok(found)
 }
 
 impl prepare::Plan {

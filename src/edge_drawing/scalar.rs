@@ -7,6 +7,7 @@ use super::segments::{Chain, Point};
 use super::{Operator, Profile};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::{Error, Result};
+use crate::image::{collected, push, reserved};
 use crate::progress::Ticker;
 
 /// A working image of unsigned integers.
@@ -31,6 +32,10 @@ impl<T: Copy + Default> Grid<T> {
             values.extend((0..width).map(|x| value(x, y)));
         }
         Ok(Self { width, height, values })
+    }
+
+    fn try_clone(&self) -> Result<Self> {
+        Ok(Self { values: collected(self.values.iter().copied())?, ..*self })
     }
 
     pub(super) fn at(&self, x: usize, y: usize) -> T {
@@ -233,9 +238,9 @@ fn pixels(set: &Grid<bool>) -> Result<Vec<(usize, usize)>> {
 /// spurs of one pixel. See docs/edge_drawing.md.
 pub(super) fn thinned(edges: &Grid<bool>, ticker: &Ticker) -> Result<Grid<bool>> {
     let [width, height] = [edges.width, edges.height];
-    let mut now = edges.clone();
+    let mut now = edges.try_clone()?;
     for _ in 0..MAX_ROUNDS {
-        let before = now.clone();
+        let before = now.try_clone()?;
         // The sides north, south, west and east, as the quarter turns of the eight neighbours that put the side first.
         for side in [0, 2, 3, 1] {
             now = Grid::from_fn(width, height, ticker, |x, y| {
@@ -297,7 +302,7 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
     let width = edges.width as isize;
     let index = |(x, y): (isize, isize)| y * width + x;
     let links = |pixel| links(edges, pixel);
-    let pixels: Vec<(isize, isize)> = pixels(edges)?.into_iter().map(|(x, y)| (x as isize, y as isize)).collect();
+    let pixels = collected(pixels(edges)?.into_iter().map(|(x, y)| (x as isize, y as isize)))?;
     let mut found: Vec<(Vec<(isize, isize)>, bool)> = Vec::new();
     let mut seen = Grid::from_fn(edges.width, edges.height, ticker, |_, _| false)?;
     // 1. Follow every link of every node to the next node. Each chain is found from both ends, and is kept from the one
@@ -310,7 +315,7 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
         }
         seen.values[index(node) as usize] = true;
         if starts.is_empty() {
-            found.push((vec![node], false));
+            push(&mut found, (vec![node], false))?;
         }
         for start in starts {
             let mut chain = vec![node, start];
@@ -321,16 +326,16 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
                     break;
                 }
                 seen.values[index(here) as usize] = true;
-                chain.push(if onward[0] == before { onward[1] } else { onward[0] });
+                push(&mut chain, if onward[0] == before { onward[1] } else { onward[0] })?;
             }
             let last = chain[chain.len() - 1];
             if last == node {
                 chain.pop();
                 if index(start) < index(chain[chain.len() - 1]) {
-                    found.push((chain, true));
+                    push(&mut found, (chain, true))?;
                 }
             } else if index(node) < index(last) {
-                found.push((chain, false));
+                push(&mut found, (chain, false))?;
             }
         }
     }
@@ -349,13 +354,16 @@ pub(super) fn chains(edges: &Grid<bool>, ticker: &Ticker) -> Result<Vec<Chain>> 
             if next == first {
                 break;
             }
-            chain.push(next);
+            push(&mut chain, next)?;
         }
-        found.push((chain, true));
+        push(&mut found, (chain, true))?;
     }
     // 3. Sort the chains by their first point, then by their second.
-    found.sort_by_key(|(chain, _)| (index(chain[0]), chain.get(1).map(|second| index(*second))));
+    found.sort_unstable_by_key(|(chain, _)| (index(chain[0]), chain.get(1).map(|second| index(*second))));
     let point = |(x, y): (isize, isize)| Point { x: x as u32, y: y as u32 };
-    let chain = |(chain, closed): (Vec<_>, bool)| Chain { points: chain.into_iter().map(point).collect(), closed };
-    Ok(found.into_iter().map(chain).collect())
+    let mut chains = reserved(found.len())?;
+    for (chain, closed) in found {
+        chains.push(Chain { points: collected(chain.into_iter().map(point))?, closed });
+    }
+    Ok(chains)
 }

@@ -10,7 +10,7 @@ mod fused;
 
 use super::prepare::{InitialValues, InputPixels, prepare};
 use super::{Mode, Outcome, Plan, Start, Variant, multigrid, scalar};
-use crate::device::{Context, PooledBuffer};
+use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, copy_packed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -18,9 +18,6 @@ use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::time::Instant;
-
-/// A slice of at least this many pixels occupies all cores; smaller slices are computed side by side.
-const LARGE_SLICE: usize = 1 << 20;
 
 /// Returns whether the fast path has fused multiply-add, and so the bits of CUDA.
 pub(super) fn has_fused_multiply_add() -> bool {
@@ -53,8 +50,7 @@ pub(super) fn run(
     let [width, height, depth] = input.shape();
     let (field_depth, together) = match plan.dimensions {
         3 => (depth, depth),
-        _ if width * height >= LARGE_SLICE => (1, 1),
-        _ => (1, pool.current_num_threads()),
+        _ => (1, slices_side_by_side(pool, width * height)),
     };
     // 2. Allocate the workspace of the fast path.
     let fused = matches!(plan.mode, Mode::Iterate { .. }) && plan.variant != Variant::Scalar;
@@ -84,14 +80,16 @@ pub(super) fn run(
         })?;
         // 4. Write its results, unless the callback has cancelled.
         ticker.check()?;
-        for (target, solved) in targets.into_iter().zip(solved) {
-            match solved.values {
-                Values::InPlace => {}
-                Values::Pooled(values) => pool.install(|| copy_packed(&values[..target.len()], target)),
-                Values::Owned(values) => pool.install(|| copy_packed(&values, target)),
+        pool.install(|| {
+            for (target, solved) in targets.into_iter().zip(solved) {
+                match solved.values {
+                    Values::InPlace => {}
+                    Values::Pooled(values) => copy_packed(&values[..target.len()], target),
+                    Values::Owned(values) => copy_packed(&values, target),
+                }
+                outcome = outcome.worst(solved.outcome);
             }
-            outcome = outcome.worst(solved.outcome);
-        }
+        });
     }
     let mut report = Report::on_cpu(context, started, depth);
     report.iterations = outcome.iterations;

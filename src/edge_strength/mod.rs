@@ -51,8 +51,9 @@ pub enum Mode {
         /// The bound on the estimated error of any pixel; see `docs/edge_strength_converged.md`. In (0, 1). Default
         /// 1e-5.
         tolerance: f64,
-        /// The largest number of multigrid cycles; at least 1. Default 100. If they do not suffice, the result so far
-        /// is returned and [`Report::converged`] is `false`.
+        /// The largest number of multigrid cycles, 1 to 10,000,000. Default 100. If they do not suffice, or if 100 cycles
+        /// have made no smaller change than one before them, the result so far is returned and [`Report::converged`] is
+        /// `false`.
         max_cycles: u64,
     },
 }

@@ -77,7 +77,7 @@ pub(crate) const MAX_CYCLES: Parameter = Parameter::integer(
     c"Used by the mode converged: the most multigrid cycles. More can reach a smaller tolerance.",
 )
 .at_least(1.0)
-.at_most(u64::MAX as f64)
+.at_most(10_000_000.0)
 .advanced();
 
 pub(crate) const RHO: Parameter = Parameter::float(

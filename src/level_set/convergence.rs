@@ -5,7 +5,7 @@ use super::plan::Plan;
 use super::types::Counts;
 use super::{Params, Statistics, parameters};
 use crate::device::kernels::level_set::{MAX_OSCILLATION, SQUARE_ONE, SQUARES_SHIFT, StoppingCriterion};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
@@ -61,6 +61,13 @@ impl ConvergenceMonitor {
             most: 0,
             plan: *plan,
         }
+    }
+
+    /// Makes room for the statistics of `count` iterations, or returns an error when out of memory.
+    pub(super) fn make_room(&mut self, count: usize) -> Result<()> {
+        let missing = count.saturating_sub(self.statistics.capacity() - self.statistics.len());
+        let room = if missing == 0 { Ok(()) } else { self.statistics.try_reserve(count) };
+        room.map_err(|_| Error::memory("cannot keep the statistics of the iterations: out of host memory"))
     }
 
     /// Records an iteration. Its statistics are then the last of [`statistics`](Self::statistics).

@@ -98,6 +98,7 @@ impl Solver {
                 if left == 0 || monitor.converged {
                     return Ok(());
                 }
+                monitor.make_room(1)?;
                 let counts = match &mut self.field {
                     Field::Plain(field) => field.iterate(&self.plan, &ticker)?,
                     Field::Tiled(field) => field.iterate(&self.plan.constants, self.inside, &ticker)?,

@@ -221,6 +221,7 @@ impl Solver {
         loop {
             while flight.len() < BATCHES && queued < iterations && cancelled.is_ok() && !monitor.converged {
                 let count = size.min(iterations - queued);
+                monitor.make_room(BATCHES * count as usize)?;
                 let slot = (0..BATCHES).find(|slot| flight.iter().all(|batch| batch.slot != *slot)).unwrap_or(0);
                 flight.push_back(self.queue_batch(&mut queue, count, slot)?);
                 queued += count;

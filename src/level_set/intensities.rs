@@ -7,7 +7,7 @@ use super::{Params, Side, TargetRange};
 use crate::device::{Context, HostCopy};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image};
+use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved};
 use ndarray::{Array3, ArrayView3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -58,14 +58,20 @@ impl Intensities {
 type Box3 = [Range<usize>; 3];
 
 /// Returns a part of an image in host memory, whose pixels all fit f32.
-fn part(image: &Image<'_>, [x, y, z]: &Box3) -> Array3<f32> {
+fn part(image: &Image<'_>, [x, y, z]: &Box3) -> Result<Array3<f32>> {
     let part = s![z.clone(), y.clone(), x.clone()];
     match image {
-        Image::U8(view) => view.slice(part).mapv(f32::from),
-        Image::U16(view) => view.slice(part).mapv(f32::from),
-        Image::F32(view) => view.slice(part).to_owned(),
+        Image::U8(view) => mapped(view.slice(part), f32::from),
+        Image::U16(view) => mapped(view.slice(part), f32::from),
+        Image::F32(view) => mapped(view.slice(part), |pixel| pixel),
         Image::Device(_) => unreachable!("device images have been copied"),
     }
+}
+
+/// Returns an array of what `map` makes of each element, or an error when out of memory.
+fn mapped<T: Copy, U>(view: ArrayView3<'_, T>, map: impl Fn(T) -> U) -> Result<Array3<U>> {
+    let values = collected(view.iter().map(|value| map(*value)))?;
+    Ok(Array3::from_shape_vec(view.dim(), values).unwrap_or_else(|_| unreachable!("as many as there are elements")))
 }
 
 /// Returns the box that holds all pixels above 0; `None` if there is none.
@@ -152,12 +158,12 @@ impl Measurement<'_, '_, '_> {
             let around = self.cut(&bounds, margin)?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
             let reach = reach.get_or_insert(REACH * f64::from(radius).max(largest));
-            let [flat, all] = self.surroundings(&around, object, *reach);
+            let [flat, all] = self.surroundings(&around, object, *reach)?;
             let enough = flat.len() >= object.count.max(FEWEST) && flat.len() as f64 >= FLAT_SHARE * all.len() as f64;
             let everything = around.whole && around.distances.iter().all(|d| !d.is_finite() || f64::from(*d) <= *reach);
             if enough || everything {
                 let values = if enough { flat } else { all };
-                return Ok(self.intensities(object, values));
+                return self.intensities(object, values);
             }
             *reach *= 2.0;
             margin = margin.max(*reach);
@@ -165,9 +171,10 @@ impl Measurement<'_, '_, '_> {
     }
 
     fn object(&self, bounds: &Box3) -> Result<Object> {
-        let (pixels, marks) = (part(self.input, bounds), part(self.mask, bounds));
+        let (pixels, marks) = (part(self.input, bounds)?, part(self.mask, bounds)?);
         let inside = pixels.iter().zip(&marks).filter(|(pixel, mark)| **mark > 0.0 && pixel.is_finite());
-        let mut values: Vec<f64> = inside.map(|(pixel, _)| f64::from(*pixel)).collect();
+        let mut values: Vec<f64> = Vec::new();
+        extend(&mut values, inside.map(|(pixel, _)| f64::from(*pixel)))?;
         let count = values.len();
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
@@ -188,9 +195,9 @@ impl Measurement<'_, '_, '_> {
         });
         let used = spacing.len();
         let whole = (0..used).all(|axis| ranges[axis].len() == sizes[axis]);
-        let pixels = part(self.input, &ranges);
-        let marks = part(self.mask, &ranges).mapv(|mark| u8::from(mark > 0.0));
-        let mut distances = Array3::<f32>::zeros(marks.raw_dim());
+        let pixels = part(self.input, &ranges)?;
+        let marks = mapped(part(self.mask, &ranges)?.view(), |mark| u8::from(mark > 0.0))?;
+        let mut distances = mapped(marks.view(), |_| 0f32)?;
         let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
         let spacing = [spacing[0], spacing[1], spacing.get(2).copied().unwrap_or(1.0)];
         distance::cpu::signed_into(self.context, marks.view(), spacing, self.params.dimensions, packed)?;
@@ -199,7 +206,7 @@ impl Measurement<'_, '_, '_> {
 
     /// Returns the pixels within `reach` of the start that differ from it: those beside which the image is flat, which
     /// the blur of an edge is not, and all.
-    fn surroundings(&self, around: &Neighbourhood, object: Object, reach: f64) -> [Vec<f64>; 2] {
+    fn surroundings(&self, around: &Neighbourhood, object: Object, reach: f64) -> Result<[Vec<f64>; 2]> {
         let Neighbourhood { pixels, distances, .. } = around;
         let (depth, height, width) = pixels.dim();
         let volume = self.params.dimensions == Dimensions::Volume;
@@ -219,29 +226,32 @@ impl Measurement<'_, '_, '_> {
                 let pixel = f64::from(pixels[[z, y, x]]);
                 let outside = *distance > 0.0 && f64::from(*distance) <= reach;
                 if outside && pixel.is_finite() && (pixel - object.median).abs() > DIFFERENCE * object.noise {
-                    found[1].push(pixel);
+                    push(&mut found[1], pixel)?;
                     if is_flat(z, y, x) {
-                        found[0].push(pixel);
+                        push(&mut found[0], pixel)?;
                     }
                 }
             }
-            found
+            Ok(found)
         };
-        let slices: Vec<_> = (0..depth).into_par_iter().map(slice).collect();
+        let slices: Vec<Result<[Vec<f64>; 2]>> = par_collected((0..depth).into_par_iter().map(slice))?;
         let mut found = [Vec::new(), Vec::new()];
-        for [flat, all] in slices {
-            found[0].extend(flat);
-            found[1].extend(all);
+        for slice in slices {
+            for (found, values) in found.iter_mut().zip(slice?) {
+                extend(found, values)?;
+            }
         }
-        found
+        Ok(found)
     }
 
     /// Returns the range whose limits are half way between the start's pixels and those of its surroundings.
-    fn intensities(&self, object: Object, surroundings: Vec<f64>) -> Intensities {
+    fn intensities(&self, object: Object, surroundings: Vec<f64>) -> Result<Intensities> {
         let Object { median: middle, noise, .. } = object;
         let count = surroundings.len();
-        let (mut darker, mut brighter): (Vec<f64>, Vec<f64>) =
-            surroundings.into_iter().partition(|pixel| *pixel < middle);
+        let (mut darker, mut brighter): (Vec<f64>, Vec<f64>) = (reserved(count)?, reserved(count)?);
+        for pixel in surroundings {
+            if pixel < middle { darker.push(pixel) } else { brighter.push(pixel) }
+        }
         let share = darker.len() as f64 / count.max(1) as f64;
         let side = self.params.side.unwrap_or(match count {
             0 => Side::Within,
@@ -262,7 +272,7 @@ impl Measurement<'_, '_, '_> {
             (Side::Below, below, above) => (middle, above.or(below).unwrap_or(alike)),
             (_, below, above) => (middle, below.or(above).unwrap_or(alike)),
         };
-        Intensities { range: TargetRange { target, epsilon }, side, extremes: self.extremes }
+        Ok(Intensities { range: TargetRange { target, epsilon }, side, extremes: self.extremes })
     }
 }
 

@@ -34,6 +34,7 @@ use crate::device::kernels::level_set::{
     SQUARE_MAX, SQUARE_ONE, TINY,
 };
 use crate::error::Result;
+use crate::image::zeroed;
 use crate::progress::Ticker;
 
 /// The factor between 1/|∇φ| and [`scaled_rsqrt`] of the squared length of the wide differences. That length is 2·|∇φ|.
@@ -285,10 +286,10 @@ pub(super) fn iterate(
 
 /// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if one of its voxels is at
 /// most [`BAND_REACH`] voxels along each axis from one within the band.
-pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Vec<bool> {
+pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Result<Vec<bool>> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
-    let mut is_updated = vec![false; along_x * along_y * along_z];
+    let mut is_updated: Vec<bool> = zeroed(along_x * along_y * along_z)?;
     for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band_width) {
         let voxel = [i % width, i / width % height, i / width / height];
         let [xs, ys, zs] = std::array::from_fn(|axis| {
@@ -301,7 +302,7 @@ pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Vec<bool> {
             is_updated[(z * along_y + y) * along_x..][xs.clone()].fill(true);
         }
     }
-    is_updated
+    Ok(is_updated)
 }
 
 /// Computes one step of a reinitialisation, from `phi` to `next`, in the [`reinitialised_tiles`].

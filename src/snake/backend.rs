@@ -6,7 +6,7 @@ use super::search::Target;
 use super::{Node, Params, RegionSum, Schedule, cpu, cuda};
 use crate::device::{Context, DeviceNeeds};
 use crate::error::Result;
-use crate::image::Image;
+use crate::image::{Image, collected};
 use crate::progress::Progress;
 use crate::report::Report;
 
@@ -56,7 +56,7 @@ impl Backend {
     /// searched.
     pub(super) fn measure(&mut self, context: &Context, params: &Params, targets: Vec<Target>) -> Result<Vec<Target>> {
         match self {
-            Self::Cpu(image) => Ok(cpu::measure(context, image, params, targets)),
+            Self::Cpu(image) => cpu::measure(context, image, params, targets),
             Self::Cuda(_) if targets.is_empty() => Ok(targets),
             Self::Cuda(solver) => solver.measure(params, targets),
         }
@@ -89,7 +89,7 @@ impl Backend {
     /// Returns the sums over the pixels inside polygons, which lie within the image.
     pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, bounds: &Bounds) -> Result<Vec<RegionSum>> {
         match self {
-            Self::Cpu(image) => Ok(polygons.iter().map(|nodes| image.sum(nodes)).collect()),
+            Self::Cpu(image) => collected(polygons.iter().map(|nodes| image.sum(nodes))),
             Self::Cuda(solver) => solver.sums(polygons, bounds),
         }
     }

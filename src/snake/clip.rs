@@ -2,45 +2,51 @@
 //! them.
 
 use super::polygon::{Bounds, Node};
+use crate::error::Result;
+use crate::image::push;
 
 /// Returns a polygon within `bounds` whose sum is that over the pixels of `nodes` there; empty when there is none. An
 /// edge that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch itself: it is
 /// for sums only.
-pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Vec<Node> {
+pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Result<Vec<Node>> {
     let mut kept = Vec::new();
     for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
         if bounds.contain(*a) && bounds.contain(*b) {
-            kept.extend([*a, *b]);
+            push(&mut kept, *a)?;
+            push(&mut kept, *b)?;
             continue;
         }
         // The connection from one part to the next runs along a row's border, which adds nothing to a sum.
-        let mut stairs = stairs(*a, *b, bounds);
+        let first = kept.len();
+        add_stairs(*a, *b, bounds, &mut kept)?;
         if a.y > b.y {
-            stairs.reverse();
+            kept[first..].reverse();
         }
-        kept.extend(stairs);
     }
     kept.dedup();
-    if kept.len() < 3 { Vec::new() } else { kept }
+    Ok(if kept.len() < 3 { Vec::new() } else { kept })
 }
 
-/// Returns the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of
+/// Appends the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of
 /// it.
-fn stairs(a: Node, b: Node, bounds: &Bounds) -> Vec<Node> {
+fn add_stairs(a: Node, b: Node, bounds: &Bounds, corners: &mut Vec<Node>) -> Result<()> {
     let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
     let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));
-    let mut corners: Vec<Node> = Vec::new();
+    let first = corners.len();
     for y in upper.y.max(bounds.y0)..lower.y.min(bounds.y1) {
         // The formula of `Rows`: ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉.
         let k = i64::from(y) - i64::from(upper.y);
         let right = i64::from(upper.x) - ((dy - (2 * k + 1) * dx).div_euclid(2 * dy));
         let x = right.clamp(i64::from(bounds.x0), i64::from(bounds.x1)) as i32;
-        match corners.last_mut() {
+        match corners[first..].last_mut() {
             Some(last) if last.x == x => last.y = y + 1,
-            _ => corners.extend([Node::new(x, y), Node::new(x, y + 1)]),
+            _ => {
+                push(corners, Node::new(x, y))?;
+                push(corners, Node::new(x, y + 1))?;
+            }
         }
     }
-    corners
+    Ok(())
 }
 
 #[cfg(test)]
@@ -82,7 +88,7 @@ mod tests {
                 .map(|_| Node::new(random(W + 2 * MARGIN) - MARGIN, random(H + 2 * MARGIN) - MARGIN))
                 .collect();
             let shifted: Vec<Node> = nodes.iter().map(|node| Node::new(node.x + MARGIN, node.y + MARGIN)).collect();
-            let clipped = clip(&nodes, &bounds);
+            let clipped = clip(&nodes, &bounds).unwrap();
             assert!(clipped.iter().all(|node| bounds.contain(*node)), "{nodes:?} {clipped:?}");
             let found = image.polygon(&clipped);
             let wanted = canvas.polygon(&shifted);
@@ -98,10 +104,11 @@ mod tests {
         let bounds = Bounds { x0: 0, y0: 0, x1: 50, y1: 40 };
         let far = super::super::MAX_COORDINATE;
         let all =
-            clip(&[Node::new(-far, -far), Node::new(far, -far), Node::new(far, far), Node::new(-far, far)], &bounds);
+            clip(&[Node::new(-far, -far), Node::new(far, -far), Node::new(far, far), Node::new(-far, far)], &bounds)
+                .unwrap();
         let corners = [Node::new(50, 0), Node::new(50, 40), Node::new(0, 40), Node::new(0, 0)];
         assert_eq!(all, corners);
         let above = [Node::new(0, -30), Node::new(40, -30), Node::new(20, -1)];
-        assert!(clip(&above, &bounds).is_empty());
+        assert!(clip(&above, &bounds).unwrap().is_empty());
     }
 }

@@ -3,10 +3,10 @@
 use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
 use super::search::{Plan, Target};
-use super::{Background, Node, Overlap, Params, Polygons, RegionSum, Status, territory};
+use super::{Background, Node, Overlap, Params, Polygons, Status, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::reserved;
+use crate::image::{collected, par_collected, reserved};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -20,17 +20,27 @@ fn threads_share_targets(context: &Context, targets: &[Target]) -> bool {
 }
 
 /// Returns the targets with the sums of their initial polygons.
-pub(super) fn measure(context: &Context, image: &HostImage, params: &Params, targets: Vec<Target>) -> Vec<Target> {
+pub(super) fn measure(
+    context: &Context,
+    image: &HostImage,
+    params: &Params,
+    targets: Vec<Target>,
+) -> Result<Vec<Target>> {
     let parallel = threads_share_targets(context, &targets);
-    context.pool().install(|| {
-        targets
-            .into_par_iter()
-            .map(|target| match target.status {
-                Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target),
-                _ => target,
-            })
-            .collect()
-    })
+    let measure = |target: Target| match target.status {
+        Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target),
+        _ => Ok(target),
+    };
+    all(context.pool().install(|| par_collected(targets.into_par_iter().map(measure)))?)
+}
+
+/// Returns the targets, or the first error.
+fn all(results: Vec<Result<Target>>) -> Result<Vec<Target>> {
+    let mut targets = reserved(results.len())?;
+    for result in results {
+        targets.push(result?);
+    }
+    Ok(targets)
 }
 
 /// Returns the targets of the polygons, unmeasured.
@@ -49,25 +59,18 @@ pub(super) fn initial_targets(
             )));
         }
     }
-    // Running out of memory must be an error, but the lists of nodes, allocated one by one, would abort the program. So
-    // as much memory as they take at the start is reserved once, and freed.
-    let bytes = initial.len() * (2 * size_of::<Target>() + 64)
-        + initial.nodes().len() * 2 * (size_of::<Node>() + size_of::<RegionSum>());
-    drop(std::hint::black_box(reserved::<u8>(bytes)?));
-    let polygons: Vec<(usize, &[Node])> = initial.iter().enumerate().collect();
+    let start = |index: usize| {
+        let polygon = initial.get(index).unwrap_or_default();
+        Ok(match normalise(polygon, image, index)? {
+            Some(nodes) => {
+                let bounds = bounds_of(&nodes, params, image);
+                Target::unmeasured(nodes, bounds, params.largest_step as i32)
+            }
+            None => Target::start_outside(collected(polygon.iter().copied())?, *image),
+        })
+    };
     context.pool().install(|| {
-        let mut targets: Vec<Target> = polygons
-            .par_iter()
-            .map(|(index, polygon)| {
-                Ok(match normalise(polygon, image, *index)? {
-                    Some(nodes) => {
-                        let bounds = bounds_of(&nodes, params, image);
-                        Target::unmeasured(nodes, bounds, params.largest_step as i32)
-                    }
-                    None => Target::start_outside(polygon.to_vec(), *image),
-                })
-            })
-            .collect::<Result<_>>()?;
+        let mut targets = all(par_collected((0..initial.len()).into_par_iter().map(start))?)?;
         if params.overlap == Overlap::Excluded {
             territory::divide(&mut targets)?;
         }

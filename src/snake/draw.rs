@@ -5,7 +5,7 @@ use super::sums::Rows;
 use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{ImageMut, reserved};
+use crate::image::{ImageMut, collected, par_collected, push};
 use ndarray::{ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -23,7 +23,7 @@ pub(super) fn draw(
     value: impl Fn(usize) -> u32 + Sync,
 ) -> Result<()> {
     output.use_huge_pages();
-    let targets: Vec<&Target> = targets.iter().collect();
+    let targets: Vec<&Target> = collected(targets.iter())?;
     let slice = Axis(0);
     context.pool().install(|| match output {
         ImageMut::U8(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as u8),
@@ -44,9 +44,8 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
     origin: Node,
     value: impl Fn(usize) -> P + Sync,
 ) -> Result<()> {
-    let mut extents = reserved::<Range<i64>>(targets.len())?;
-    extents.extend(targets.iter().map(|target| extent(target)));
-    view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS).into_par_iter().enumerate().for_each(|(band, mut pixels)| {
+    let extents: Vec<Range<i64>> = collected(targets.iter().map(|target| extent(target)))?;
+    view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS).into_par_iter().enumerate().try_for_each(|(band, mut pixels)| {
         pixels.fill(P::default());
         let first = i64::from(origin.y) + (band * DRAWN_ROWS) as i64;
         // The first targets are drawn last, over the others.
@@ -55,22 +54,23 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
                 let [start, end] = [start, end].map(|x| x - i64::from(origin.x));
                 pixels.slice_mut(s![(y - first) as usize, start as usize..end as usize]).fill(value(index));
             });
-        });
-    });
-    Ok(())
+            Ok(())
+        })
+    })
 }
 
 /// Returns for each target whether its polygon has a pixel in common with that of another one, or was limited by the
 /// territory of another one. The threads are those of the current pool.
-pub(super) fn overlapping(targets: &[Target]) -> Vec<bool> {
-    let found: Vec<AtomicBool> = targets.par_iter().map(|target| AtomicBool::new(target.is_limited())).collect();
+pub(super) fn overlapping(targets: &[Target]) -> Result<Vec<bool>> {
+    let found = par_collected(targets.par_iter().map(|target| AtomicBool::new(target.is_limited())))?;
     let mark = |index: usize| found[index].store(true, Ordering::Relaxed);
-    let targets: Vec<&Target> = targets.iter().collect();
-    let extents: Vec<Range<i64>> = targets.iter().map(|target| extent(target)).collect();
+    let targets: Vec<&Target> = collected(targets.iter())?;
+    let extents: Vec<Range<i64>> = collected(targets.iter().map(|target| extent(target)))?;
     let rows = extents.iter().filter(|rows| !rows.is_empty()).cloned();
     let all = rows.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
-    let bands: Vec<i64> = if targets.len() < 2 { Vec::new() } else { all.clone().step_by(DRAWN_ROWS).collect() };
-    bands.into_par_iter().for_each(|first| {
+    let rows = if targets.len() < 2 { 0 } else { (all.end - all.start) as usize };
+    (0..rows).into_par_iter().step_by(DRAWN_ROWS).try_for_each(|row| {
+        let first = all.start + row as i64;
         let mut runs: [Vec<(Range<i64>, usize)>; DRAWN_ROWS] = Default::default();
         let rows = first..all.end.min(first + DRAWN_ROWS as i64);
         for_each_run(&targets, &extents, rows, |index, y, run| {
@@ -79,8 +79,8 @@ pub(super) fn overlapping(targets: &[Target]) -> Vec<bool> {
             if own < run.end - run.start {
                 mark(index);
             }
-            runs[(y - first) as usize].push((run, index));
-        });
+            push(&mut runs[(y - first) as usize], (run, index))
+        })?;
         for runs in &mut runs {
             runs.sort_unstable_by_key(|(run, index)| (run.start, *index));
             // The run that ends last among those before, and its target.
@@ -97,8 +97,9 @@ pub(super) fn overlapping(targets: &[Target]) -> Vec<bool> {
                 }
             }
         }
-    });
-    found.into_iter().map(AtomicBool::into_inner).collect()
+        Ok(())
+    })?;
+    collected(found.into_iter().map(AtomicBool::into_inner))
 }
 
 /// Returns the rows of a target; none of one that is outside the image.
@@ -115,25 +116,26 @@ fn for_each_run(
     targets: &[&Target],
     extents: &[Range<i64>],
     rows: Range<i64>,
-    mut visit: impl FnMut(usize, i64, Range<i64>),
-) {
+    mut visit: impl FnMut(usize, i64, Range<i64>) -> Result<()>,
+) -> Result<()> {
     let passes = |extent: &Range<i64>| extent.start < rows.end && rows.start < extent.end;
     let mut crossings: [Vec<i64>; DRAWN_ROWS] = Default::default();
     for (index, target) in targets.iter().enumerate().rev().filter(|(index, _)| passes(&extents[*index])) {
         for (a, b) in target.ends().filter(|(a, b)| passes(&rows_of([*a, *b]))) {
             for (x, y) in Rows::between(a, b).within(&rows) {
-                crossings[(y - rows.start) as usize].push(x);
+                push(&mut crossings[(y - rows.start) as usize], x)?;
             }
         }
         // From left to right, the crossings of a row alternate between entering and leaving the polygon.
         for (y, crossings) in rows.clone().zip(&mut crossings) {
             crossings.sort_unstable();
             for ends in crossings.chunks_exact(2).filter(|ends| ends[0] < ends[1]) {
-                visit(index, y, ends[0]..ends[1]);
+                visit(index, y, ends[0]..ends[1])?;
             }
             crossings.clear();
         }
     }
+    Ok(())
 }
 
 /// Returns the rows from the upmost to the lowest of some nodes.

@@ -125,7 +125,7 @@ impl HostImage {
     }
 
     /// Returns a target at its start, with its sums.
-    pub(super) fn measured(&self, plan: &Plan, target: Target) -> Target {
+    pub(super) fn measured(&self, plan: &Plan, target: Target) -> Result<Target> {
         match self {
             Self::U8(sums) => Target::measured(sums, plan, target),
             Self::U16(sums) => Target::measured(sums, plan, target),

@@ -43,6 +43,7 @@ pub(crate) mod parameters;
 mod polygon;
 mod search;
 mod sums;
+mod sweep;
 mod territory;
 
 pub use criterion::Noise;
@@ -51,7 +52,7 @@ pub use sums::RegionSum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, reserved};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, push, reserved};
 use crate::parameter::check_scaling;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -359,16 +360,18 @@ impl Snake {
     }
 
     /// Returns the current polygons in the order of the initial ones: clockwise on the screen, none touches itself.
+    ///
+    /// # Panics
+    /// When out of memory; [`try_polygons`](Self::try_polygons) does not.
     pub fn polygons(&self) -> Polygons {
-        let mut polygons = Polygons::new();
-        for target in &self.targets {
-            polygons.push(&target.nodes);
-        }
-        polygons
+        self.try_polygons().unwrap()
     }
 
     /// Does the same as [`polygons`](Self::polygons), but returns an error when out of memory.
-    pub(crate) fn try_polygons(&self) -> Result<Polygons> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory).
+    pub fn try_polygons(&self) -> Result<Polygons> {
         let nodes = self.targets.iter().map(|target| target.nodes.len()).sum();
         let mut polygons = Polygons::try_with_capacity(self.targets.len(), nodes)?;
         self.targets.iter().for_each(|target| polygons.push(&target.nodes));
@@ -376,15 +379,32 @@ impl Snake {
     }
 
     /// Returns the statistics of each target, in the order of the initial polygons.
+    ///
+    /// # Panics
+    /// When out of memory; [`try_statistics`](Self::try_statistics) does not.
     pub fn statistics(&self) -> Vec<Statistics> {
-        self.statistics_from(0).collect()
+        self.try_statistics().unwrap()
+    }
+
+    /// Does the same as [`statistics`](Self::statistics), but returns an error when out of memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory).
+    pub fn try_statistics(&self) -> Result<Vec<Statistics>> {
+        collected(self.statistics_from(0)?)
     }
 
     /// Returns the statistics of the targets from `first` on.
-    pub(crate) fn statistics_from(&self, first: usize) -> impl Iterator<Item = Statistics> {
-        let find = || self.context.pool().install(|| draw::overlapping(&self.targets));
-        let targets = self.targets.iter().zip(self.overlapping.get_or_init(find)).skip(first);
-        targets.map(|(target, overlaps)| self.level_scale.statistics(target, *overlaps, self.backend.size()))
+    pub(crate) fn statistics_from(&self, first: usize) -> Result<impl ExactSizeIterator<Item = Statistics>> {
+        let overlapping = match self.overlapping.get() {
+            Some(overlapping) => overlapping,
+            None => {
+                let found = self.context.pool().install(|| draw::overlapping(&self.targets))?;
+                self.overlapping.get_or_init(|| found)
+            }
+        };
+        let targets = self.targets.iter().zip(overlapping).skip(first);
+        Ok(targets.map(|(target, overlaps)| self.level_scale.statistics(target, *overlaps, self.backend.size())))
     }
 
     /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the
@@ -397,7 +417,7 @@ impl Snake {
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = reserved(polygons.len())?;
         sums.resize(polygons.len(), RegionSum::default());
-        let mut inside = Vec::new();
+        let (mut indices, mut inside) = (Vec::new(), Vec::new());
         for (index, polygon) in polygons.iter().enumerate() {
             if polygon.len() > MAX_NODES as usize {
                 return Err(Error::argument(format!(
@@ -405,17 +425,17 @@ impl Snake {
                     polygon.len()
                 )));
             }
-            let nodes = clip::clip(&polygon::validated(polygon, index)?, &image);
+            let nodes = clip::clip(&polygon::validated(polygon, index)?, &image)?;
             if !nodes.is_empty() {
-                inside.push((index, nodes));
+                push(&mut indices, index)?;
+                push(&mut inside, nodes)?;
             }
         }
         if inside.is_empty() {
             return Ok(sums);
         }
         let _lock = self.context.lock()?;
-        let (indices, polygons): (Vec<usize>, Vec<Vec<Node>>) = inside.into_iter().unzip();
-        for (index, sum) in indices.into_iter().zip(self.backend.sums(polygons, &image)?) {
+        for (index, sum) in indices.into_iter().zip(self.backend.sums(inside, &image)?) {
             sums[index] = sum;
         }
         Ok(sums)
@@ -511,5 +531,5 @@ pub fn run(
     let mut snake = Snake::new(context, input, initial, params)?;
     let mut report = snake.step(u64::MAX, progress)?;
     report.seconds_total = started.elapsed().as_secs_f64();
-    Ok((snake.polygons(), snake.statistics(), report))
+    Ok((snake.try_polygons()?, snake.try_statistics()?, report))
 }

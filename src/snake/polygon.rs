@@ -4,6 +4,7 @@
 //! h), (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an
 //! edge belongs to the polygon on its right.
 
+use super::sweep;
 use crate::error::{Error, Result};
 use crate::image::reserved;
 
@@ -169,7 +170,7 @@ impl Bounds {
 
 /// Returns twice the area of the triangle a, b, c: positive when c lies to the right of the line from a to b, as seen
 /// on the screen. Exact up to [`MAX_COORDINATE`].
-fn side(a: Node, b: Node, c: Node) -> i64 {
+pub(super) fn side(a: Node, b: Node, c: Node) -> i64 {
     let (abx, aby) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
     let (acx, acy) = (i64::from(c.x) - i64::from(a.x), i64::from(c.y) - i64::from(a.y));
     abx * acy - aby * acx
@@ -223,8 +224,31 @@ pub(super) fn edge_crosses(node: impl Fn(usize) -> Node, count: usize, edge: usi
     (2..count - 1).any(|ahead| intersect(a, b, at(edge + ahead), at(edge + ahead + 1)))
 }
 
-/// Returns the first two edges of the polygon that cross or touch, other than neighbours at their shared node.
-pub(super) fn crossing(nodes: &[Node]) -> Option<(usize, usize)> {
+/// The most nodes of a polygon of which every pair of edges is tested: with more nodes the sweep is faster.
+const FEW_NODES: usize = 128;
+
+/// Returns two edges of the polygon that cross or touch, other than neighbours at their shared node; of a polygon of few
+/// nodes the first two.
+pub(super) fn crossing(nodes: &[Node]) -> Result<Option<(usize, usize)>> {
+    if nodes.len() <= FEW_NODES {
+        return Ok(first_crossing(nodes));
+    }
+    match folded(nodes) {
+        None => sweep::crossing(nodes),
+        folded => Ok(folded),
+    }
+}
+
+/// Returns the first two successive edges that overlap or have no length.
+pub(super) fn folded(nodes: &[Node]) -> Option<(usize, usize)> {
+    let count = nodes.len();
+    let at = |index: usize| nodes[index % count];
+    let edge = (0..count).find(|&edge| folds(at(edge), at(edge + 1), at(edge + 2)))?;
+    Some((edge, (edge + 1) % count))
+}
+
+/// Returns the first two edges of the polygon that cross or touch, by testing every pair.
+pub(super) fn first_crossing(nodes: &[Node]) -> Option<(usize, usize)> {
     let count = nodes.len();
     let at = |index: usize| nodes[index % count];
     for edge in 0..count {
@@ -255,14 +279,14 @@ pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
             node.x, node.y
         )));
     }
-    let nodes = distinct(polygon.iter().copied());
+    let nodes = distinct(polygon.iter().copied())?;
     if nodes.len() < 3 {
         return Err(Error::argument(format!(
             "polygon {index} must have at least 3 nodes at different places, but it has {}",
             nodes.len()
         )));
     }
-    if let Some(edges) = crossing(&nodes) {
+    if let Some(edges) = crossing(&nodes)? {
         return Err(Error::argument(format!("polygon {index} crosses itself: {}", name_edges(polygon, &nodes, edges))));
     }
     Ok(canonical(nodes))
@@ -289,12 +313,12 @@ pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Resu
     if nodes.iter().all(|node| bounds.contain(*node)) {
         return Ok(Some(nodes));
     }
-    let mut nodes = distinct(nodes.iter().map(|node| bounds.clamp(*node)));
+    let mut nodes = distinct(nodes.iter().map(|node| bounds.clamp(*node)))?;
     drop_folds(&mut nodes);
     if nodes.len() < 3 {
         return Ok(None);
     }
-    if let Some(edges) = crossing(&nodes) {
+    if let Some(edges) = crossing(&nodes)? {
         return Err(Error::argument(format!(
             "polygon {index}, clamped to the image, crosses itself: {}; clip it to the image before",
             name_edges(&nodes, &nodes, edges)
@@ -304,36 +328,46 @@ pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Resu
 }
 
 /// Returns the nodes without those that repeat the one before.
-fn distinct(nodes: impl Iterator<Item = Node>) -> Vec<Node> {
-    let mut kept: Vec<Node> = nodes.collect();
+fn distinct(nodes: impl ExactSizeIterator<Item = Node>) -> Result<Vec<Node>> {
+    let mut kept = reserved(nodes.len())?;
+    kept.extend(nodes);
     kept.dedup();
     while kept.len() > 1 && kept.first() == kept.last() {
         kept.pop();
     }
-    kept
+    Ok(kept)
 }
 
 /// Removes spikes: nodes at which the polygon turns back on itself, as clamping to the image leaves them.
 fn drop_folds(nodes: &mut Vec<Node>) {
-    let mut index = 0;
-    while nodes.len() >= 3 && index < nodes.len() {
-        let count = nodes.len();
-        if folds(nodes[(index + count - 1) % count], nodes[index], nodes[(index + 1) % count]) {
-            nodes.remove(index);
-            index = index.saturating_sub(2);
+    // The list has a gap, so that removing a node takes no time: those before `kept` have been seen, and those from
+    // `next` on have not.
+    let (mut kept, mut next, end) = (0, 0, nodes.len());
+    while kept + end - next >= 3 && next < end {
+        let before = if kept > 0 { nodes[kept - 1] } else { nodes[end - 1] };
+        let after = if next + 1 < end { nodes[next + 1] } else { nodes[0] };
+        if folds(before, nodes[next], after) {
+            // The neighbours of the node before it have changed.
+            next += 1;
+            for _ in 0..2.min(kept) {
+                (kept, next) = (kept - 1, next - 1);
+                nodes[next] = nodes[kept];
+            }
         } else {
-            index += 1;
+            nodes[kept] = nodes[next];
+            (kept, next) = (kept + 1, next + 1);
         }
     }
+    nodes.drain(kept..next);
 }
 
 /// Names two edges of a polygon by their ends and their numbers in `polygon`, of which `nodes` are the distinct ones.
 fn name_edges(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize)) -> String {
-    let numbers: Vec<usize> =
-        (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index])).collect();
+    let numbers = (0..polygon.len()).filter(|index| polygon.get(index + 1) != Some(&polygon[*index]));
     let edge = |index: usize| {
         let (a, b) = (nodes[index], nodes[(index + 1) % nodes.len()]);
-        format!("{} ({}, {})-({}, {})", numbers[index], a.x, a.y, b.x, b.y)
+        let number = numbers.clone().nth(index).unwrap_or_default();
+        format!("{number} ({}, {})-({}, {})", a.x, a.y, b.x, b.y)
     };
     format!("its edges {} and {} meet", edge(first), edge(second))
 }
@@ -371,9 +405,13 @@ mod tests {
             nodes(&[(0, 0), (20, 0), (20, 10), (40, 10), (20, 10), (20, 20), (0, 20)]),
             nodes(&[(0, 0), (20, 0), (20, 20), (12, 20), (10, 0), (8, 20), (0, 20)]),
         ] {
-            assert!(crossing(&polygon).is_some(), "{polygon:?}");
+            assert!(first_crossing(&polygon).is_some(), "{polygon:?}");
         }
-        assert_eq!(crossing(&nodes(&[(0, 0), (10, 0), (20, 0), (20, 20), (0, 20)])), None, "a straight node is none");
+        assert_eq!(
+            first_crossing(&nodes(&[(0, 0), (10, 0), (20, 0), (20, 20), (0, 20)])),
+            None,
+            "a straight node is none"
+        );
     }
 
     #[test]
@@ -404,10 +442,43 @@ mod tests {
             for y in -5..=25 {
                 let mut moved = square.clone();
                 moved[3] = Node::new(x, y);
-                let whole = crossing(&moved).is_some();
+                let whole = first_crossing(&moved).is_some();
                 let local = edge_crosses(|i| moved[i], 5, 2) || edge_crosses(|i| moved[i], 5, 3);
                 assert_eq!(whole, local, "{x} {y}");
             }
         }
+    }
+
+    #[test]
+    fn dropping_folds_leaves_what_removing_them_one_by_one_leaves() {
+        let plain = |nodes: &mut Vec<Node>| {
+            let mut index = 0;
+            while nodes.len() >= 3 && index < nodes.len() {
+                let count = nodes.len();
+                if folds(nodes[(index + count - 1) % count], nodes[index], nodes[(index + 1) % count]) {
+                    nodes.remove(index);
+                    index = index.saturating_sub(2);
+                } else {
+                    index += 1;
+                }
+            }
+        };
+        let mut state = 7u32;
+        let mut random = |bound: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((state >> 8) % bound) as i32
+        };
+        let mut shorter = 0;
+        for _ in 0..20_000 {
+            let count = 3 + random(12);
+            let mut nodes: Vec<Node> = (0..count).map(|_| Node::new(random(4), random(2))).collect();
+            let mut wanted = nodes.clone();
+            plain(&mut wanted);
+            let before = nodes.clone();
+            drop_folds(&mut nodes);
+            assert_eq!(nodes, wanted, "{before:?}");
+            shorter += usize::from(nodes.len() < before.len() && nodes.len() > 2);
+        }
+        assert!(shorter > 1000, "{shorter}");
     }
 }

@@ -21,8 +21,10 @@ use super::sums::{Level, RegionSum, RowPrefixSums, TASK};
 use super::territory::Territory;
 use super::{Schedule, Status};
 use crate::error::Result;
+use crate::image::{collected, par_collected, reserved, resize};
 use crate::progress::Ticker;
 use rayon::prelude::*;
+use std::iter::StepBy;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -101,14 +103,15 @@ struct Change {
 
 impl Target {
     /// Returns a target at its start with its sums.
-    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, mut target: Self) -> Self {
+    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, mut target: Self) -> Result<Self> {
         target.whole = sums.rectangle(&target.bounds, plan.parallel);
-        let edges = target.ends().map(|(a, b)| sums.edge(a, b, target.territory.as_deref(), plan.parallel)).collect();
+        let edges = target.ends().map(|(a, b)| sums.edge(a, b, target.territory.as_deref(), plan.parallel));
+        let edges = collected(edges)?;
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
         }
-        target
+        Ok(target)
     }
 
     /// Returns a target without its sums. `nodes` come from [`normalise`](super::polygon::normalise).
@@ -170,15 +173,18 @@ impl Target {
     }
 
     /// Returns the ends of each edge.
-    pub(super) fn ends(&self) -> impl Iterator<Item = (Node, Node)> {
+    pub(super) fn ends(&self) -> impl ExactSizeIterator<Item = (Node, Node)> {
         (0..self.nodes.len()).map(|i| (self.nodes[i], self.node(i + 1)))
     }
 
     /// Returns the sums of all edges, computed anew.
     fn edge_sums<T: Level>(&self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<Vec<RegionSum>> {
-        self.ends()
-            .map(|(a, b)| Ok(sums.try_edges([(a, b)], self.territory.as_deref(), plan.parallel, ticker)?[0]))
-            .collect()
+        let mut edges = reserved(self.nodes.len())?;
+        for (a, b) in self.ends() {
+            let [edge] = sums.try_edges([(a, b)], self.territory.as_deref(), plan.parallel, ticker)?;
+            edges.push(edge);
+        }
+        Ok(edges)
     }
 
     /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
@@ -203,8 +209,8 @@ impl Target {
         }
         // The sums of candidates need not be kept: they would be computed to the same values.
         let before = Self {
-            nodes: self.nodes.clone(),
-            edges: self.edges.clone(),
+            nodes: collected(self.nodes.iter().copied())?,
+            edges: collected(self.edges.iter().copied())?,
             candidate_sums: Vec::new(),
             territory: self.territory.clone(),
             ..*self
@@ -261,11 +267,13 @@ impl Target {
     /// Moves nodes; returns whether any moved.
     fn move_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         // Targets that have not begun need no memory for the sums of candidates.
-        self.candidate_sums.resize(self.nodes.len(), None);
+        resize(&mut self.candidate_sums, self.nodes.len(), None)?;
         let mut moved = false;
         for subset in self.subsets(plan.schedule) {
+            let subset = collected(subset)?;
             // 1. Measure the candidates that are not known.
-            let unknown = subset.iter().copied().filter(|node| self.candidate_sums[*node].is_none()).collect();
+            let mut unknown = reserved(subset.len())?;
+            unknown.extend(subset.iter().copied().filter(|node| self.candidate_sums[*node].is_none()));
             let rows = |node: usize| {
                 let here = self.nodes[node];
                 let far = |other: Node| i64::from((here.y - other.y).abs() + self.distance);
@@ -300,9 +308,9 @@ impl Target {
             Schedule::Parallel => {
                 let mut found = Vec::new();
                 // With an odd number of nodes the last one, a neighbour of the first, is left out.
-                for subset in self.subsets(plan.schedule).into_iter().take(2) {
+                for subset in self.subsets(plan.schedule).take(2) {
                     if found.is_empty() {
-                        found = for_each_node(plan, subset, |_| self.crossing_work(), removal)?;
+                        found = for_each_node(plan, collected(subset)?, |_| self.crossing_work(), removal)?;
                     }
                 }
                 found
@@ -311,19 +319,20 @@ impl Target {
         self.apply(plan, changes, ticker)
     }
 
-    /// Returns the subsets of nodes whose moves are found for the same polygon.
-    fn subsets(&self, schedule: Schedule) -> Vec<Vec<usize>> {
+    /// Returns the subsets of nodes whose moves are found for the same polygon: in parallel the even ones, the odd ones,
+    /// and the last one of an odd number.
+    fn subsets(&self, schedule: Schedule) -> impl Iterator<Item = StepBy<Range<usize>>> + use<> {
         let count = self.nodes.len();
-        match schedule {
-            Schedule::Sequential => (0..count).map(|node| vec![node]).collect(),
-            Schedule::Parallel => {
-                let mut subsets = vec![(0..count & !1).step_by(2).collect(), (1..count).step_by(2).collect()];
-                if count % 2 == 1 {
-                    subsets.push(vec![count - 1]);
-                }
-                subsets
-            }
-        }
+        let subsets = match schedule {
+            Schedule::Sequential => count,
+            Schedule::Parallel => 2 + count % 2,
+        };
+        (0..subsets).map(move |index| match (schedule, index) {
+            (Schedule::Sequential, node) => (node..node + 1).step_by(2),
+            (Schedule::Parallel, 0) => (0..count & !1).step_by(2),
+            (Schedule::Parallel, 1) => (1..count).step_by(2),
+            (Schedule::Parallel, _) => (count - 1..count).step_by(2),
+        })
     }
 
     /// Returns the eight candidate positions of a node; `None` for those where no node may lie.
@@ -407,7 +416,7 @@ impl Target {
     /// Makes the changes together if together they improve the criterion, else the better half of them, and so on;
     /// returns whether it made any. No two are of neighbouring nodes, so that their changes of the sum add up.
     fn apply(&mut self, plan: &Plan, mut changes: Vec<Change>, ticker: &Ticker) -> Result<bool> {
-        changes.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
+        changes.sort_unstable_by(|a, b| a.cost.total_cmp(&b.cost).then(a.node.cmp(&b.node)));
         while !changes.is_empty() {
             let inside = self.inside + changes.iter().map(|change| change.difference).sum();
             let cost = self.cost_of(plan, inside);
@@ -416,7 +425,7 @@ impl Target {
                 && self.nodes.len() - removed >= 3
                 && (changes.len() == 1 || !self.crosses(plan, &changes, ticker)?);
             if good {
-                self.commit(&changes);
+                self.commit(&changes)?;
                 self.inside = inside;
                 self.cost = cost;
                 return Ok(true);
@@ -427,9 +436,10 @@ impl Target {
     }
 
     /// Writes the changes to nodes and edges, and forgets the sums of candidates that they affect.
-    fn commit(&mut self, changes: &[Change]) {
+    fn commit(&mut self, changes: &[Change]) -> Result<()> {
         let count = self.nodes.len();
-        let mut stays = vec![true; count];
+        let mut stays = Vec::new();
+        resize(&mut stays, count, true)?;
         for change in changes {
             let node = change.node;
             let (before, after) = ((node + count - 1) % count, (node + 1) % count);
@@ -443,19 +453,20 @@ impl Target {
             }
         }
         if stays.contains(&false) {
-            let kept = |index: &usize| stays[*index];
-            self.nodes = (0..count).filter(kept).map(|index| self.nodes[index]).collect();
-            self.edges = (0..count).filter(kept).map(|index| self.edges[index]).collect();
-            self.candidate_sums = (0..count).filter(kept).map(|index| self.candidate_sums[index]).collect();
+            keep(&mut self.nodes, &stays);
+            keep(&mut self.edges, &stays);
+            keep(&mut self.candidate_sums, &stays);
         }
+        Ok(())
     }
 
     /// Returns whether the polygon with these changes touches itself at a new edge, or is turned inside out.
     fn crosses(&self, plan: &Plan, changes: &[Change], ticker: &Ticker) -> Result<bool> {
         // 1. The changed polygon, with the edges that are new: those that begin or end at a changed node.
-        let mut nodes = self.nodes.clone();
-        let mut gone = vec![false; nodes.len()];
-        let mut touched = vec![false; nodes.len()];
+        let mut nodes = collected(self.nodes.iter().copied())?;
+        let (mut gone, mut touched) = (Vec::new(), Vec::new());
+        resize(&mut gone, nodes.len(), false)?;
+        resize(&mut touched, nodes.len(), false)?;
         for change in changes {
             touched[change.node] = true;
             match change.to {
@@ -464,8 +475,8 @@ impl Target {
             }
         }
         let count = nodes.len();
-        let mut kept = Vec::with_capacity(count);
-        let mut new_edge = Vec::with_capacity(count);
+        let mut kept = reserved(count)?;
+        let mut new_edge = reserved(count)?;
         for index in 0..count {
             if !gone[index] {
                 kept.push(nodes[index]);
@@ -477,7 +488,8 @@ impl Target {
             return Ok(true);
         }
         // 3. Test each new edge against all others.
-        let edges: Vec<usize> = (0..kept.len()).filter(|edge| new_edge[*edge]).collect();
+        let mut edges: Vec<usize> = reserved(kept.len())?;
+        edges.extend((0..kept.len()).filter(|edge| new_edge[*edge]));
         let edges_per_task = if plan.parallel { TASK as usize / kept.len() } else { usize::MAX };
         let test = |edge: &usize| ticker.check().is_err() || edge_crosses(|i| kept[i], kept.len(), *edge);
         let crosses = edges.par_iter().with_min_len(edges_per_task).any(test);
@@ -489,16 +501,13 @@ impl Target {
     /// that would, so bent, touch another one, straight or bent, gets none.
     fn add_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
         let count = self.nodes.len();
-        let middles: Vec<Option<Node>> = (0..count)
-            .map(|index| {
-                let (a, b) = (self.nodes[index], self.node(index + 1));
-                let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
-                let middle = Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2));
-                (dx * dx + dy * dy > plan.spacing_squared).then_some(middle)
-            })
-            .collect();
+        let middles: Vec<Option<Node>> = collected(self.ends().map(|(a, b)| {
+            let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
+            let middle = Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2));
+            (dx * dx + dy * dy > plan.spacing_squared).then_some(middle)
+        }))?;
         let mut left = plan.max_nodes.saturating_sub(count);
-        let mut nodes = Vec::with_capacity(2 * count);
+        let mut nodes = reserved(2 * count)?;
         for index in 0..count {
             ticker.check()?;
             nodes.push(self.nodes[index]);
@@ -547,9 +556,22 @@ fn for_each_node<R: Send>(
     find: impl Fn(usize) -> Result<Option<R>> + Sync + Send,
 ) -> Result<Vec<R>> {
     let all: i64 = if plan.parallel { nodes.iter().map(|node| work(*node)).sum() } else { 0 };
+    let mut found = reserved(nodes.len())?;
     if all <= TASK {
-        return nodes.into_iter().filter_map(|node| find(node).transpose()).collect();
+        for node in nodes {
+            found.extend(find(node)?);
+        }
+        return Ok(found);
     }
     let nodes_per_task = nodes.len() as i64 * TASK / all;
-    nodes.into_par_iter().with_min_len(nodes_per_task as usize).filter_map(|node| find(node).transpose()).collect()
+    for result in par_collected(nodes.into_par_iter().with_min_len(nodes_per_task as usize).map(find))? {
+        found.extend(result?);
+    }
+    Ok(found)
+}
+
+/// Removes the elements that do not stay.
+fn keep<T>(list: &mut Vec<T>, stays: &[bool]) {
+    let mut stays = stays.iter();
+    list.retain(|_| stays.next().copied().unwrap_or_default());
 }

@@ -312,7 +312,7 @@ impl Iterator for Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::polygon::{crossing, normalise};
+    use super::super::polygon::{first_crossing, normalise};
     use super::*;
 
     /// A xorshift generator: the same pseudo-random numbers in every run.
@@ -376,7 +376,7 @@ mod tests {
             let nodes: Vec<Node> = (0..3 + random.below(5))
                 .map(|_| Node::new(random.below(W as i64 + 1) as i32, random.below(H as i64 + 1) as i32))
                 .collect();
-            if crossing(&nodes).is_some() {
+            if first_crossing(&nodes).is_some() {
                 continue;
             }
             let Some(nodes) = normalise(&nodes, &bounds, 0).unwrap() else { continue };

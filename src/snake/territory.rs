@@ -10,7 +10,7 @@ use super::draw::draw_into;
 use super::polygon::{Bounds, Node};
 use super::search::Target;
 use super::{Result, Status};
-use crate::image::zeroed;
+use crate::image::{collected, par_collected, push, reserved, zeroed};
 use ndarray::ArrayViewMut2;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -54,13 +54,13 @@ impl Territory {
 
 /// Gives each target that has others in its window its territory, on the threads of the current pool.
 pub(super) fn divide(targets: &mut [Target]) -> Result<()> {
-    for members in clusters(targets) {
-        let inside: Vec<&Target> = members.iter().map(|index| &targets[*index]).collect();
+    for members in clusters(targets)? {
+        let inside: Vec<&Target> = collected(members.iter().map(|index| &targets[*index]))?;
         let nearest = Nearest::new(&inside)?;
-        let territories: Vec<Territory> =
-            inside.par_iter().enumerate().map(|(member, target)| nearest.territory(member, &target.bounds)).collect();
+        let territory = |(member, target): (usize, &&Target)| nearest.territory(member, &target.bounds);
+        let territories = par_collected(inside.par_iter().enumerate().map(territory))?;
         for (index, territory) in members.into_iter().zip(territories) {
-            targets[index].territory = Some(Arc::new(territory));
+            targets[index].territory = Some(Arc::new(territory?));
         }
     }
     Ok(())
@@ -68,11 +68,12 @@ pub(super) fn divide(targets: &mut [Target]) -> Result<()> {
 
 /// Returns the groups of running targets whose windows overlap, directly or through others, without those alone; each
 /// in the order of the targets.
-fn clusters(targets: &[Target]) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..targets.len()).filter(|index| targets[*index].status == Status::Running).collect();
-    order.sort_by_key(|index| (targets[*index].bounds.x0, *index));
+fn clusters(targets: &[Target]) -> Result<Vec<Vec<usize>>> {
+    let mut order: Vec<usize> = reserved(targets.len())?;
+    order.extend((0..targets.len()).filter(|index| targets[*index].status == Status::Running));
+    order.sort_unstable_by_key(|index| (targets[*index].bounds.x0, *index));
     // Each target points to another one of its group; the last of such a chain stands for the group.
-    let mut group: Vec<usize> = (0..targets.len()).collect();
+    let mut group: Vec<usize> = collected(0..targets.len())?;
     fn last(group: &mut [usize], mut index: usize) -> usize {
         while group[index] != index {
             group[index] = group[group[index]];
@@ -91,12 +92,12 @@ fn clusters(targets: &[Target]) -> Vec<Vec<usize>> {
         }
     }
     order.sort_unstable();
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); targets.len()];
+    let mut members: Vec<Vec<usize>> = collected(targets.iter().map(|_| Vec::new()))?;
     for index in order {
-        members[last(&mut group, index)].push(index);
+        push(&mut members[last(&mut group, index)], index)?;
     }
     members.retain(|members| members.len() > 1);
-    members
+    Ok(members)
 }
 
 /// A run of pixels with the number of its nearest start.
@@ -129,7 +130,7 @@ impl Nearest {
         let reach = windows.map(diagonal).fold(0.0, f64::max).ceil() as i32;
         let rows_per_band = BAND_ROWS.max(4 * reach) as usize;
         let width = (all.x1 - all.x0) as usize;
-        let mut rows = Vec::new();
+        let mut rows = reserved((all.y1 - all.y0) as usize)?;
         for first in (all.y0..all.y1).step_by(rows_per_band) {
             let end = all.y1.min(first.saturating_add(rows_per_band as i32));
             let (from, to) = (all.y0.max(first - reach), all.y1.min(end.saturating_add(reach)));
@@ -140,23 +141,29 @@ impl Nearest {
             let distances = along_columns(&mut owners, width)?;
             let wanted = (first - from) as usize * width..(end - from) as usize * width;
             let parts = owners[wanted.clone()].par_chunks(width).zip(distances[wanted].par_chunks(width));
-            rows.par_extend(parts.map(|(owners, distances)| along_row(owners, distances, all.x0)));
+            for row in par_collected(parts.map(|(owners, distances)| along_row(owners, distances, all.x0)))? {
+                rows.push(row?);
+            }
         }
         Ok(Self { y0: all.y0, rows })
     }
 
     /// Returns the territory of a target in its window.
-    fn territory(&self, member: usize, window: &Bounds) -> Territory {
-        let mut territory = Territory { y0: window.y0, first: vec![0], runs: Vec::new() };
+    fn territory(&self, member: usize, window: &Bounds) -> Result<Territory> {
+        let mut first_runs = reserved((window.y1 - window.y0) as usize + 1)?;
+        first_runs.push(0);
+        let mut territory = Territory { y0: window.y0, first: first_runs, runs: Vec::new() };
         for y in window.y0..window.y1 {
             let row = &self.rows[(y - self.y0) as usize];
             let first = row.partition_point(|run| run.x.end <= window.x0);
             let within = row[first..].iter().take_while(|run| run.x.start < window.x1);
             let own = within.filter(|run| run.owner == member as u32 + 1);
-            territory.runs.extend(own.map(|run| [run.x.start.max(window.x0), run.x.end.min(window.x1)]));
+            for run in own {
+                push(&mut territory.runs, [run.x.start.max(window.x0), run.x.end.min(window.x1)])?;
+            }
             territory.first.push(territory.runs.len() as u32);
         }
-        territory
+        Ok(territory)
     }
 }
 
@@ -170,7 +177,11 @@ const COLUMNS: usize = 64;
 /// distances to it.
 fn along_columns(owners: &mut [u32], width: usize) -> Result<Vec<u32>> {
     let mut distances = zeroed::<u32>(owners.len())?;
-    let mut strips: Vec<Vec<[&mut [u32]; 2]>> = (0..width.div_ceil(COLUMNS)).map(|_| Vec::new()).collect();
+    let height = owners.len() / width;
+    let mut strips: Vec<Vec<[&mut [u32]; 2]>> = reserved(width.div_ceil(COLUMNS))?;
+    for _ in 0..width.div_ceil(COLUMNS) {
+        strips.push(reserved(height)?);
+    }
     for (owners, distances) in owners.chunks_mut(width).zip(distances.chunks_mut(width)) {
         let parts = owners.chunks_mut(COLUMNS).zip(distances.chunks_mut(COLUMNS));
         for ((owners, distances), strip) in parts.zip(&mut strips) {
@@ -210,7 +221,7 @@ struct Parabola {
 }
 
 /// Returns the runs of pixels that have the same nearest start, in a row that begins at `x0`.
-fn along_row(owners: &[u32], distances: &[u32], x0: i32) -> Vec<OwnedRun> {
+fn along_row(owners: &[u32], distances: &[u32], x0: i32) -> Result<Vec<OwnedRun>> {
     let width = owners.len() as i64;
     let mut envelope: Vec<Parabola> = Vec::new();
     for (column, (owner, distance)) in (0..).zip(owners.iter().zip(distances)).filter(|(_, (owner, _))| **owner > 0) {
@@ -229,7 +240,7 @@ fn along_row(owners: &[u32], distances: &[u32], x0: i32) -> Vec<OwnedRun> {
             first = 0;
         }
         if first < width {
-            envelope.push(Parabola { column, height, owner: *owner, first });
+            push(&mut envelope, Parabola { column, height, owner: *owner, first })?;
         }
     }
     let mut runs: Vec<OwnedRun> = Vec::new();
@@ -237,10 +248,10 @@ fn along_row(owners: &[u32], distances: &[u32], x0: i32) -> Vec<OwnedRun> {
         let end = envelope.get(index + 1).map_or(width, |next| next.first) as i32 + x0;
         match runs.last_mut() {
             Some(last) if last.owner == parabola.owner => last.x.end = end,
-            _ => runs.push(OwnedRun { x: parabola.first as i32 + x0..end, owner: parabola.owner }),
+            _ => push(&mut runs, OwnedRun { x: parabola.first as i32 + x0..end, owner: parabola.owner })?,
         }
     }
-    runs
+    Ok(runs)
 }
 
 #[cfg(test)]

@@ -393,6 +393,35 @@ static void converged_says_when_the_cycles_did_not_suffice(const char *device) {
     isoline_context_free(context);
 }
 
+static void converged_ends_when_its_changes_no_longer_fall(const char *device) {
+    enum { LENGTH = 829 };
+    static const size_t shapes[][3] = {{LENGTH, 1, 1}, {1, 1, LENGTH}};
+    isoline_context *context = open_context(device);
+    uint8_t *pixels = (uint8_t *)calloc(LENGTH, 1);
+    float *strength = unwritten(LENGTH);
+    for (size_t i = 0; i < LENGTH; i += 7) {
+        pixels[i] = 200;
+    }
+    for (int volume = 0; volume < 2; volume++) {
+        isoline_image input = describe(ISOLINE_U8, shapes[volume][0], shapes[volume][1], shapes[volume][2], pixels);
+        isoline_image output = describe(ISOLINE_F32, shapes[volume][0], shapes[volume][1], shapes[volume][2], strength);
+        isoline_edge_strength_params params = defaults();
+        isoline_report report = new_report();
+        params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
+        params.dimensions = volume ? 3 : 2;
+        /* The smallest number above 0, which no 32-bit number comes close to, and the most cycles. */
+        params.tolerance = 4.9e-324;
+        params.max_cycles = 10000000;
+        GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, &report));
+        CHECK(report.converged == (report.residual == 0));
+        check_that(report.iterations < 10000, __FILE__, __LINE__, "%uD: it took %.0f cycles", params.dimensions,
+                   (double)report.iterations);
+    }
+    free(strength);
+    free(pixels);
+    isoline_context_free(context);
+}
+
 static void the_report_is_honest(const char *device) {
     enum { W = 128, H = 96, D = 4 };
     isoline_context *context = open_context(device);
@@ -569,6 +598,8 @@ static void numbers_out_of_range_are_refused_by_name(const char *device) {
     SPOILT(params->tolerance = 1, ISOLINE_INVALID_ARGUMENT, "tolerance");
     SPOILT(params->tolerance = -1e-5, ISOLINE_INVALID_ARGUMENT, "tolerance");
     SPOILT(params->max_cycles = 0, ISOLINE_INVALID_ARGUMENT, "max_cycles");
+    SPOILT(params->max_cycles = 10000001, ISOLINE_INVALID_ARGUMENT, "max_cycles");
+    SPOILT(params->max_cycles = UINT64_MAX, ISOLINE_INVALID_ARGUMENT, "max_cycles");
     end(&good_job);
 }
 
@@ -907,6 +938,7 @@ int main(void) {
     RUN_ON_EACH(converged_is_the_steady_state_of_a_row);
     RUN_ON_EACH(converged_solves_the_equation_in_2d_and_3d);
     RUN_ON_EACH(converged_says_when_the_cycles_did_not_suffice);
+    RUN_ON_EACH(converged_ends_when_its_changes_no_longer_fall);
     RUN_ON_EACH(the_report_is_honest);
     RUN_ON(auto_reports_where_it_ran, "auto");
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);

@@ -314,8 +314,8 @@ static void a_cancel_of_a_grey_start_comes_back_in_time(const char *device) {
 }
 
 static void a_cancel_of_the_converged_mode_comes_back_in_time(const char *device) {
-    /* The tolerance cannot be met, so that the call runs until it is cancelled. */
-    size_t side = scaled(2048, 64);
+    /* The tolerance cannot be met, so that the call runs at least 100 cycles, or until it is cancelled. */
+    size_t side = scaled(2048, 256);
     job work = new_job(device, side, side, 1, 0);
     work.params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
     work.params.tolerance = 1e-300;

@@ -77,10 +77,11 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     rm -rf "${out:?}"/*
     init_structs "$out/include"
     # The drivers of driver.c, which finds them beside itself, under the name that the library looks for first.
-    mkdir -p "$out"/drivers/{whole,lacking}
+    mkdir -p "$out"/drivers/{whole,lacking,lacking-one}
     local fake=("$cc" -std=c11 "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,$driver_name" "$here/drivers/cuda.c")
     "${fake[@]}" -o "$out/drivers/whole/$driver_name" || return 1
     "${fake[@]}" -DLACKING -o "$out/drivers/lacking/$driver_name" || return 1
+    "${fake[@]}" -DcuStreamSynchronize=cuOther -o "$out/drivers/lacking-one/$driver_name" || return 1
     local link=(-L"$library" "${link_flags[@]}")
     local flags=("${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include")
     for source in "$here"/*.c "$here"/*.cpp; do

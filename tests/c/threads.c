@@ -222,6 +222,102 @@ static void another_thread_waits_while_a_callback_runs(const char *device) {
     clean_up();
 }
 
+/* Each thread is inside a call on its own context, and its callback uses the context, or the solver, of the next thread. */
+enum { CIRCLE = 3 };
+typedef struct {
+    pthread_t thread;
+    isoline_context *context, *next;
+    isoline_snake *snake, *next_snake;
+    int met;
+    isoline_status nested;
+    char message[512];
+} member;
+static pthread_barrier_t all_inside;
+
+static isoline_status call_on(isoline_context *context, isoline_snake *snake, const isoline_progress *progress) {
+    if (snake != NULL) {
+        return isoline_snake_step(snake, 1, progress, NULL);
+    }
+    uint8_t pixels[64 * 64] = {1};
+    float distances[64 * 64];
+    isoline_image input = describe(ISOLINE_U8, 64, 64, 1, pixels), output = describe(ISOLINE_F32, 64, 64, 1, distances);
+    return isoline_distance(context, &input, NULL, progress, &output, NULL);
+}
+
+static int call_the_next(void *user, double fraction, const char *stage) {
+    member *me = (member *)user;
+    (void)fraction;
+    (void)stage;
+    if (!me->met) {
+        me->met = 1;
+        pthread_barrier_wait(&all_inside);
+        me->nested = call_on(me->next, me->next_snake, NULL);
+        snprintf(me->message, sizeof me->message, "%s", isoline_last_error());
+    }
+    return 0;
+}
+
+static void *call_and_call_the_next(void *user) {
+    member *me = (member *)user;
+    isoline_progress progress;
+    isoline_progress_init(&progress, sizeof progress);
+    progress.callback = call_the_next;
+    progress.user = me;
+    GOOD(call_on(me->context, me->snake, &progress));
+    return NULL;
+}
+
+/* A circle of `count` threads; every `stride`-th member calls a solver, or none. */
+static void a_circle_of(const char *device, int count, int stride) {
+    member members[CIRCLE];
+    memset(members, 0, sizeof members);
+    pthread_barrier_init(&all_inside, NULL, (unsigned)count);
+    static uint8_t pixels[64 * 64];
+    for (size_t i = 0; i < sizeof pixels; i++) {
+        pixels[i] = (uint8_t)(i % 64 > 20 && i / 64 > 30 ? 200 : i % 7);
+    }
+    isoline_image input = describe(ISOLINE_U8, 64, 64, 1, pixels);
+    for (int i = 0; i < count; i++) {
+        members[i].context = open_context(device);
+        if (stride != 0 && i % stride == 0) {
+            GOOD(isoline_snake_new(members[i].context, &input, NULL, NULL, &members[i].snake));
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        members[i].next = members[(i + 1) % count].context;
+        members[i].next_snake = members[(i + 1) % count].snake;
+        pthread_create(&members[i].thread, NULL, call_and_call_the_next, &members[i]);
+    }
+    int refused = 0;
+    for (int i = 0; i < count; i++) {
+        pthread_join(members[i].thread, NULL);
+        CHECK(members[i].met);
+        if (members[i].nested != ISOLINE_OK) {
+            CHECK_NUMBER(members[i].nested, ISOLINE_BUSY);
+            CHECK_HAS(members[i].message, "wait for ever");
+            refused++;
+        }
+    }
+    CHECK_NUMBER(refused, 1);
+    for (int i = 0; i < count; i++) {
+        GOOD(call_on(members[i].context, members[i].snake, NULL));
+        isoline_snake_free(members[i].snake);
+        isoline_context_free(members[i].context);
+    }
+    pthread_barrier_destroy(&all_inside);
+}
+
+static void contexts_that_call_each_other_do_not_hang(const char *device) {
+    a_circle_of(device, 2, 0);
+    a_circle_of(device, CIRCLE, 0);
+}
+
+static void solvers_that_call_each_other_do_not_hang(const char *device) {
+    a_circle_of(device, 2, 1);
+    a_circle_of(device, CIRCLE, 1);
+    a_circle_of(device, CIRCLE, 2);
+}
+
 static void *ask_often(void *user) {
     worker *me = (worker *)user;
     for (int i = 0; i < me->rounds; i++) {
@@ -326,6 +422,8 @@ int main(void) {
     RUN_ON_EACH(one_description_serves_many_threads);
     RUN_ON_EACH(a_context_may_move_between_threads);
     RUN_ON_EACH(another_thread_waits_while_a_callback_runs);
+    RUN_ON_EACH(contexts_that_call_each_other_do_not_hang);
+    RUN_ON_EACH(solvers_that_call_each_other_do_not_hang);
     RUN_ON_EACH(a_context_may_be_asked_while_it_works);
     RUN_ON_EACH(errors_of_threads_do_not_mix);
     RUN_ON_EACH(loggers_may_change_while_others_log);

@@ -67,6 +67,7 @@ fn invalid_parameters_are_refused_by_name() {
         ("tolerance", with(|p| p.mode = Mode::Converged { tolerance: f64::NAN, max_cycles: 9 })),
         ("tolerance", with(|p| p.mode = Mode::Converged { tolerance: 0.0, max_cycles: 9 })),
         ("max_cycles", with(|p| p.mode = Mode::Converged { tolerance: 1e-5, max_cycles: 0 })),
+        ("max_cycles", with(|p| p.mode = Mode::Converged { tolerance: 1e-5, max_cycles: 10_000_001 })),
     ];
     for (name, params) in cases {
         let error = refused(&params);

@@ -3,7 +3,7 @@
 use super::code::{Code, KERNELS};
 use super::{failed, unavailable};
 use crate::device::{DeviceInfo, DeviceKind};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use cudarc::driver::{CudaContext, result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,26 +12,75 @@ use std::sync::{Arc, OnceLock};
 /// The kernels are built by a compiler of CUDA 12, whose machine code drivers from 525 on load.
 const MIN_DRIVER: i32 = 12000;
 
+/// The functions of the driver that are called, here or by cudarc, which panics where one is missing.
+const FUNCTIONS: [&str; 49] = [
+    "cuCtxDestroy_v2",
+    "cuCtxGetCurrent",
+    "cuCtxSetCurrent",
+    "cuCtxSynchronize",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDeviceTotalMem_v2",
+    "cuDriverGetVersion",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventElapsedTime",
+    "cuEventQuery",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuFuncSetAttribute",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuInit",
+    "cuLaunchCooperativeKernel",
+    "cuLaunchKernel",
+    "cuLaunchKernelEx",
+    "cuMemAlloc_v2",
+    "cuMemFreeHost",
+    "cuMemFree_v2",
+    "cuMemGetAddressRange_v2",
+    "cuMemGetInfo_v2",
+    "cuMemHostAlloc",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
+    "cuMemcpy2DAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemsetD8Async",
+    "cuModuleGetFunction",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+    "cuPointerGetAttribute",
+    "cuPointerGetAttributes",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+    "cuStreamWaitEvent",
+    "cuTexObjectCreate",
+    "cuTexObjectDestroy",
+];
+
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
 
 /// Returns the number of devices, or the reason for having none.
 ///
 /// An answer that cannot change is looked up only once in a process: a library that was not there is searched for under
-/// many names, and one that lacks functions makes cudarc print that it panics. A driver that failed to start is tried
-/// again, because it may start later (its service had not set up the GPU yet).
+/// many names. A driver that failed to start is tried again, because it may start later (its service had not set up the
+/// GPU yet).
 pub(super) fn start() -> Result<u32> {
     static LIBRARY: OnceLock<Result<()>> = OnceLock::new();
-    static SETTLED: OnceLock<Result<u32>> = OnceLock::new();
-    if let Some(outcome) = SETTLED.get() {
-        return outcome.clone();
+    static COUNT: OnceLock<u32> = OnceLock::new();
+    if let Some(count) = COUNT.get() {
+        return Ok(*count);
     }
-    LIBRARY.get_or_init(|| find_library().unwrap_or_else(|DriverPanic| Err(driver_lacks_functions()))).clone()?;
-    match catch_panic(count_devices) {
-        Ok(Err(passing)) => Err(passing),
-        Ok(Ok(count)) => SETTLED.get_or_init(|| Ok(count)).clone(),
-        Err(DriverPanic) => SETTLED.get_or_init(|| Err(driver_lacks_functions())).clone(),
-    }
+    LIBRARY.get_or_init(find_library).clone()?;
+    count_devices().map(|count| *COUNT.get_or_init(|| count))
 }
 
 /// Starts the driver and counts its devices.
@@ -39,43 +88,38 @@ fn count_devices() -> Result<u32> {
     let none = || unavailable("the NVIDIA driver is there but finds no CUDA device");
     result::init().map_err(|e| match e.0 {
         CUresult::CUDA_ERROR_NO_DEVICE => none(),
-        _ => unavailable(failed("start the NVIDIA driver", e).message()),
+        _ => unavailable(failed("start the NVIDIA driver", e).message().to_owned()),
     })?;
     let count = result::device::get_count().map_err(|e| failed("count the CUDA devices", e))?;
     u32::try_from(count).ok().filter(|&count| count > 0).ok_or_else(none)
 }
 
-/// Loads the driver's library and checks that it is new enough.
-fn find_library() -> Result<Result<()>, DriverPanic> {
+/// Loads the driver's library and checks that it is new enough and has all functions.
+fn find_library() -> Result<()> {
     if let Err(reason) = KERNELS {
-        return Ok(Err(unavailable(format!("built without CUDA: {reason}"))));
+        return Err(unavailable(format!("built without CUDA: {reason}")));
     }
     // SAFETY: loads libcuda if it is there; no other precondition.
     if !unsafe { sys::is_culib_present() } {
         let library = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-        return Ok(Err(unavailable(format!("no NVIDIA driver found ({library})"))));
+        return Err(unavailable(format!("no NVIDIA driver found ({library})")));
     }
-    catch_panic(|| {
+    // SAFETY: the library is present; the symbol is a function, and is not called through this type.
+    let lacks = |name: &str| unsafe { sys::culib().get::<unsafe extern "C" fn()>(name.as_bytes()) }.is_err();
+    if !lacks("cuDriverGetVersion") {
         let mut version = 0;
         // SAFETY: writes one int; may be called before cuInit.
         unsafe { sys::cuDriverGetVersion(&mut version) }
             .result()
             .map_err(|e| failed("query the version of the NVIDIA driver", e))?;
-        check_driver(version)
-    })
-}
-
-/// A panic of cudarc, which panics where the driver lacks a function.
-#[derive(Debug)]
-struct DriverPanic;
-
-/// Runs `query` and catches a panic of cudarc, which must not end the process.
-fn catch_panic<T>(query: impl FnOnce() -> T) -> Result<T, DriverPanic> {
-    catch_unwind(AssertUnwindSafe(query)).map_err(|_| DriverPanic)
-}
-
-fn driver_lacks_functions() -> Error {
-    unavailable("the NVIDIA driver lacks functions that CUDA 12.0 has; update it to 525 or newer")
+        check_driver(version)?;
+    }
+    match FUNCTIONS.into_iter().find(|name| lacks(name)) {
+        None => Ok(()),
+        Some(name) => Err(unavailable(format!(
+            "the NVIDIA driver lacks the function {name}, which CUDA 12.0 has; update it to 525 or newer"
+        ))),
+    }
 }
 
 fn check_driver(version: i32) -> Result<()> {

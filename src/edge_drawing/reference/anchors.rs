@@ -5,6 +5,7 @@ use crate::device::{self, PooledBuffer};
 use crate::edge_drawing::gradient::{self, Pixel, Rows, Sink, Source};
 use crate::edge_drawing::prepare::Plan;
 use crate::error::Result;
+use crate::image::{collected, par_collected, resize};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
@@ -62,11 +63,8 @@ impl<'a> Lists<'a> {
         self.band = rows * width;
         let above_all = if P::Gradient::VERTICAL < ABOVE_ALL_U16 { ABOVE_ALL_U8 } else { ABOVE_ALL_U16 };
         let lists: &mut [u32] = bytemuck::cast_slice_mut(acquire(&mut self.listed, self.buffers, words.len())?);
-        let bands = words
-            .chunks_mut(self.band)
-            .zip(lists.chunks_mut(self.band))
-            .enumerate()
-            .map(|(band, (words, list))| {
+        let bands =
+            words.chunks_mut(self.band).zip(lists.chunks_mut(self.band)).enumerate().map(|(band, (words, list))| {
                 let sink = Marker {
                     words,
                     list,
@@ -78,11 +76,10 @@ impl<'a> Lists<'a> {
                     scan: plan.scan,
                 };
                 (band * rows..height.min((band + 1) * rows), sink)
-            })
-            .collect();
-        let found = gradient::compute(source, method, bands, ticker)?.into_iter().map(|sink| sink.found);
-        self.found.clear();
-        self.found.extend(found);
+            });
+        let bands = collected(bands)?;
+        let bands = gradient::compute(source, method, bands, ticker)?;
+        self.found = collected(bands.into_iter().map(|sink| sink.found))?;
         Ok(())
     }
 
@@ -91,7 +88,7 @@ impl<'a> Lists<'a> {
         self.band = rows_per_band(width, words.len() / width) * width;
         let lists: &mut [u32] = bytemuck::cast_slice_mut(acquire(&mut self.listed, self.buffers, words.len())?);
         let bands = words.par_chunks(self.band).zip(lists.par_chunks_mut(self.band));
-        bands.map(|(words, list)| collect(words, 0, list)).collect_into_vec(&mut self.found);
+        self.found = par_collected(bands.map(|(words, list)| collect(words, 0, list)))?;
         Ok(())
     }
 
@@ -114,7 +111,7 @@ impl<'a> Lists<'a> {
         let total = found.iter().sum();
         let sorted = longs(sorted, buffers, total)?;
         if W::GRADIENT >> GRADIENT_SHIFT < NARROW as u32 {
-            counting_sort(anchors, counts, NARROW, sorted);
+            counting_sort(anchors, counts, NARROW, sorted)?;
             return Ok(sorted);
         }
         // 2. Those of 16-bit images are sorted by their low bits, then stably by their high bits.
@@ -122,12 +119,12 @@ impl<'a> Lists<'a> {
         const POSITION: u64 = (1 << POSITION_BITS) - 1;
         let half_sorted = longs(half_sorted, buffers, total)?;
         let low = || anchors().map(|(key, index)| (key % DIGIT, (key as u64) << POSITION_BITS | index));
-        counting_sort(low, counts, DIGIT, half_sorted);
+        counting_sort(low, counts, DIGIT, half_sorted)?;
         let high = || {
             let digit = |entry: u64| (entry >> (POSITION_BITS + DIGIT_BITS)) as usize;
             half_sorted.iter().map(move |entry| (digit(*entry), entry & POSITION))
         };
-        counting_sort(high, counts, DIGIT, sorted);
+        counting_sort(high, counts, DIGIT, sorted)?;
         Ok(sorted)
     }
 }
@@ -272,9 +269,9 @@ fn counting_sort<I: Iterator<Item = (usize, u64)>>(
     counts: &mut Vec<usize>,
     keys: usize,
     sorted: &mut [u64],
-) {
+) -> Result<()> {
     counts.clear();
-    counts.resize(keys, 0);
+    resize(counts, keys, 0)?;
     entries().for_each(|(key, _)| counts[keys - 1 - key] += 1);
     let mut first = 0;
     for count in counts.iter_mut() {
@@ -285,4 +282,5 @@ fn counting_sort<I: Iterator<Item = (usize, u64)>>(
         sorted[*next] = value;
         *next += 1;
     });
+    Ok(())
 }

@@ -14,6 +14,7 @@ use super::super::edge_map::{EdgeMap, WORD};
 use super::planes::{Around, Plane};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::Result;
+use crate::image::{collected, par_collected, zeroed};
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -25,11 +26,11 @@ const ROWS: usize = 32;
 /// Returns the thinned copy of a map.
 pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
     let arch = Arch::new();
-    let bands: Vec<Range<usize>> =
-        (0..map.height()).step_by(ROWS).map(|start| start..map.height().min(start + ROWS)).collect();
+    let bands = (0..map.height()).step_by(ROWS).map(|start| start..map.height().min(start + ROWS));
+    let bands: Vec<Range<usize>> = collected(bands)?;
     // The active bands, which may change, are at first those with a block, and then those that, or whose neighbours, the
     // last round changed. In all others `thinned` and `other` are equal.
-    let mut active: Vec<bool> = bands.par_iter().map(|rows| arch.dispatch(HasBlock { map, rows })).collect();
+    let mut active = par_collected(bands.par_iter().map(|rows| arch.dispatch(HasBlock { map, rows })))?;
     if !active.contains(&true) {
         let mut pruned = EdgeMap::new(map.width(), map.height())?;
         prune(arch, map, &bands, &mut pruned, ticker)?;
@@ -38,7 +39,7 @@ pub(super) fn thin(map: &EdgeMap, ticker: &Ticker) -> Result<EdgeMap> {
     let mut thinned = map.try_clone()?;
     let mut other = map.try_clone()?;
     for _ in 0..MAX_ROUNDS {
-        let mut changed = vec![false; bands.len()];
+        let mut changed: Vec<bool> = zeroed(bands.len())?;
         thin_side::<NORTH>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;
         thin_side::<SOUTH>(arch, &other, &mut thinned, &bands, &active, &mut changed, ticker)?;
         thin_side::<WEST>(arch, &thinned, &mut other, &bands, &active, &mut changed, ticker)?;

@@ -1,11 +1,12 @@
 //! The stopping criterion: the error of a solve, estimated from the changes that its cycles make.
 
-use super::SolveOptions;
+use super::{Solution, SolveOptions};
 
 /// Estimates the largest error from the change of each cycle: if changes δ shrink by a factor q, the changes of all
 /// later cycles add up to δ·q/(1 − q). The largest of the last two factors and [`MIN_FACTOR`] is used as q.
 pub(in crate::edge_strength) struct ConvergenceMonitor {
-    cycles: u64,
+    /// The number of cycles.
+    pub(in crate::edge_strength) cycles: u64,
     /// The change of the last cycle.
     change: f64,
     /// The last factor by which the changes shrank.
@@ -14,7 +15,15 @@ pub(in crate::edge_strength) struct ConvergenceMonitor {
     worst: f64,
     /// The estimated largest error.
     pub(in crate::edge_strength) residual: f64,
+    /// The smallest change so far, without that of the first cycle.
+    smallest: f64,
+    /// The number of cycles since `smallest` last fell.
+    idle: u64,
 }
+
+/// The solve ends when this many cycles have made no smaller change than one before them: rounding, not the number of
+/// cycles, then limits the accuracy.
+pub(in crate::edge_strength) const IDLE_CYCLES: u64 = 100;
 
 /// The factor that is used as long as there are no two changes to compare.
 const FIRST_FACTOR: f64 = 0.9;
@@ -29,7 +38,15 @@ const ROUNDING: f64 = 2e-5;
 impl ConvergenceMonitor {
     /// Makes a monitor before the first cycle.
     pub(in crate::edge_strength) fn new() -> Self {
-        Self { cycles: 0, change: 0.0, factor: 0.0, worst: FIRST_FACTOR, residual: f64::INFINITY }
+        Self {
+            cycles: 0,
+            change: 0.0,
+            factor: 0.0,
+            worst: FIRST_FACTOR,
+            residual: f64::INFINITY,
+            smallest: f64::INFINITY,
+            idle: 0,
+        }
     }
 
     /// Updates the estimate with the largest change of any pixel in one whole cycle.
@@ -45,6 +62,23 @@ impl ConvergenceMonitor {
         }
         self.change = change;
         self.residual = change * self.worst / (1.0 - self.worst);
+        if self.cycles > 1 && change < self.smallest {
+            self.smallest = change;
+            self.idle = 0;
+        } else {
+            self.idle += 1;
+        }
+    }
+
+    /// Returns whether a further cycle is needed, and may bring the residual closer to the tolerance.
+    pub(in crate::edge_strength) fn goes_on(&self, options: &SolveOptions) -> bool {
+        self.cycles < options.max_cycles && self.residual > options.tolerance && self.idle < IDLE_CYCLES
+    }
+
+    /// Returns the solution after the last cycle.
+    pub(in crate::edge_strength) fn solution(&self, options: &SolveOptions) -> Solution {
+        let Self { cycles, residual, .. } = *self;
+        Solution { cycles, residual, converged: residual <= options.tolerance }
     }
 
     /// Returns the progress of the solve, measured by the logarithm of the error, in 0..=1.

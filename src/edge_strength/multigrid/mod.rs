@@ -86,17 +86,15 @@ pub(super) fn solve(
             start = CycleStart::Guess;
         }
     }
-    // 3. Run cycles until the estimated error is within the tolerance.
+    // 3. Run cycles until the estimated error is within the tolerance, or no longer falls.
     let mut monitor = ConvergenceMonitor::new();
-    let mut cycles = 0;
-    while cycles < options.max_cycles && monitor.residual > options.tolerance {
+    while monitor.goes_on(options) {
         monitor.note(f64::from(cycle(&mut levels, start, &tiles, ticker)?));
         start = CycleStart::Values;
-        cycles += 1;
         ticker.set(monitor.fraction(options));
     }
     field.copy_from_slice(&levels[0].values);
-    Ok(Solution { cycles, residual: monitor.residual, converged: monitor.residual <= options.tolerance })
+    Ok(monitor.solution(options))
 }
 
 /// A grid with its fields.

@@ -4,6 +4,7 @@
 use super::tile::Tile;
 use super::{Problem, Source};
 use crate::error::Result;
+use crate::image::{collected, resize};
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -42,18 +43,13 @@ pub(super) fn relax(
     let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, tile_rows(shape[1])) };
     let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
     let (right, coarse_shape) = coarse.unwrap_or((&mut [], [0; 3]));
-    let mut right = if right.is_empty() {
-        Vec::new()
-    } else {
-        right.chunks_mut(plane(coarse_shape) * thickness / 2).map(Some).collect()
-    };
-    let bands: Vec<_> = target.chunks_mut(plane(shape) * thickness).collect();
+    let mut rights = (!right.is_empty()).then(|| right.chunks_mut(plane(coarse_shape) * thickness / 2));
     // A last band of a single row has no coarse cells of its own.
-    right.resize_with(bands.len(), || None);
+    let bands = target.chunks_mut(plane(shape) * thickness);
+    let bands = collected(bands.map(|target| (target, rights.as_mut().and_then(Iterator::next))))?;
     // 2. Smooth the bands in parallel.
-    let changes = bands
+    let largest_change = bands
         .into_par_iter()
-        .zip(right)
         .enumerate()
         .map(|(index, (target, right))| {
             let first = index * thickness;
@@ -70,9 +66,9 @@ pub(super) fn relax(
             };
             Arch::new().dispatch(band)
         })
-        .collect::<Vec<f32>>();
+        .try_reduce(|| 0.0, |a, b| Ok(a.max(b)))?;
     ticker.check()?;
-    Ok(changes.into_iter().fold(0.0, f32::max))
+    Ok(largest_change)
 }
 
 /// The rows (2D) or slices (3D) that one worker computes at a time, tile by tile.
@@ -89,18 +85,18 @@ struct Band<'a> {
 }
 
 impl WithSimd for Band<'_> {
-    type Output = f32;
+    type Output = Result<f32>;
 
     /// All functions below are inlined here, and so are compiled for each vector unit.
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, _simd: S) -> f32 {
+    fn with_simd<S: Simd>(mut self, _simd: S) -> Result<f32> {
         self.relax()
     }
 }
 
 impl Band<'_> {
     #[inline(always)]
-    fn relax(&mut self) -> f32 {
+    fn relax(&mut self) -> Result<f32> {
         // 1. Take a tile and make its buffers large enough.
         let shape = self.problem.grid.shape;
         let steps = self.problem.weights.len();
@@ -112,9 +108,9 @@ impl Band<'_> {
         let mut tile = lock().pop().unwrap_or_default();
         tile.halo = halo;
         for values in [&mut tile.current, &mut tile.next, &mut tile.free] {
-            values.resize(largest.max(values.len()), 0.0);
+            resize(values, largest.max(values.len()), 0.0)?;
         }
-        tile.right.resize(if self.problem.right.is_empty() { 0 } else { largest }, 0.0);
+        resize(&mut tile.right, if self.problem.right.is_empty() { 0 } else { largest }, 0.0)?;
         // 2. Smooth the band tile by tile.
         let mut change = 0f32;
         let rows = if self.axis == 1 { self.along.clone() } else { 0..shape[1] };
@@ -123,7 +119,7 @@ impl Band<'_> {
             for x in (0..shape[0]).step_by(extent[0]) {
                 if self.ticker.check().is_err() {
                     // The caller checks too, and does not use these values.
-                    return change;
+                    return Ok(change);
                 }
                 tile.first = [x, y, slices.start];
                 tile.size = [extent[0].min(shape[0] - x), extent[1].min(rows.end - y), slices.len()];
@@ -137,7 +133,7 @@ impl Band<'_> {
             }
         }
         lock().push(tile);
-        change
+        Ok(change)
     }
 
     /// Returns the range of a row of the tile in the target of the band.

@@ -163,3 +163,24 @@ fn cancellation_ends_the_solve() {
     let outcome = solve(&mut [0.0; 64], &scattered([8, 8, 1], 9, 1), [8, 8, 1], &options, &ticker);
     assert_eq!(outcome.unwrap_err().kind(), crate::ErrorKind::Cancelled);
 }
+
+#[test]
+fn the_monitor_ends_a_solve_that_stagnates_and_no_other() {
+    use super::convergence::IDLE_CYCLES;
+    let options = SolveOptions { lambda: 0.01, tolerance: 1e-300, max_cycles: 10_000_000 };
+    // The changes fall slowly: the solve goes on.
+    let mut monitor = ConvergenceMonitor::new();
+    let mut change = 1.0;
+    for _ in 0..100 * IDLE_CYCLES {
+        monitor.note(change);
+        change *= 0.999;
+        assert!(monitor.goes_on(&options), "{}", monitor.cycles);
+    }
+    // They swing around a value: the solve ends after as many cycles as are allowed without a smaller one.
+    for cycle in 0..IDLE_CYCLES {
+        assert!(monitor.goes_on(&options), "{cycle}");
+        monitor.note(1e-3 * if cycle % 2 == 0 { 1.0 } else { 1.5 });
+    }
+    assert!(!monitor.goes_on(&options) && !monitor.solution(&options).converged);
+    assert_eq!(monitor.solution(&options).cycles, 101 * IDLE_CYCLES);
+}

@@ -42,7 +42,7 @@ impl Plain {
 
     pub(super) fn reinitialisation_step(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
         if first {
-            self.reinitialised_tiles = scalar::reinitialised_tiles(plan, &self.phi);
+            self.reinitialised_tiles = scalar::reinitialised_tiles(plan, &self.phi)?;
         }
         scalar::reinitialise(plan, &self.phi, &mut self.next, &self.reinitialised_tiles, first, ticker)?;
         std::mem::swap(&mut self.phi, &mut self.next);

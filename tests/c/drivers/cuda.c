@@ -1,6 +1,6 @@
 /*
- * A fake CUDA driver with the functions that finding and opening a device takes. Environment variables set its faults,
- * so that a machine without a GPU can test how the library treats them.
+ * A fake CUDA driver with the functions that finding and opening a device takes; the others are there and fail.
+ * Environment variables set its faults, so that a machine without a GPU can test how the library treats them.
  *
  * FAKE_VERSION  the CUDA version that it supports (default 13000)     FAKE_INIT    what cuInit returns (default 0)
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
@@ -8,7 +8,7 @@
  * FAKE_FREE     KiB of a device that are free (default 5 Gi)          FAKE_BUSY    a device with half of that (none)
  * FAKE_LOCK     what page-locking returns (default 0)                 FAKE_UNLOCK  what unlocking returns (0)
  *
- * With -DLACKING it has nothing but its version.
+ * With -DLACKING it has nothing but its version; with -DcuSomething=other it lacks cuSomething.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -174,4 +174,43 @@ int cuGetErrorString(int error, const char **text) {
     *text = "an error that was asked for";
     return 0;
 }
+
+/* The library looks for these when it looks for the driver. */
+#define FAILS(name)                                                                                                    \
+    int name(void);                                                                                                    \
+    int name(void) {                                                                                                   \
+        enum { NOT_SUPPORTED = 801 };                                                                                  \
+        return NOT_SUPPORTED;                                                                                          \
+    }
+FAILS(cuCtxDestroy_v2)
+FAILS(cuCtxSynchronize)
+FAILS(cuEventCreate)
+FAILS(cuEventDestroy_v2)
+FAILS(cuEventElapsedTime)
+FAILS(cuEventQuery)
+FAILS(cuEventRecord)
+FAILS(cuEventSynchronize)
+FAILS(cuFuncSetAttribute)
+FAILS(cuLaunchCooperativeKernel)
+FAILS(cuLaunchKernel)
+FAILS(cuLaunchKernelEx)
+FAILS(cuMemAlloc_v2)
+FAILS(cuMemFreeHost)
+FAILS(cuMemFree_v2)
+FAILS(cuMemGetAddressRange_v2)
+FAILS(cuMemHostAlloc)
+FAILS(cuMemcpy2DAsync_v2)
+FAILS(cuMemcpyDtoHAsync_v2)
+FAILS(cuMemcpyHtoDAsync_v2)
+FAILS(cuMemsetD8Async)
+FAILS(cuModuleGetFunction)
+FAILS(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+FAILS(cuPointerGetAttribute)
+FAILS(cuPointerGetAttributes)
+FAILS(cuStreamCreate)
+FAILS(cuStreamDestroy_v2)
+FAILS(cuStreamSynchronize)
+FAILS(cuStreamWaitEvent)
+FAILS(cuTexObjectCreate)
+FAILS(cuTexObjectDestroy)
 #endif

@@ -70,26 +70,24 @@ pub(super) fn solve(
             solver.cycle(index, start, 0)?;
         }
     }
-    // 4. Run cycles until the estimated error is within the tolerance.
+    // 4. Run cycles until the estimated error is within the tolerance, or no longer falls.
     let mut monitor = ConvergenceMonitor::new();
-    let mut cycles = 0;
-    while cycles < options.max_cycles && monitor.residual > options.tolerance {
-        let queue = match cycles {
+    while monitor.goes_on(options) {
+        let queue = match monitor.cycles {
             _ if field.layout.shape.iter().product::<usize>() > QUEUE_PIXELS => 1.0,
             // The estimate needs two cycles at first, and falls steeply with the third.
             0 => 2.0,
             2 => 1.0,
             _ => ((monitor.residual / options.tolerance).ln() / (1.0 / BEST_FACTOR).ln()).floor(),
         };
-        let queue = (queue as u64).clamp(1, MAX_QUEUED as u64).min(options.max_cycles - cycles);
-        let start = if cycles == 0 && guess.is_some() { CycleStart::Guess } else { CycleStart::Values };
+        let queue = (queue as u64).clamp(1, MAX_QUEUED as u64).min(options.max_cycles - monitor.cycles);
+        let start = if monitor.cycles == 0 && guess.is_some() { CycleStart::Guess } else { CycleStart::Values };
         for change in solver.cycles(queue as usize, start)? {
             monitor.note(f64::from(change));
         }
-        cycles += queue;
         poll(monitor.fraction(options))?;
     }
-    Ok(Solution { cycles, residual: monitor.residual, converged: monitor.residual <= options.tolerance })
+    Ok(monitor.solution(options))
 }
 
 /// One grid on the device: addresses and sizes as the kernels take them.

@@ -1,0 +1,329 @@
+//! Out of memory is an error, and never ends the process: every operation runs on the CPU with each of its large
+//! allocations failing in turn.
+//!
+//! The allocator of this program refuses the n-th allocation of at least [`LARGE`] bytes. Smaller ones are granted: of
+//! these the standard library and the thread pool make some of a fixed size, where Rust ends the process. Each operation
+//! runs in a process of its own, so that one that is ended is named.
+
+#![allow(unsafe_code)]
+
+use isoline::edge_drawing::{self, Segments};
+use isoline::level_set::{self, LevelSet};
+use isoline::snake::{self, Node, Overlap, Polygons, Schedule, Snake};
+use isoline::{Context, Dimensions, ErrorKind, Result, distance, edge_strength, mask};
+use ndarray::{Array2, Array3};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// The size from which an allocation is refused, in bytes. The images are so large that lists with an entry for each row,
+/// tile, target or node are larger.
+const LARGE: usize = 16 << 10;
+
+/// The most allocations that are refused in turn; of more, some in between are left out.
+const MOST: u64 = 150;
+
+/// Refuses allocations while it is armed.
+struct Refusing;
+
+static ARMED: AtomicBool = AtomicBool::new(false);
+/// The number of large allocations since it was armed.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+/// The first and the last of those that are refused.
+static REFUSED: [AtomicU64; 2] = [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)];
+
+fn refused(size: usize) -> bool {
+    if size < LARGE || !ARMED.load(Ordering::Relaxed) {
+        return false;
+    }
+    let index = COUNT.fetch_add(1, Ordering::Relaxed);
+    let refused = (REFUSED[0].load(Ordering::Relaxed)..=REFUSED[1].load(Ordering::Relaxed)).contains(&index);
+    if refused && std::env::var_os("ISOLINE_TEST_WHERE").is_some() {
+        ARMED.store(false, Ordering::Relaxed);
+        eprintln!("refused {size} bytes: {}", std::backtrace::Backtrace::force_capture());
+        ARMED.store(true, Ordering::Relaxed);
+    }
+    refused
+}
+
+// SAFETY: the system's allocator does all the work; a refused request gives NULL, as an allocator may.
+unsafe impl GlobalAlloc for Refusing {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller ensures.
+        if refused(layout.size()) { std::ptr::null_mut() } else { unsafe { System.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller ensures.
+        if refused(layout.size()) { std::ptr::null_mut() } else { unsafe { System.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let grows = size > layout.size();
+        // SAFETY: as the caller ensures.
+        if grows && refused(size) { std::ptr::null_mut() } else { unsafe { System.realloc(memory, layout, size) } }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: as the caller ensures.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
+
+/// An operation, which returns what it wrote.
+type Operation = (&'static str, fn(&Context) -> Result<Vec<u8>>);
+
+/// Returns an image with objects and some noise, the same every time.
+fn image(shape: (usize, usize, usize)) -> Array3<u8> {
+    let mut state = 1u32;
+    Array3::from_shape_fn(shape, |(z, y, x)| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let inside = (x / 23 + y / 17 + z / 5) % 3 == 0;
+        (if inside { 180 } else { 40 }) + (state >> 28) as u8
+    })
+}
+
+fn bytes_of(values: &Array3<f32>) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_bits().to_le_bytes()).collect()
+}
+
+fn edge_strength(context: &Context, shape: (usize, usize, usize), params: &edge_strength::Params) -> Result<Vec<u8>> {
+    let params = edge_strength::Params { threshold: 100.0, rho: 8.0, ..params.clone() };
+    let mut strength = Array3::zeros(shape);
+    edge_strength::run(context, image(shape).view().into(), &params, None, strength.view_mut().into())?;
+    Ok(bytes_of(&strength))
+}
+
+fn iterations(context: &Context) -> Result<Vec<u8>> {
+    use edge_strength::{Params, Variant};
+    let wide = edge_strength(context, (3, 9, 20_000), &Params::default())?;
+    let many = edge_strength(context, (40, 90, 110), &Params::default())?;
+    let volume = Params { dimensions: Dimensions::Volume, ..Params::default() };
+    let volume = edge_strength(context, (40, 90, 110), &volume)?;
+    let scalar =
+        Params { variant: Variant::Scalar, mode: edge_strength::Mode::Iterate { iterations: 3 }, ..Params::default() };
+    Ok([wide, many, volume, edge_strength(context, (2, 90, 110), &scalar)?].concat())
+}
+
+fn converged(context: &Context) -> Result<Vec<u8>> {
+    use edge_strength::{Mode, Params};
+    let mode = Mode::Converged { tolerance: 1e-3, max_cycles: 2 };
+    let slices = Params { mode, ..Params::default() };
+    let volume = Params { mode, dimensions: Dimensions::Volume, ..Params::default() };
+    let tall = edge_strength(context, (1, 40_000, 5), &slices)?;
+    let wide = edge_strength(context, (2, 70, 900), &slices)?;
+    let deep = edge_strength(context, (3000, 5, 6), &volume)?;
+    Ok([tall, wide, deep, edge_strength(context, (40, 90, 110), &volume)?].concat())
+}
+
+fn drawing(context: &Context, profile: edge_drawing::Profile, variant: edge_drawing::Variant) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for shape in [(2, 200, 260), (1, 20_000, 9), (1, 12, 9000)] {
+        let params = edge_drawing::Params { profile, variant, ..edge_drawing::Params::default() };
+        let mut edges = Array3::<u8>::zeros(shape);
+        let mut segments = Segments::new();
+        let input = image(shape);
+        edge_drawing::run(
+            context,
+            input.view().into(),
+            &params,
+            None,
+            Some(edges.view_mut().into()),
+            Some(&mut segments),
+        )?;
+        found.extend(edges.iter());
+        found.extend(segments.points().iter().flat_map(|point| point.x.to_le_bytes()));
+        found.extend(segments.mean_gradients().iter().flat_map(|gradient| gradient.to_bits().to_le_bytes()));
+    }
+    Ok(found)
+}
+
+fn paper(context: &Context) -> Result<Vec<u8>> {
+    drawing(context, edge_drawing::Profile::Paper, edge_drawing::Variant::Default)
+}
+
+fn reference(context: &Context) -> Result<Vec<u8>> {
+    drawing(context, edge_drawing::Profile::Reference, edge_drawing::Variant::Default)
+}
+
+fn distances(context: &Context) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for (shape, dimensions) in [((3, 60, 9000), Dimensions::Slices), ((40, 90, 110), Dimensions::Volume)] {
+        let params = distance::Params { dimensions, threshold: 100.0, ..distance::Params::default() };
+        let mut distances = Array3::zeros(shape);
+        distance::run(context, image(shape).view().into(), &params, None, distances.view_mut().into())?;
+        found.extend(bytes_of(&distances));
+    }
+    Ok(found)
+}
+
+fn level_set(context: &Context, variant: level_set::Variant, dimensions: Dimensions) -> Result<Vec<u8>> {
+    let shape = (24, 300, 260);
+    let input = image(shape);
+    let inside = Array3::from_shape_fn(shape, |(z, y, x)| u8::from(z > 5 && z < 18 && y % 90 < 50 && x % 80 < 40));
+    let params = level_set::Params { variant, dimensions, ..level_set::Params::default() };
+    let mut solver = LevelSet::new(context, input.view().into(), inside.view().into(), &params)?;
+    solver.step(if variant == level_set::Variant::Scalar { 2 } else { 25 }, None)?;
+    let mut phi = Array3::<f32>::zeros(shape);
+    solver.read_phi(phi.view_mut().into())?;
+    solver.write_phi(phi.view().into())?;
+    solver.step(2, None)?;
+    let mut mask = Array3::<u8>::zeros(shape);
+    solver.read_mask(mask.view_mut().into())?;
+    Ok(mask.into_iter().chain(bytes_of(&phi)).collect())
+}
+
+fn band(context: &Context) -> Result<Vec<u8>> {
+    level_set(context, level_set::Variant::Band, Dimensions::Volume)
+}
+
+fn dense_slices(context: &Context) -> Result<Vec<u8>> {
+    level_set(context, level_set::Variant::Dense, Dimensions::Slices)
+}
+
+fn scalar_level_set(context: &Context) -> Result<Vec<u8>> {
+    level_set(context, level_set::Variant::Scalar, Dimensions::Volume)
+}
+
+fn snakes(context: &Context, starts: &Polygons, params: &snake::Params, iterations: u64) -> Result<Vec<u8>> {
+    let shape = (600, 700);
+    let input = image((1, shape.0, shape.1));
+    let mut snake = Snake::new(context, input.view().into(), Some(starts), params)?;
+    snake.step(iterations, None)?;
+    let polygons = snake.try_polygons()?;
+    let mut found: Vec<u8> =
+        polygons.nodes().iter().flat_map(|node| [node.x.to_le_bytes(), node.y.to_le_bytes()].concat()).collect();
+    let sums = snake.region_sums(&polygons)?;
+    found.extend(sums.iter().flat_map(|sum| sum.z.to_le_bytes()));
+    found.extend(snake.try_statistics()?.iter().flat_map(|statistics| statistics.criterion.to_bits().to_le_bytes()));
+    let mut mask = Array2::<u8>::zeros(shape);
+    snake.read_mask(mask.view_mut().into())?;
+    found.extend(mask);
+    let mut labels = Array2::<u16>::zeros(shape);
+    snake.read_labels(labels.view_mut().into())?;
+    found.extend(labels.iter().flat_map(|label| label.to_le_bytes()));
+    snake.restart(Some(starts), params)?;
+    snake.step(1, None)?;
+    Ok(found)
+}
+
+fn square(x: i32, y: i32, side: i32) -> [Node; 4] {
+    [Node::new(x, y), Node::new(x + side, y), Node::new(x + side, y + side), Node::new(x, y + side)]
+}
+
+fn many_snakes(context: &Context) -> Result<Vec<u8>> {
+    let mut starts = Polygons::new();
+    for index in 0..2500 {
+        starts.push(&square(index % 50 * 14 - 3, index / 50 * 12 - 3, 9));
+    }
+    let params = snake::Params { largest_step: 2, ..snake::Params::default() };
+    let apart = snake::Params { overlap: Overlap::Excluded, ..params.clone() };
+    Ok([snakes(context, &starts, &params, 3)?, snakes(context, &starts, &apart, 3)?].concat())
+}
+
+fn large_snakes(context: &Context) -> Result<Vec<u8>> {
+    // A comb of 3000 nodes, of which those below the image are clamped; and a rectangle.
+    let mut comb: Vec<Node> =
+        (0..2996).map(|i| Node::new(20 + i / 5, if i % 2 == 0 { 300 + i % 5 } else { 640 - i % 5 })).collect();
+    comb.extend([Node::new(690, 300), Node::new(690, 10), Node::new(5, 10), Node::new(5, 300)]);
+    let mut starts = Polygons::new();
+    starts.push(&square(200, 150, 300));
+    let params = snake::Params { node_spacing: 2.0, ..snake::Params::default() };
+    starts.push(&comb);
+    let parallel = snakes(context, &starts, &params, 40)?;
+    let sequential = snake::Params { schedule: Schedule::Sequential, node_spacing: 4.0, ..params };
+    Ok([parallel, snakes(context, &starts, &sequential, 12)?].concat())
+}
+
+fn masks(_: &Context) -> Result<Vec<u8>> {
+    let mut filled = Array3::<u8>::zeros((3, 50, 4000));
+    let corners: Vec<[f64; 2]> = (0..3000).map(|i| [f64::from(i), if i % 2 == 0 { 2.0 } else { 47.0 }]).collect();
+    mask::fill_polygon(filled.view_mut().into(), &corners, 0..3, 9)?;
+    Ok(filled.into_iter().collect())
+}
+
+const OPERATIONS: [Operation; 12] = [
+    ("iterations", iterations),
+    ("converged", converged),
+    ("paper", paper),
+    ("reference", reference),
+    ("distances", distances),
+    ("band", band),
+    ("dense_slices", dense_slices),
+    ("scalar_level_set", scalar_level_set),
+    ("many_snakes", many_snakes),
+    ("large_snakes", large_snakes),
+    ("masks", masks),
+    ("threshold", |context| {
+        let found = edge_drawing::automatic_threshold(
+            context,
+            image((3, 300, 300)).view().into(),
+            &edge_drawing::Params::default(),
+        )?;
+        Ok(found.to_bits().to_le_bytes().to_vec())
+    }),
+];
+
+/// Runs an operation while the large allocations from `first` to `last` are refused; returns its result and their number.
+fn attempt((_, run): Operation, context: &Context, first: u64, last: u64) -> (Result<Vec<u8>>, u64) {
+    // What is kept between calls would spare the next one an allocation.
+    context.trim();
+    COUNT.store(0, Ordering::Relaxed);
+    REFUSED[0].store(first, Ordering::Relaxed);
+    REFUSED[1].store(last, Ordering::Relaxed);
+    ARMED.store(true, Ordering::Relaxed);
+    let result = run(context);
+    ARMED.store(false, Ordering::Relaxed);
+    (result, COUNT.load(Ordering::Relaxed))
+}
+
+/// Refuses the large allocations of an operation in turn.
+fn refuse_in_turn(operation: Operation) {
+    let context = Context::with_threads("cpu", 1).unwrap();
+    let (wanted, count) = attempt(operation, &context, u64::MAX, u64::MAX);
+    let wanted = wanted.unwrap();
+    assert!(count > 0, "{}: it makes no large allocation", operation.0);
+    let stride = count.div_ceil(MOST) as usize;
+    let mut failures = 0;
+    for first in (0..count).step_by(stride) {
+        // One alone, or it and all after it.
+        for last in [first, u64::MAX] {
+            match attempt(operation, &context, first, last).0 {
+                Ok(result) => assert!(result == wanted, "{} of {count}: another result", first),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{first} of {count}: {error}");
+                    failures += 1;
+                }
+            }
+        }
+        if first / stride as u64 % 16 == 0 {
+            let (again, _) = attempt(operation, &context, u64::MAX, u64::MAX);
+            assert!(again.unwrap() == wanted, "{} of {count}: the context is not as before", first);
+        }
+    }
+    println!("{}: {count} large allocations, {failures} calls out of memory", operation.0);
+    assert!(failures > 0, "{}", operation.0);
+}
+
+#[test]
+fn every_large_allocation_may_fail() {
+    let chosen = std::env::var("ISOLINE_TEST_OPERATION");
+    if let Ok(chosen) = chosen {
+        let operation = OPERATIONS.iter().find(|(name, _)| *name == chosen).expect("an operation");
+        return refuse_in_turn(*operation);
+    }
+    let mut failed = Vec::new();
+    for (name, _) in OPERATIONS {
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args(["--exact", "every_large_allocation_may_fail", "--nocapture"]);
+        let output = program.env("ISOLINE_TEST_OPERATION", name).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        println!("{}", text(&output.stdout).lines().find(|line| line.starts_with(name)).unwrap_or(name));
+        if !output.status.success() {
+            failed.push(format!("{name}: {}: {}", output.status, text(&output.stderr)));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
