@@ -46,8 +46,8 @@
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
- * - Forks. The child of a fork() must not use the parent's contexts and solvers, whose threads and CUDA driver it does not
- *   have; it must not free them either. It may make contexts of its own on "cpu"; CUDA does not work in the child of a
+ * - Forks. The child of a fork() does not have the threads and the CUDA driver of the parent's contexts and solvers: a call
+ *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on "cpu"; CUDA does not work in the child of a
  *   process that has used it. isoline_buffer_free says what holds for buffers.
  * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
  *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. It may use other

@@ -9,6 +9,12 @@ use std::ffi::{CStr, c_char};
 /// A device and the resources that calls on it share: worker threads, kernels and pooled memory. Opaque.
 pub struct isoline_context(Context);
 
+impl object::Owned for isoline_context {
+    fn is_of_this_process(&self) -> bool {
+        self.0.is_of_this_process()
+    }
+}
+
 /// Returns the context that a caller's pointer points to.
 ///
 /// # Safety

@@ -237,6 +237,12 @@ impl From<&Statistics> for isoline_iteration_statistics {
 /// A level set that evolves on one image, created by isoline_level_set_new. Opaque.
 pub struct isoline_level_set(Solver<LevelSet>);
 
+impl object::Owned for isoline_level_set {
+    fn is_of_this_process(&self) -> bool {
+        self.0.is_of_this_process()
+    }
+}
+
 /// Locks the level set that a caller's pointer points to.
 ///
 /// # Safety

@@ -44,6 +44,7 @@ impl<T> Solver<T> {
     pub(super) fn lock<'a>(solver: Option<&'a Self>, argument: &str) -> Result<SolverGuard<'a, T>> {
         let solver = solver.ok_or_else(|| null(argument))?;
         let noun = argument.replace('_', " ");
+        solver.lock.check_process(&noun)?;
         // A re-entrant call is refused before it waits for its turn: the thread that has it may wait for the context.
         if solver.context.is_in_call() {
             let message = format!(
@@ -62,17 +63,31 @@ impl<T> Solver<T> {
     }
 }
 
+/// An object that C holds.
+pub(super) trait Owned {
+    /// Returns whether this process can free the object: the child of a fork has none of the threads that a context of
+    /// the parent would wait for.
+    fn is_of_this_process(&self) -> bool;
+}
+
+impl<T> Owned for Solver<T> {
+    fn is_of_this_process(&self) -> bool {
+        self.lock.is_of_this_process()
+    }
+}
+
 /// Gives an object to the caller, who may use it on any thread: C has no compiler that checks this.
 pub(super) fn hand_out<T: Send + Sync>(object: T) -> *mut T {
     Box::into_raw(Box::new(object))
 }
 
-/// Frees an object; NULL is none.
+/// Frees an object; NULL is none. In the child of a fork an object of the parent stays, until the child ends.
 ///
 /// # Safety
 /// `object` is NULL or came from [`hand_out`], and is not used again.
-pub(super) unsafe fn free<T>(object: *mut T, what: &str) {
-    if object.is_null() {
+pub(super) unsafe fn free<T: Owned>(object: *mut T, what: &str) {
+    // SAFETY: NULL, or made by Box::into_raw in `hand_out` and not freed yet, as the caller ensures.
+    if !unsafe { object.as_ref() }.is_some_and(Owned::is_of_this_process) {
         return;
     }
     let freed = guard_or(false, || {

@@ -31,6 +31,13 @@ const _: () = assert!(Segments::CLOSED == isoline_segment_flags::ISOLINE_SEGMENT
 /// Ordered chains of pixels, created by isoline_edge_drawing. The object never changes. Opaque.
 pub struct isoline_segments(pub(super) Segments);
 
+impl object::Owned for isoline_segments {
+    // Segments are memory alone.
+    fn is_of_this_process(&self) -> bool {
+        true
+    }
+}
+
 /// All segments as flat arrays, which are borrowed: they are valid until the segments are freed, and must only be
 /// read. Segment i has the points from `offsets[i]` up to but not including `offsets[i + 1]`.
 #[repr(C)]

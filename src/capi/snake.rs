@@ -169,6 +169,12 @@ pub struct isoline_snake {
     solver: Solver<Held>,
 }
 
+impl object::Owned for isoline_snake {
+    fn is_of_this_process(&self) -> bool {
+        self.solver.is_of_this_process()
+    }
+}
+
 /// The snake, and its polygons while the caller borrows them.
 pub(super) struct Held {
     pub(super) snake: Snake,

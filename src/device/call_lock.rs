@@ -1,5 +1,6 @@
 //! The lock of a context, and of each solver: one call at a time. A thread that holds locks may ask for another one from a
-//! callback; a call that would close a circle of threads, each waiting for the next, is refused.
+//! callback; a call that would close a circle of threads, each waiting for the next, is refused. So is a call in the child
+//! of a fork, which has none of the threads of the parent's contexts.
 
 use crate::error::{Error, ErrorKind, Result};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,8 +10,10 @@ use std::thread::ThreadId;
 static WAITING: Mutex<Vec<(ThreadId, Arc<Turn>)>> = Mutex::new(Vec::new());
 
 /// The state of a lock. The mutex of the holder may be locked while [`WAITING`] is, never the other way round.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Turn {
+    /// The process that made the lock.
+    process: u32,
     holder: Mutex<Option<ThreadId>>,
     released: Condvar,
 }
@@ -22,8 +25,14 @@ impl Turn {
 }
 
 /// Lets one thread at a time make a call, and refuses calls that would wait for ever.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CallLock(Arc<Turn>);
+
+impl Default for CallLock {
+    fn default() -> Self {
+        Self(Arc::new(Turn { process: std::process::id(), holder: Mutex::default(), released: Condvar::new() }))
+    }
+}
 
 /// Ends the turn of its thread when dropped.
 pub(crate) struct CallGuard<'a>(&'a Turn);
@@ -41,12 +50,32 @@ impl CallLock {
         *self.0.holder() == Some(std::thread::current().id())
     }
 
+    /// Returns whether this process made the lock; false in the child of a fork.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.0.process == std::process::id()
+    }
+
+    /// Refuses the use of the lock in the child of a fork.
+    pub(crate) fn check_process(&self, noun: &str) -> Result<()> {
+        if self.is_of_this_process() {
+            return Ok(());
+        }
+        let message = format!(
+            "cannot use this {noun} in a child of the process that made it: a fork copies neither its threads nor its device \
+             (made by process {}, used in process {}); make a context of its own here",
+            self.0.process,
+            std::process::id()
+        );
+        Err(Error::new(ErrorKind::Unsupported, message))
+    }
+
     /// Waits for the calls of other threads to end, then takes the lock.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] if the calling thread holds the lock, or if its holder waits, itself or through other
+    /// [`ErrorKind::Unsupported`] in the child of a fork. [`ErrorKind::Busy`] if the calling thread holds the lock, or if its holder waits, itself or through other
     /// threads, for a lock that the calling thread holds.
     pub(crate) fn acquire(&self, noun: &str) -> Result<CallGuard<'_>> {
+        self.check_process(noun)?;
         let (me, turn) = (std::thread::current().id(), &*self.0);
         // 1. The usual case: the lock is free, and no other one matters.
         let take = |holder: &mut Option<ThreadId>| {

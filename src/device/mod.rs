@@ -342,6 +342,11 @@ impl Context {
         self.shared.lock.acquire("context")
     }
 
+    /// Returns whether this process made the context; false in the child of a fork.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.shared.lock.is_of_this_process()
+    }
+
     /// Returns whether the calling thread is inside a call on this context.
     pub(crate) fn is_in_call(&self) -> bool {
         self.shared.lock.is_mine()

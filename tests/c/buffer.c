@@ -511,6 +511,44 @@ static void the_child_of_a_fork_may_make_a_context(const char *device) {
     isoline_context_free(context);
 }
 
+/* Objects of the parent are refused with a sentence, instead of waiting for threads that are not there. */
+static void the_child_of_a_fork_is_refused_the_parents_objects(const char *device) {
+    enum { SIDE = 64 };
+    if (skips_forks()) {
+        return;
+    }
+    static uint8_t pixels[SIDE * SIDE], start[SIDE * SIDE];
+    static float distances[SIDE * SIDE];
+    memset(start, 0, sizeof start);
+    start[SIDE * SIDE / 2] = 1;
+    isoline_context *context = open_context(device);
+    isoline_image image = describe(ISOLINE_U8, SIDE, SIDE, 1, pixels), mask = describe(ISOLINE_U8, SIDE, SIDE, 1, start);
+    isoline_level_set *surface = NULL;
+    isoline_snake *snake = NULL;
+    GOOD(isoline_level_set_new(context, &image, &mask, NULL, &surface));
+    GOOD(isoline_snake_new(context, &image, NULL, NULL, &snake));
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, 1, distances);
+        CHECK(isoline_distance(context, &mask, NULL, NULL, &output, NULL) == ISOLINE_UNSUPPORTED);
+        CHECK(strstr(isoline_last_error(), "make a context of its own") != NULL);
+        CHECK(isoline_level_set_step(surface, 1, NULL, NULL) == ISOLINE_UNSUPPORTED);
+        CHECK(isoline_snake_step(snake, 1, NULL, NULL) == ISOLINE_UNSUPPORTED);
+        isoline_level_set_free(surface);
+        isoline_snake_free(snake);
+        isoline_context_free(context);
+        _exit(checks_failed > 0);
+    }
+    int state = -1;
+    CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+    GOOD(isoline_level_set_step(surface, 1, NULL, NULL));
+    isoline_snake_free(snake);
+    isoline_level_set_free(surface);
+    isoline_context_free(context);
+}
+
 /* A fork may come while another thread holds whatever the library locks. */
 static void a_child_of_many_threads_can_free(const char *device) {
     enum { FORKS = 50 };
@@ -573,6 +611,7 @@ int main(void) {
     RUN_ON_EACH(a_callback_may_make_buffers);
     RUN_ON_EACH(a_fork_leaves_the_parents_buffers_alone);
     RUN_ON(the_child_of_a_fork_may_make_a_context, "cpu");
+    RUN_ON_EACH(the_child_of_a_fork_is_refused_the_parents_objects);
     RUN_ON_EACH(a_child_of_many_threads_can_free);
     RUN_ON_EACH(cycles_of_making_and_freeing_do_not_grow);
     return summary();
