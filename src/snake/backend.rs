@@ -88,12 +88,7 @@ impl Backend {
     }
 
     /// Returns the sums over the pixels inside polygons, which lie within the image.
-    pub(super) fn sums(
-        &self,
-        context: &Context,
-        polygons: Vec<Vec<Node>>,
-        bounds: &Bounds,
-    ) -> Result<Vec<RegionSum>> {
+    pub(super) fn sums(&self, context: &Context, polygons: Vec<Vec<Node>>, bounds: &Bounds) -> Result<Vec<RegionSum>> {
         match self {
             Self::Cpu(image) => {
                 context.pool().install(|| par_collected(polygons.par_iter().map(|nodes| image.sum(nodes))))
