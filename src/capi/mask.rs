@@ -32,7 +32,8 @@ same_layout!(isoline_box, Cuboid, min, max);
 
 /// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
 /// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
-/// mask are ignored.
+/// mask are ignored. The time grows with the number of balls and the number of their pixels; the call cannot be
+/// cancelled, so that very many balls are better divided among several calls.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory.
 /// @param spheres an array of balls, only read. NULL if `count` is 0.
@@ -60,7 +61,8 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
 }
 
 /// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
-/// included. The other pixels are unchanged; parts outside the mask are ignored.
+/// included. The other pixels are unchanged; parts outside the mask are ignored. The time grows with the number of boxes
+/// and the number of their pixels; the call cannot be cancelled.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// @param boxes an array of boxes, only read. NULL if `count` is 0.
@@ -90,7 +92,8 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
 /// Sets the pixels of a mask whose centre is inside a polygon, on some of its slices: those from which a ray crosses
 /// the outline an odd number of times. A centre on the outline belongs to the side to its right, or below, so that of
 /// polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
-/// the mask are ignored.
+/// the mask are ignored. The time grows with the number of rows that each side passes, and with the pixels that are set;
+/// the call cannot be cancelled.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the

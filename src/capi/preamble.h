@@ -43,6 +43,9 @@
  *   ensure them.
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
  *   written to the standard output or error output: the logger, if there is one, is given the cause.
+ * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and what it
+ *   used can be used again. The process may be ended only where the system refuses small allocations too, of at most
+ *   16 KiB, whose size does not depend on the data.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.

@@ -217,7 +217,10 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 }
 
 /// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
-/// the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas.
+/// the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas:
+/// each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
+/// polygon touches itself, on one core; several polygons are shared by all cores. The call cannot be cancelled: divide
+/// many polygons among several calls.
 ///
 /// @param snake not NULL. Its targets have no influence.
 /// @param polygons not NULL; up to 65536 nodes each.

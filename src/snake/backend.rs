@@ -6,9 +6,10 @@ use super::search::Target;
 use super::{Node, Params, RegionSum, Schedule, cpu, cuda};
 use crate::device::{Context, DeviceNeeds};
 use crate::error::Result;
-use crate::image::{Image, collected};
+use crate::image::{Image, par_collected};
 use crate::progress::Progress;
 use crate::report::Report;
+use rayon::prelude::*;
 
 /// The image, on the device that runs the search.
 #[derive(Debug)]
@@ -87,9 +88,11 @@ impl Backend {
     }
 
     /// Returns the sums over the pixels inside polygons, which lie within the image.
-    pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, bounds: &Bounds) -> Result<Vec<RegionSum>> {
+    pub(super) fn sums(&self, context: &Context, polygons: Vec<Vec<Node>>, bounds: &Bounds) -> Result<Vec<RegionSum>> {
         match self {
-            Self::Cpu(image) => collected(polygons.iter().map(|nodes| image.sum(nodes))),
+            Self::Cpu(image) => {
+                context.pool().install(|| par_collected(polygons.par_iter().map(|nodes| image.sum(nodes))))
+            }
             Self::Cuda(solver) => solver.sums(polygons, bounds),
         }
     }

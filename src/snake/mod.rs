@@ -52,13 +52,14 @@ pub use sums::RegionSum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, push, reserved};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, par_collected, push, reserved};
 use crate::parameter::check_scaling;
 use crate::progress::Progress;
 use crate::report::Report;
 use backend::Backend;
 use image::LevelScale;
 use polygon::Bounds;
+use rayon::prelude::*;
 use search::{Plan, Target};
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -417,15 +418,21 @@ impl Snake {
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = reserved(polygons.len())?;
         sums.resize(polygons.len(), RegionSum::default());
-        let (mut indices, mut inside) = (Vec::new(), Vec::new());
-        for (index, polygon) in polygons.iter().enumerate() {
+        let clipped = |index: usize| {
+            let polygon = polygons.get(index).unwrap_or_default();
             if polygon.len() > MAX_NODES as usize {
                 return Err(Error::argument(format!(
                     "polygon {index} has {} nodes, but sums are made over polygons of up to {MAX_NODES}; leave out nodes",
                     polygon.len()
                 )));
             }
-            let nodes = clip::clip(&polygon::validated(polygon, index)?, &image)?;
+            clip::clip(&polygon::validated(polygon, index)?, &image)
+        };
+        let all = 0..polygons.len();
+        let clipped = self.context.pool().install(|| par_collected(all.into_par_iter().map(clipped)))?;
+        let (mut indices, mut inside) = (Vec::new(), Vec::new());
+        for (index, nodes) in clipped.into_iter().enumerate() {
+            let nodes = nodes?;
             if !nodes.is_empty() {
                 push(&mut indices, index)?;
                 push(&mut inside, nodes)?;
@@ -435,7 +442,7 @@ impl Snake {
             return Ok(sums);
         }
         let _lock = self.context.lock()?;
-        for (index, sum) in indices.into_iter().zip(self.backend.sums(inside, &image)?) {
+        for (index, sum) in indices.into_iter().zip(self.backend.sums(&self.context, inside, &image)?) {
             sums[index] = sum;
         }
         Ok(sums)
