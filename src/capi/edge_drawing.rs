@@ -88,11 +88,15 @@ pub struct isoline_edge_drawing_params {
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
+    /// The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
+    /// In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
+    /// details; the automatic gradient threshold falls with the noise. It is used in single precision.
+    pub sigma: f64,
 }
 
 params_of!(
     isoline_edge_drawing_params,
-    64,
+    72,
     parameters::OPERATION,
     1,
     profile,
@@ -105,6 +109,7 @@ params_of!(
     anchor_threshold,
     range_min,
     range_max,
+    sigma,
 );
 
 impl isoline_edge_drawing_params {
@@ -127,6 +132,7 @@ impl isoline_edge_drawing_params {
             min_length: self.min_length,
             gradient_threshold: parameters::GRADIENT_THRESHOLD.unless_automatic(self.gradient_threshold),
             anchor_threshold: self.anchor_threshold,
+            sigma: self.sigma,
             range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
         })
     }

@@ -32,6 +32,7 @@ mod prepare;
 mod reference;
 mod scalar;
 mod segments;
+mod taps;
 
 pub use segments::{Point, Segment, Segments};
 
@@ -84,6 +85,10 @@ pub struct Params {
     /// Default: [`Operator::Sobel`]. Prewitt weighs the gradient less (thresholds mean more), Scharr eight times more
     /// than Sobel's four.
     pub operator: Operator,
+    /// The standard deviation of the Gaussian that smooths the image, in pixels, 0 to 10; 0 does not smooth. Default 1.
+    /// Higher: less noise, and edges of larger structures. In the reference profile, as in OpenCV, less than 1 does not
+    /// smooth either. It is used in single precision.
+    pub sigma: f64,
     /// Pixels with a gradient below it are never edges. In the image's own units, at least 0 (0 acts as the smallest
     /// gradient there is, so that flat ground is never an edge). `None` (default): [`automatic_threshold`].
     /// Higher: fewer, stronger edges.
@@ -113,6 +118,7 @@ impl Default for Params {
         Self {
             profile: parameters::PROFILE.default_of(&parameters::PROFILES),
             operator: parameters::GRADIENT_OPERATOR.default_of(&parameters::OPERATORS),
+            sigma: parameters::SIGMA.default,
             gradient_threshold: None,
             anchor_threshold: parameters::ANCHOR_THRESHOLD.default,
             scan_interval: parameters::SCAN_INTERVAL.default as u32,
@@ -289,15 +295,8 @@ pub fn automatic_threshold(context: &Context, input: Image<'_>, params: &Params)
     params.check(input.pixel_type())?;
     check_shapes(input.shape(), input.shape())?;
     let _lock = context.lock()?;
-    noise::threshold(context, &input, params)
-}
-
-impl Params {
-    /// Returns the same parameters with the threshold that is used.
-    fn with_threshold(&self, context: &Context, input: &Image<'_>) -> Result<Self> {
-        let threshold = self.gradient_threshold.map_or_else(|| noise::threshold(context, input, self), Ok)?;
-        Ok(Self { gradient_threshold: Some(threshold), ..self.clone() })
-    }
+    let params = Params { gradient_threshold: None, ..params.clone() }.with_threshold(context, &input)?;
+    Ok(params.gradient_threshold.unwrap_or_else(|| unreachable!("it was computed")))
 }
 
 fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool) -> DeviceNeeds {
@@ -308,9 +307,9 @@ fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool)
     }
 }
 
-/// Describes a call for the choice of its device.
+/// Describes a call for the choice of its device. Other sigmas than the default are not measured.
 fn workload(params: &Params, shape: [usize; 3], want_map: bool, want_segments: bool) -> Option<Workload> {
-    if params.variant != Variant::Default {
+    if params.variant != Variant::Default || !params.taps().are_default() {
         return None;
     }
     let profile = params.profile;
