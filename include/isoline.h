@@ -1482,6 +1482,12 @@ typedef struct {
     double range_min;
     /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */
     double range_max;
+    /**
+     * The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
+     * In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
+     * details; the automatic gradient threshold falls with the noise. It is used in single precision.
+     */
+    double sigma;
 } isoline_edge_drawing_params;
 
 #ifdef __cplusplus

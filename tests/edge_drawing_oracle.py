@@ -37,7 +37,7 @@ SIGMAS = (0, 0.3, 0.5, 0.8, 0.99, 1.01, 1.4, 2, 2.25, 3, 3.75, 5, 7.3, 10)
 # have taken all of them.
 EVERY = 7
 EVERY_GOLDEN = 31
-EVERY_SIGMA = 241
+EVERY_SIGMA = 479
 MOST_DIFFERENCES = 5
 
 DATA_PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "page", "pattern")

@@ -289,6 +289,9 @@ impl<'a, P: Pixel, S: Source<P>> Smoother<'a, P, S> {
             P::columns([0, 1, 2, 3, 4].map(at), &mut self.columns);
             return P::smooth(&self.columns, smoothed);
         }
+        if radius == 0 {
+            return smoothed.copy_from_slice(at(0));
+        }
         let taps = self.taps.one_side();
         let [columns, sums] = &mut self.sums;
         // At most 256 · 65535, and 65536 · 65535 + 2^15.
@@ -568,13 +571,13 @@ mod tests {
     fn largest_values_do_not_overflow() {
         for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {
             for sigma in [0.0, 0.7, 1.0, 2.0, 10.0] {
-            let taps = Taps::new(sigma);
-            let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
-            let edge = |max: u32| move |i: usize| if i % 40 < 20 { 0 } else { max };
-            let wide: Vec<u16> = (0..40 * 9).map(edge(65535)).map(|p| p as u16).collect();
-            check(&wide, 40, method, 64);
-            check(&[u16::MAX; 77], 11, method, 64);
-            check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, method, 64);
+                let taps = Taps::new(sigma);
+                let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
+                let edge = |max: u32| move |i: usize| if i % 40 < 20 { 0 } else { max };
+                let wide: Vec<u16> = (0..40 * 9).map(edge(65535)).map(|p| p as u16).collect();
+                check(&wide, 40, method, 64);
+                check(&[u16::MAX; 77], 11, method, 64);
+                check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, method, 64);
             }
         }
     }

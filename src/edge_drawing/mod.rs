@@ -67,6 +67,17 @@ pub enum Operator {
     Scharr,
 }
 
+impl Operator {
+    /// Returns the weights of the two outer pixels and of the middle one.
+    fn weights(self) -> [u32; 2] {
+        match self {
+            Self::Sobel => [1, 2],
+            Self::Prewitt => [1, 1],
+            Self::Scharr => [3, 10],
+        }
+    }
+}
+
 /// The implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -288,6 +299,10 @@ pub fn maps(
 /// Returns the gradient threshold that [`run`] takes for an image where it is automatic: five times the lower quartile of
 /// the gradients in sixteen blocks of 64 × 64 pixels of the image or stack, which is one of noise; where that is 0, as in
 /// an image without noise, 20 for u8 and 20/255 of the range otherwise, for f32 that of [`Params::range`].
+///
+/// The gradients are those after smoothing with [`Params::sigma`], so that the threshold follows what is left of the noise.
+/// Above a sigma of 1 it is at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
+/// slopes are less steep than their rounding to whole levels, whose steps are not edges.
 ///
 /// # Errors
 /// A parameter out of range, an image without pixels, out of memory, a device failure.

@@ -38,6 +38,10 @@ impl Params {
             let [low, high] = range.map_or_else(extent, Ok)?;
             DEFAULT_THRESHOLD / 255.0 * (high - low).max(0.0)
         };
+        // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
+        let [side, centre] = self.operator.weights();
+        let of_rounding = THRESHOLD_PER_QUARTILE * f64::from(2 * side + centre) * plan.unit;
+        let threshold = if self.sigma > 1.0 { threshold.max(of_rounding) } else { threshold };
         Ok(Self { gradient_threshold: Some(threshold), ..params })
     }
 }
@@ -71,7 +75,11 @@ fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
 
 /// Returns the gradients in a block of an image in host memory.
 fn gradients(image: &Image<'_>, corner: [usize; 3], size: [usize; 2], plan: &Plan) -> Result<Vec<u32>> {
-    fn part<'a, T>(view: &'a ArrayView3<'_, T>, [x, y, z]: [usize; 3], [w, h]: [usize; 2]) -> ndarray::ArrayView2<'a, T> {
+    fn part<'a, T>(
+        view: &'a ArrayView3<'_, T>,
+        [x, y, z]: [usize; 3],
+        [w, h]: [usize; 2],
+    ) -> ndarray::ArrayView2<'a, T> {
         view.slice(s![z..z + 1, y..y + h, x..x + w]).index_axis_move(Axis(0), 0)
     }
     match image {
@@ -86,8 +94,7 @@ fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan) -> Result<Vec<u3
     let Plan { operator, taps, .. } = *plan;
     let margin = taps.radius() + 1;
     // The mirror image at the border of a block would make gradients small there.
-    let [columns, rows] =
-        source.size().map(|size| if size > 4 * margin { margin..size - margin } else { 0..size });
+    let [columns, rows] = source.size().map(|size| if size > 4 * margin { margin..size - margin } else { 0..size });
     let height = source.size()[1];
     let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
     let collector = Collector { columns, rows, gradients: Vec::new() };
@@ -108,6 +115,43 @@ impl<P: Pixel> Sink<P> for Collector {
         if self.rows.contains(&rows.y) {
             let row = &rows.gradient[1][1 + self.columns.start..1 + self.columns.end];
             self.gradients.extend(row.iter().map(|g| Into::<u32>::into(*g)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scalar::{self, Grid};
+    use super::super::{Operator, taps::Taps};
+    use super::*;
+    use ndarray::Array3;
+
+    /// The gradients of a part of an image, by the plain loops.
+    fn expected(image: &Array3<u16>, [x, y, z]: [usize; 3], [w, h]: [usize; 2], plan: &Plan) -> Vec<u32> {
+        let ticker = Ticker::new("test");
+        let pixels = Grid::from_fn(w, h, &ticker, |i, j| u32::from(image[[z, y + j, x + i]])).unwrap();
+        let smoothed = scalar::smooth(&pixels, &plan.taps, &ticker).unwrap();
+        let gradients = scalar::gradient(&smoothed, plan.operator, Border::Mirror, 1, &ticker).unwrap().0;
+        let margin = plan.taps.radius() + 1;
+        let inner = |size: usize| if size > 4 * margin { margin..size - margin } else { 0..size };
+        inner(h).flat_map(|j| inner(w).map(move |i| (i, j))).map(|(i, j)| gradients.at(i, j)).collect()
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_plain_loops() {
+        let image = Array3::from_shape_fn((3, 90, 120), |(z, y, x)| (x * x * 7 + y * 31 + z * 5 + x * y) as u16);
+        for (sigma, operator) in
+            [(0.0, Operator::Sobel), (1.0, Operator::Scharr), (1.0, Operator::Sobel), (3.0, Operator::Prewitt)]
+        {
+            let params = Params { sigma, operator, ..Params::default() };
+            let plan = params.plan(PixelType::U16, Some([0.0, 65535.0]));
+            assert_eq!(plan.taps, Taps::new(sigma));
+            for (corner, size) in
+                [([0, 0, 0], [64, 64]), ([31, 11, 2], [64, 64]), ([5, 80, 1], [115, 10]), ([7, 7, 1], [1, 1])]
+            {
+                let got = gradients(&image.view().into(), corner, size, &plan).unwrap();
+                assert!(got == expected(&image, corner, size, &plan), "{corner:?} {size:?} sigma {sigma}");
+            }
         }
     }
 }

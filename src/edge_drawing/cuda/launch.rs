@@ -168,13 +168,15 @@ impl Launcher {
             |rows: usize| [layout.map_pitch().div_ceil(layout.tile_own_x()), height.div_ceil(rows - 2 * ED_HALO_Y)];
         let [many, few] = if bits == 16 { TILE_ROWS_NARROW } else { TILE_ROWS_WIDE };
         let smoothed = !plan.taps.are_default();
-        let fills = !smoothed && tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
+        let fills =
+            !smoothed && tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
         // The 8-bit kernel of the other operators computes with numbers that Scharr's gradients exceed.
         let operator = if bits == 16 && plan.operator == Operator::Scharr { "_scharr" } else { "" };
         let pixels = layout.pixel_type.name();
         let (tile, smooth) = if smoothed {
-            let (levels, smooth) = if layout.pixel_type == PixelType::F32 { ("u16", "levels") } else { (pixels, "smooth") };
+            let (levels, smooth) =
+                if layout.pixel_type == PixelType::F32 { ("u16", "levels") } else { (pixels, "smooth") };
             let smooth = cuda.kernel(MODULE, &format!("isoline_ed_{smooth}_{pixels}"))?;
             (format!("isoline_ed_tile_{levels}{operator}_smoothed"), Some(smooth))
         } else {
@@ -209,7 +211,13 @@ impl Launcher {
     }
 
     /// Queues the smoothing of a slice's pixels into an image of the input's type, of this address and pitch.
-    pub(super) fn write_smoothed(&self, cuda: &Cuda, stream: &Stream, job: &Job, [address, pitch]: [u64; 2]) -> Result<()> {
+    pub(super) fn write_smoothed(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        job: &Job,
+        [address, pitch]: [u64; 2],
+    ) -> Result<()> {
         let kernel = cuda.kernel(MODULE, &format!("isoline_ed_smooth_{}", self.layout.pixel_type.name()))?;
         self.smooth(stream, &kernel, job, address, pitch)
     }
@@ -229,11 +237,7 @@ impl Launcher {
         let above_all = if layout.word_bytes() == 2 { ABOVE_ALL_NARROW } else { ABOVE_ALL_WIDE };
         let threshold = plan.threshold.min(above_all);
         let anchor = plan.anchor.min(above_all - 1);
-        let (side, centre) = match plan.operator {
-            Operator::Sobel => (1, 2),
-            Operator::Prewitt => (1, 1),
-            Operator::Scharr => (3, 10),
-        };
+        let [side, centre] = plan.operator.weights();
         let reference = plan.profile == Profile::Reference;
         Job {
             map_pitch: layout.map_pitch() as u64,
