@@ -121,8 +121,10 @@ impl Bench {
         for context in contexts.into_iter().flatten() {
             let id = context.device().id.clone();
             let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input, PixelType::U8)?) };
-            for profile in [Profile::Paper, Profile::Reference] {
-                let params = Params { profile, ..Params::default() };
+            for (profile, sigma) in [(Profile::Paper, 1.0), (Profile::Reference, 1.0), (Profile::Paper, 2.0)] {
+                let params = Params { profile, sigma, ..Params::default() };
+                let name =
+                    if sigma == 1.0 { name(profile).to_owned() } else { format!("{}, s={sigma}", name(profile)) };
                 for want in [Want::Map, Want::MapAndSegments] {
                     let host = repeat(|| Ok(call(context, input, &mut map, &params, want)?.seconds_total))?;
                     let [mut whole, mut kernels] = [None; 2];
@@ -133,7 +135,7 @@ impl Bench {
                     }
                     println!(
                         "  {id:<7} {:<10} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
-                        name(profile),
+                        name,
                         want.name(),
                         host * 1e3,
                         text(whole),
@@ -141,7 +143,7 @@ impl Bench {
                         (side * side) as f64 / whole.unwrap_or(host) * 1e-6
                     );
                     self.records.push(format!(
-                        "{{\"what\": \"{}\", \"device\": \"{id}\", \"profile\": \"{}\", \"side\": {side}, \
+                        "{{\"what\": \"{}\", \"device\": \"{id}\", \"profile\": \"{}\", \"sigma\": {sigma}, \"side\": {side}, \
                          \"seconds_host_to_host\": {host:.9}, \"seconds_resident\": {}, \"seconds_kernels\": {}}}",
                         want.name(),
                         name(profile),
