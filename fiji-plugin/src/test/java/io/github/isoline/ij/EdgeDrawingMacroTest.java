@@ -142,7 +142,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map anchor_threshold=-2    | anchor_threshold must be at least 0 (pixel values), but it is -2",
                 "edge_map scan_interval=0        | scan_interval must be a whole number of at least 1 (pixels), but it is 0",
                 "edge_map scan_interval=1.5      | scan_interval must be a whole number of at least 1",
-                "edge_map sigma=11               | sigma must be a number",
+                "edge_map sigma=11               | sigma must be from 0 to 10 (pixels), but it is 11",
                 "edge_map min_length=-1          | min_length must be a whole number of at least 0 (pixels), but it is -1",
                 "edge_map min_length=1e12        | min_length must be a whole number",
                 "edge_map profile=fast           | profile must be one of reference, paper",
