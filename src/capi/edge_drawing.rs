@@ -158,8 +158,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 }
 
 /// Computes edge drawing: thin, connected edges as an edge map and as segments, which are ordered chains of pixels.
-/// The image is smoothed (5 x 5 Gaussian, sigma 1); anchors are found on the ridges of the gradient magnitude, and
-/// edge tracing links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
+/// The image is smoothed by a Gaussian; anchors are found on the ridges of the gradient magnitude, and edge tracing
+/// links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
 ///
 /// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
 /// number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.

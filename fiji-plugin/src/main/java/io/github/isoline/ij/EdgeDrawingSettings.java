@@ -66,8 +66,8 @@ final class EdgeDrawingSettings extends Settings {
 
     /** Returns the problem with the parameters of the computation; null if there is none. */
     String computationProblem() {
-        String problem =
-                problemOf(SIGMA, GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length", RANGE_MIN, RANGE_MAX);
+        String problem = problemOf(
+                SIGMA, GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length", RANGE_MIN, RANGE_MAX);
         return problem == null ? rangeProblem() : problem;
     }
 
