@@ -1,5 +1,6 @@
-//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, and the paper's
-//! with a sigma of 2, the edge map alone and with segments, on every device here, beside the paper's Table III; and the cost of each step, as in its Fig. 3.
+//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, and the paper's with a
+//! sigma of 2, the edge map alone and with segments, on every device here, beside the paper's Table III; and the cost of
+//! each step, as in its Fig. 3.
 //! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
 //! `ISOLINE_BENCH_JSON` set the same. `benches/edge_drawing_peers.py` measures other programs on the same images.
 //!
