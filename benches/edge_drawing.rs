@@ -1,5 +1,6 @@
-//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, the edge map alone and
-//! with segments, on every device here, beside the paper's Table III; and the cost of each step, as in its Fig. 3.
+//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, and the paper's with a
+//! sigma of 2, the edge map alone and with segments, on every device here, beside the paper's Table III; and the cost of
+//! each step, as in its Fig. 3.
 //! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
 //! `ISOLINE_BENCH_JSON` set the same. `benches/edge_drawing_peers.py` measures other programs on the same images.
 //!
@@ -115,14 +116,15 @@ impl Bench {
     fn table(&mut self, input: &Array3<u8>) -> Outcome<()> {
         let side = input.dim().1;
         println!("\ncamera {side}x{side} ({} K pixels), ms", side * side / 1024);
-        println!("  device  profile    what              host to host    resident     kernels    Mpixel/s");
+        println!("  device  profile        what              host to host    resident     kernels    Mpixel/s");
         let mut map = Array3::zeros(input.dim());
         let contexts = [Some(&self.cpu), self.cuda.as_ref()];
         for context in contexts.into_iter().flatten() {
             let id = context.device().id.clone();
             let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input, PixelType::U8)?) };
-            for profile in [Profile::Paper, Profile::Reference] {
-                let params = Params { profile, ..Params::default() };
+            for (profile, sigma) in [(Profile::Paper, 1.0), (Profile::Reference, 1.0), (Profile::Paper, 2.0)] {
+                let params = Params { profile, sigma, ..Params::default() };
+                let kind = name(profile).to_owned() + if sigma == 1.0 { "" } else { ", sigma 2" };
                 for want in [Want::Map, Want::MapAndSegments] {
                     let host = repeat(|| Ok(call(context, input, &mut map, &params, want)?.seconds_total))?;
                     let [mut whole, mut kernels] = [None; 2];
@@ -132,8 +134,7 @@ impl Bench {
                             Some(repeat(|| Ok(call_resident(context, resident, &params, want)?.seconds_compute))?);
                     }
                     println!(
-                        "  {id:<7} {:<10} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
-                        name(profile),
+                        "  {id:<7} {kind:<14} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
                         want.name(),
                         host * 1e3,
                         text(whole),
@@ -141,10 +142,9 @@ impl Bench {
                         (side * side) as f64 / whole.unwrap_or(host) * 1e-6
                     );
                     self.records.push(format!(
-                        "{{\"what\": \"{}\", \"device\": \"{id}\", \"profile\": \"{}\", \"side\": {side}, \
+                        "{{\"what\": \"{}\", \"device\": \"{id}\", \"profile\": \"{kind}\", \"side\": {side}, \
                          \"seconds_host_to_host\": {host:.9}, \"seconds_resident\": {}, \"seconds_kernels\": {}}}",
                         want.name(),
-                        name(profile),
                         json(whole),
                         json(kernels)
                     ));

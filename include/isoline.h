@@ -1495,6 +1495,12 @@ typedef struct {
     double range_min;
     /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */
     double range_max;
+    /**
+     * The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
+     * In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
+     * details; the automatic gradient threshold falls with the noise. It is used in single precision.
+     */
+    double sigma;
 } isoline_edge_drawing_params;
 
 #ifdef __cplusplus
@@ -1513,8 +1519,8 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
 
 /**
  * Computes edge drawing: thin, connected edges as an edge map and as segments, which are ordered chains of pixels.
- * The image is smoothed (5 x 5 Gaussian, sigma 1); anchors are found on the ridges of the gradient magnitude, and
- * edge tracing links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
+ * The image is smoothed by a Gaussian; anchors are found on the ridges of the gradient magnitude, and edge tracing
+ * links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
  *
  * Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
  * number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.

@@ -49,6 +49,23 @@ constexpr int ED_HALO_X = 8;
 constexpr int ED_HALO_Y = ED_STEPS + 1;
 constexpr int ED_GROUP = 8;      // pixels whose bits are a byte, and which are stored at once
 
+// ------------------------------------------------------------------------------------------------ smooth
+
+constexpr int SMOOTH_REACH = 30, SMOOTH_TAPS = SMOOTH_REACH + 1;   // the largest radius of a Gaussian, that of sigma 10
+constexpr int SMOOTH_X = 32, SMOOTH_Y = 64;   // the pixels of a block
+constexpr int SMOOTH_WARPS = 8;
+constexpr int SMOOTH_RUN = 8;   // neighbouring pixels of a thread
+
+// The output of `smooth`, and the Gaussian: its taps in units of 1/256, from the centre to one side. The sum of both
+// sides is 256.
+struct isoline_ed_smoothing {
+    void *smoothed;   // rows smoothed_pitch bytes apart
+    u64 smoothed_pitch;
+    double unit, origin;   // of float outputs: one unit of the working image, and its 0, in the image's own units
+    u32 radius;
+    u32 taps[SMOOTH_TAPS];
+};
+
 // ------------------------------------------------------------------------------------------------ rest
 
 constexpr int REST_WARPS = 8;
@@ -56,23 +73,19 @@ constexpr int REST_LIST = WARP * 32;   // pixels of a warp: 32 words of bits
 
 // ------------------------------------------------------------------------------------------------ intermediate maps
 
-constexpr int SMOOTH_ROWS = 32;   // rows of a warp of `smooth`
-
 constexpr u32 MAPS_X = 32, MAPS_Y = 8;   // the block of `maps`
 constexpr u32 HORIZONTAL_EDGE = 1, VERTICAL_EDGE = 2;   // the map of directions
 
 // The outputs of `maps`; each may be null. Rows are *_pitch bytes apart.
 struct isoline_ed_maps {
-    void *smoothed;
-    u64 smoothed_pitch;
     float *gradient;
     u64 gradient_pitch;
     unsigned char *direction;
     u64 direction_pitch;
     unsigned char *anchors;
     u64 anchors_pitch;
-    double unit, origin;   // one unit of the working image, and its 0, in the image's own units
-    double border;         // gradient of the outermost pixels in these units, if job.margin > 0
+    double unit;     // one unit of the working image in the image's own units
+    double border;   // gradient of the outermost pixels in these units, if job.margin > 0
 };
 
 // ------------------------------------------------------------------------------------------------ segments

@@ -69,6 +69,14 @@ __device__ __forceinline__ Raw<float> gather_row(const float *row, const u32 *co
     return Raw<float>{make_float4(row[column[0]], row[column[1]], row[column[2]], row[column[3]])};
 }
 
+// Sets the values before and after a lane's own, s[1] to s[N], from the lanes beside it.
+template <int N>
+__device__ __forceinline__ void share_ends(u32 *s)
+{
+    s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
+    s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
+}
+
 // The state that a lane keeps of its columns while it runs down the rows: sums that further rows are added to. A row is
 // added in place, so nothing moves from row to row except between the two places that alternate (`slot`).
 template <typename PIXEL, bool SMALL>
@@ -106,8 +114,7 @@ struct Columns {
         for (int j = 0; j < N; ++j)
             s[j + 1] = (TAP_2 * (v[j] + v[j + 4]) + TAP_1 * (v[j + 1] + v[j + 3]) + TAP_0 * v[j + 2] + SMOOTH_HALF) >>
                        SMOOTH_SHIFT;
-        s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
-        s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
+        share_ends<N>(s);
     }
     static __device__ __forceinline__ u32 add(u32 a, u32 b) { return a + b; }
     static __device__ __forceinline__ u32 weigh(u32 value, u32 weight, u32 sum) { return value * weight + sum; }
@@ -174,8 +181,7 @@ struct Columns<unsigned char, SMALL> {
             odd = __dp2a_lo(v[j + 2], TAP_1 | TAP_2 << 8, odd);
             s[j + 1] = permute_bytes<HIGH_HALVES>(even, odd);
         }
-        s[0] = __shfl_up_sync(ALL_LANES, s[N], 1);
-        s[N + 1] = __shfl_down_sync(ALL_LANES, s[1], 1);
+        share_ends<N>(s);
     }
     static __device__ __forceinline__ u32 add(u32 a, u32 b)
     {

@@ -25,13 +25,14 @@ static_assert(ED_HALO_X == ED_GROUP, "the halo is a byte of bits");
 static_assert(ED_AHEAD == 2, "rows read turns in two places");
 
 // The template arguments of a kernel. PIXEL: the image's type. ROWS: the rows of the tile. SMALL: u8 with an operator
-// whose gradients stay below 2^11, Sobel or Prewitt.
-template <typename PIXEL_, int ROWS_, bool SMALL_>
+// whose gradients stay below 2^11, Sobel or Prewitt. SMOOTHED: the pixels are smoothed already.
+template <typename PIXEL_, int ROWS_, bool SMALL_, bool SMOOTHED_ = false>
 struct Tile {
     using PIXEL = PIXEL_;
     using WORD = typename cuda::std::conditional<sizeof(PIXEL) == 1, unsigned short, u32>::type;
-    static constexpr bool SMALL = SMALL_;
+    static constexpr bool SMALL = SMALL_, SMOOTHED = SMOOTHED_;
     static constexpr int ROWS = ROWS_, CHUNK = ROWS / ED_WARPS;
+    static constexpr int REACH = SMOOTHED ? ED_REACH - ED_SMOOTH : ED_REACH;
     static constexpr int PX = sizeof(PIXEL) == 1 ? ED_LANE_NARROW : ED_LANE_WIDE;
     static constexpr int COLUMNS = WARP * PX;
     static constexpr int OWN_X = COLUMNS - 2 * ED_HALO_X;
@@ -54,12 +55,12 @@ template <typename T>
 __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typename T::Shared &shared, int x0, int y0)
 {
     using PIXEL = typename T::PIXEL;
-    constexpr int PX = T::PX, ITERATIONS = T::CHUNK + 2 * ED_REACH;
+    constexpr int PX = T::PX, ITERATIONS = T::CHUNK + 2 * T::REACH;
     const int lane = threadIdx.x, warp = threadIdx.y, width = job.width;
     const bool aligned = prepare_columns<PX * sizeof(PIXEL), T::COLUMNS>(job, shared.column, x0);
     const int x = x0 + lane * PX;
     Rows<PIXEL> rows(job, x, aligned && x >= 0 && x + PX <= width, &shared.column[lane * PX],
-                     y0 + warp * T::CHUNK - ED_REACH, ITERATIONS);
+                     y0 + warp * T::CHUNK - T::REACH, ITERATIONS);
 
     Columns<PIXEL, T::SMALL> c;
     constexpr int N = 4;
@@ -80,11 +81,17 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
             u32 pixel[N], five[N], s[N + 2], left[N], right[N];
             c.split(raw[slot], pixel, job.minimum, job.scale);
             raw[slot] = rows.read();
-            add_row(c.sum, pixel, five);
-            if (i < 2 * ED_SMOOTH) continue;
+            if (T::SMOOTHED) {
+#pragma unroll
+                for (int j = 0; j < N; ++j) s[j + 1] = pixel[j];
+                share_ends<N>(s);
+            } else {
+                add_row(c.sum, pixel, five);
+                if (i < 2 * ED_SMOOTH) continue;
+                c.smooth(five, s);
+            }
 
             // 2. A smoothed row completes the differences of the row before it.
-            c.smooth(five, s);
             u32 ended[N + 2], across[N];
 #pragma unroll
             for (int j = 0; j < N + 2; ++j) {
@@ -98,9 +105,9 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
             for (int j = 0; j < N; ++j) across[j] = c.weigh(s[j + 1], centre, c.times_side(c.add(left[j], right[j]), side));
 
             // 3. The words of that row.
-            if (i >= 2 * ED_REACH) {
+            if (i >= 2 * T::REACH) {
                 c.columns_beside(ended, left, right);
-                const int r = warp * T::CHUNK + i - 2 * ED_REACH, y = y0 + r;
+                const int r = warp * T::CHUNK + i - 2 * T::REACH, y = y0 + r;
                 const u32 is_row = static_cast<u32>(y) < job.height ? 0xFFFFFFFFu : 0;
                 u32 w[N];
 #pragma unroll

@@ -26,6 +26,7 @@ DIRECTIONS = numpy.array([[255, 255, 255], [68, 119, 170], [238, 102, 119]], num
 HEAD = (slice(40, 200), slice(150, 310))  # of camera: the man's head and his camera
 HANDS = (slice(112, 176), slice(246, 310))
 MAN = (slice(30, 350), slice(90, 410))
+COINS = (slice(150, 303), slice(180, 384))
 
 
 def grey(name):
@@ -141,6 +142,15 @@ def scan_interval(context, out):
     row.save()
 
 
+def sigma(context, out):
+    coins = grey("coins")
+    row = Row(out, "edge_drawing_sigma", 4, COINS)
+    for value in (0, 1, 2, 4):
+        _, segments = context.edge_drawing(coins, sigma=value)
+        row.segments(f"sigma {value}" + (" (default)" if value == 1 else ""), coins, segments)
+    row.save()
+
+
 def min_length(context, out):
     camera = grey("camera")
     row = Row(out, "edge_drawing_min_length", 4, HEAD)
@@ -178,7 +188,7 @@ def main():
     context = Library(sys.argv[1]).context("cpu")
     out = pathlib.Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
-    for picture in (overview, steps, gradient_threshold, anchor_threshold, scan_interval, min_length, follow_turns,
+    for picture in (overview, steps, gradient_threshold, anchor_threshold, scan_interval, sigma, min_length, follow_turns,
                     edge_operator):
         picture(context, out)
 

@@ -30,11 +30,14 @@ THRESHOLDS = (0, 1, 8, 20, 36, 100, 300, 9000)
 ANCHORS = (0, 2, 8, 30)
 INTERVALS = (1, 2, 3, 5)
 LENGTHS = (0, 1, 5, 10, 25)
-CONFIGURATIONS = tuple(itertools.product(OPERATORS, THRESHOLDS, ANCHORS, INTERVALS, LENGTHS))
+CONFIGURATIONS = tuple(itertools.product(OPERATORS, THRESHOLDS, ANCHORS, INTERVALS, LENGTHS, (1,)))
+# OpenCV does not smooth below 1. Kernels have 5 taps at 1, up to 61 at 10; 2.25 and 3.75 are ties of their length.
+SIGMAS = (0, 0.3, 0.5, 0.8, 0.99, 1.01, 1.4, 2, 2.25, 3, 3.75, 5, 7.3, 10)
 # A picture takes every so many configurations, each picture others: prime to their number, so that as many pictures
 # have taken all of them.
 EVERY = 7
 EVERY_GOLDEN = 31
+EVERY_SIGMA = 479
 MOST_DIFFERENCES = 5
 
 DATA_PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "page", "pattern")
@@ -97,6 +100,13 @@ def tiny_pictures():
         yield f"{width} x {height} of noise", random.integers(0, 256, (height, width), dtype=numpy.uint8)
 
 
+def with_sigmas(index, every=EVERY_SIGMA):
+    """Some configurations with each sigma, for a picture of this number."""
+    for k, sigma in enumerate(SIGMAS):
+        for configuration in CONFIGURATIONS[(11 * index + 17 * k) % every::every]:
+            yield *configuration[:-1], sigma
+
+
 # Both programs.
 
 class Drawn:
@@ -127,13 +137,14 @@ class Drawn:
         return f"{len(self.offsets) - 1} {len(self.points)} {on.size} {int((numbers * powers).sum()):016x}"
 
 
-def opencv_detector(operator, threshold, anchor, interval, length):
+def opencv_detector(operator, threshold, anchor, interval, length, sigma):
     params = cv2.ximgproc.EdgeDrawing.Params()
     params.EdgeDetectionOperator = OPERATORS.index(operator)
     params.GradientThresholdValue = threshold
     params.AnchorThresholdValue = anchor
     params.ScanInterval = interval
     params.MinPathLength = length
+    params.Sigma = sigma
     detector = cv2.ximgproc.createEdgeDrawing()
     detector.setParams(params)
     return detector
@@ -162,7 +173,8 @@ class Image(ctypes.Structure):
 class Params(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "gradient_operator", "scan_interval",
                                                      "min_length", "follow_turns", "variant", "reserved")]
-    _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max")]
+    _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max",
+                                                     "sigma")]
 
 
 class Arrays(ctypes.Structure):
@@ -207,12 +219,12 @@ class Isoline:
         return image
 
     def params(self, configuration):
-        operator, threshold, anchor, interval, length = configuration
+        operator, threshold, anchor, interval, length, sigma = configuration
         params = self.new(Params, "edge_drawing_params")
         params.profile = self.REFERENCE
         params.gradient_operator = ISOLINE_OPERATORS[operator]
         params.gradient_threshold, params.anchor_threshold = threshold, anchor
-        params.scan_interval, params.min_length = interval, length
+        params.scan_interval, params.min_length, params.sigma = interval, length, sigma
         return params
 
     def draw(self, pixels, configuration, span=None):
@@ -274,9 +286,9 @@ class Tally:
         difference = ours.difference(theirs)
         if difference:
             self.differences += 1
-            operator, threshold, anchor, interval, length = configuration
+            operator, threshold, anchor, interval, length, sigma = configuration
             print(f"DIFFERENT: {name}, {operator}, gradient threshold {threshold}, anchor threshold {anchor}, "
-                  f"scan interval {interval}, minimum length {length}: {difference}", file=sys.stderr)
+                  f"scan interval {interval}, minimum length {length}, sigma {sigma}: {difference}", file=sys.stderr)
             if self.differences >= MOST_DIFFERENCES:
                 sys.exit("oracle: stopped after the first differences")
 
@@ -286,20 +298,20 @@ def compare_all(isoline):
     for index, (name, picture) in enumerate(pictures()):
         if min(picture.strides) < 0:
             picture = numpy.ascontiguousarray(picture)
-        for configuration in CONFIGURATIONS[index % EVERY::EVERY]:
+        for configuration in (*CONFIGURATIONS[index % EVERY::EVERY], *with_sigmas(index)):
             theirs, gradient = with_opencv(picture, configuration)
             tally.compare(name, configuration, isoline.draw(picture, configuration)[0], theirs)
         # The last configuration's gradients, up to the border; OpenCV's are below the threshold there as well.
         if not numpy.array_equal(isoline.gradient(picture, configuration), gradient):
             sys.exit(f"DIFFERENT: {name}, gradients of {configuration}")
     for index, (name, picture) in enumerate(tiny_pictures()):
-        for configuration in CONFIGURATIONS[index % 61::61]:
+        for configuration in (*CONFIGURATIONS[index % 61::61], *with_sigmas(index)):
             tally.compare(name, configuration, isoline.draw(picture, configuration)[0],
                           with_opencv(picture, configuration)[0])
     # The same numbers in other types, and as slices of one stack.
     for name in ("camera", "cell", "page"):
         picture = photograph(name)
-        for configuration in CONFIGURATIONS[::97]:
+        for configuration in (*CONFIGURATIONS[::97], *with_sigmas(0, 983)):
             theirs, _ = with_opencv(picture, configuration)
             wide = isoline.draw(picture.astype(numpy.uint16), configuration)[0]
             tally.compare(f"{name}, 16 bits", configuration, wide, theirs)
@@ -318,10 +330,10 @@ def compare_all(isoline):
 def write_golden(path):
     with open(path, "w", encoding="ascii") as out:
         out.write(f"# What OpenCV {cv2.__version__}'s ximgproc.EdgeDrawing gives; made by tests/edge_drawing_oracle.py.\n"
-                  "# picture operator gradient_threshold anchor_threshold scan_interval min_length: segments points "
+                  "# picture operator gradient_threshold anchor_threshold scan_interval min_length sigma: segments points "
                   "edge_pixels all\n")
         for index, (name, picture) in enumerate(golden_pictures()):
-            for configuration in CONFIGURATIONS[index % EVERY_GOLDEN::EVERY_GOLDEN]:
+            for configuration in (*CONFIGURATIONS[index % EVERY_GOLDEN::EVERY_GOLDEN], *with_sigmas(index, 1913)):
                 drawn, _ = with_opencv(picture, configuration)
                 out.write(f"{name} {' '.join(map(str, configuration))}: {drawn.summary()}\n")
 
@@ -334,7 +346,7 @@ def measure(isoline):
         picture = camera if side == 512 else cv2.resize(camera, (side, side), interpolation=cv2.INTER_CUBIC)
         edges = numpy.empty_like(picture)
         for operator in ("prewitt", "sobel"):
-            configuration = (operator, 20, 0, 1, 10)
+            configuration = (operator, 20, 0, 1, 10, 1)
             detector = opencv_detector(*configuration)
             ours, theirs = [], []
             image, map_image, params = isoline.image(picture), isoline.image(edges), isoline.params(configuration)

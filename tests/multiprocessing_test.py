@@ -52,7 +52,7 @@ def works(method, folder):
 
 
 def inherited_is_refused(folder):
-    """Returns true if the child of a fork is told that a context is its parent's, and the child ends."""
+    """Returns true if the child of a fork gets an error that names the parent, and the child ends."""
     context = libisoline.Library(folder).context("cpu")
     context.run("distance", mask(0))
     ours, theirs = multiprocessing.Pipe()

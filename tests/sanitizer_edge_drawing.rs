@@ -215,6 +215,34 @@ fn sanitizer_edge_drawing_maps() {
     }
 }
 
+/// The kernels that smooth ahead of the tiles, and the tiles of smoothed pixels: edges, segments and every map.
+#[test]
+fn sanitizer_edge_drawing_sigmas() {
+    let Some(contexts) = cuda_and_cpu() else { return };
+    let [cuda, cpu] = &contexts;
+    for &shape in shapes() {
+        let pictures = Pictures::new(shape);
+        for (input, grey) in pictures.all() {
+            for (sigma, operator) in
+                [(0.0, Operator::Sobel), (0.6, Operator::Scharr), (2.0, Operator::Prewitt), (10.0, Operator::Sobel)]
+            {
+                for profile in [Profile::Paper, Profile::Reference] {
+                    let gradient_threshold = Some(6.0 * grey);
+                    let params =
+                        Params { profile, sigma, operator, gradient_threshold, min_length: 3, ..Params::default() };
+                    compare(&contexts, input, &params);
+                    let what = format!("{:?} {shape:?}, {params:?}", input.pixel_type());
+                    let (expected, got) = (Made::by(cpu, input, shape, &params), Made::by(cuda, input, shape, &params));
+                    assert_bits(&got.smoothed, &expected.smoothed, &format!("smoothed {what}"));
+                    assert_bits(&got.gradient, &expected.gradient, &format!("gradient {what}"));
+                    assert!(got.direction == expected.direction, "direction {what}");
+                    assert!(got.anchors == expected.anchors, "anchors {what}");
+                }
+            }
+        }
+    }
+}
+
 /// Intermediate maps; the smoothed one as floats.
 struct Made {
     smoothed: Array3<f32>,
@@ -263,8 +291,8 @@ fn sanitizer_edge_drawing_device_memory() {
             let shape = [width, height, depth];
             let mut source = cuda.device_image(input.pixel_type(), shape).unwrap();
             source.upload(input).unwrap();
-            for profile in [Profile::Paper, Profile::Reference] {
-                let params = Params { profile, min_length: 3, ..Params::default() };
+            for (profile, sigma) in [(Profile::Paper, 1.0), (Profile::Reference, 1.0), (Profile::Paper, 2.5)] {
+                let params = Params { profile, sigma, min_length: 3, ..Params::default() };
                 let (expected, expected_segments) = draw(&cpu, input, &params);
                 let mut target = cuda.device_image(PixelType::U8, shape).unwrap();
                 for want in [false, true] {

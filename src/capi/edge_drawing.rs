@@ -88,11 +88,15 @@ pub struct isoline_edge_drawing_params {
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
+    /// The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
+    /// In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
+    /// details; the automatic gradient threshold falls with the noise. It is used in single precision.
+    pub sigma: f64,
 }
 
 params_of!(
     isoline_edge_drawing_params,
-    64,
+    72,
     parameters::OPERATION,
     1,
     profile,
@@ -105,6 +109,7 @@ params_of!(
     anchor_threshold,
     range_min,
     range_max,
+    sigma,
 );
 
 impl isoline_edge_drawing_params {
@@ -127,6 +132,7 @@ impl isoline_edge_drawing_params {
             min_length: self.min_length,
             gradient_threshold: parameters::GRADIENT_THRESHOLD.unless_automatic(self.gradient_threshold),
             anchor_threshold: self.anchor_threshold,
+            sigma: self.sigma,
             range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
         })
     }
@@ -152,8 +158,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 }
 
 /// Computes edge drawing: thin, connected edges as an edge map and as segments, which are ordered chains of pixels.
-/// The image is smoothed (5 x 5 Gaussian, sigma 1); anchors are found on the ridges of the gradient magnitude, and
-/// edge tracing links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
+/// The image is smoothed by a Gaussian; anchors are found on the ridges of the gradient magnitude, and edge tracing
+/// links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
 ///
 /// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
 /// number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.

@@ -16,10 +16,22 @@ pub(crate) enum HostCopy {
 
 impl HostCopy {
     pub(crate) fn new(context: &Context, pixels: &DevicePixels<'_>) -> Result<Self> {
+        let [width, height, depth] = pixels.shape;
+        let corners: Vec<[usize; 3]> = (0..depth).map(|z| [0, 0, z]).collect();
+        Self::of_parts(context, pixels, &corners, [width, height])
+    }
+
+    /// Copies parts of slices, all of one width and height, each from its first pixel on; each is a slice of the copy.
+    pub(crate) fn of_parts(
+        context: &Context,
+        pixels: &DevicePixels<'_>,
+        corners: &[[usize; 3]],
+        size: [usize; 2],
+    ) -> Result<Self> {
         Ok(match pixels.pixel_type {
-            PixelType::U8 => Self::U8(download(context, pixels)?),
-            PixelType::U16 => Self::U16(download(context, pixels)?),
-            PixelType::F32 => Self::F32(download(context, pixels)?),
+            PixelType::U8 => Self::U8(download(context, pixels, corners, size)?),
+            PixelType::U16 => Self::U16(download(context, pixels, corners, size)?),
+            PixelType::F32 => Self::F32(download(context, pixels, corners, size)?),
         })
     }
 
@@ -32,16 +44,23 @@ impl HostCopy {
     }
 }
 
-/// Copies an image from device memory.
-fn download<T: Pod + Send + Sync>(context: &Context, pixels: &DevicePixels<'_>) -> Result<Array3<T>> {
+/// Copies parts of an image from device memory.
+fn download<T: Pod + Send + Sync>(
+    context: &Context,
+    pixels: &DevicePixels<'_>,
+    corners: &[[usize; 3]],
+    [width, height]: [usize; 2],
+) -> Result<Array3<T>> {
     let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-    let [width, height, depth] = pixels.shape;
     let stream = cuda.stream()?;
-    let mut image = Array3::from_elem((depth, height, width), T::zeroed());
-    for (z, to) in image.axis_chunks_iter_mut(Axis(0), 1).enumerate() {
-        let (side, pitch) = Side::of_slice(pixels, z);
-        cuda.transfer().download_views(context.pool(), vec![(to, DeviceRows { stream: &stream, side, pitch })])?;
-    }
+    let mut image = Array3::from_elem((corners.len(), height, width), T::zeroed());
+    let parts = image.axis_chunks_iter_mut(Axis(0), 1).zip(corners).map(|(to, [x, y, z])| {
+        let offset = z * pixels.strides[1] + y * pixels.strides[0] + x * size_of::<T>();
+        let part = DevicePixels { address: pixels.address + offset as u64, shape: [width, height, 1], ..*pixels };
+        let (side, pitch) = Side::of_slice(&part, 0);
+        (to, DeviceRows { stream: &stream, side, pitch })
+    });
+    cuda.transfer().download_views(context.pool(), parts.collect())?;
     stream.synchronize()?;
     Ok(image)
 }

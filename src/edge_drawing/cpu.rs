@@ -8,7 +8,7 @@ mod maps;
 pub(super) use maps::maps;
 
 use super::edge_map::{EdgeMap, Ranks};
-use super::gradient::{Pixel, Quantised, Source};
+use super::gradient::{Pixel, Source};
 use super::paper::{self, CodedGradient};
 use super::prepare::Plan;
 use super::reference::{self, Word};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, extend, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
-use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use ndarray::{ArrayViewMut2, Axis};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -55,14 +55,6 @@ fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan
         return Err(Error::in_cuda_memory("image"));
     }
     Ok(params.plan(input.pixel_type(), super::prepare::extremes(context, params, input)?))
-}
-
-impl Plan {
-    /// Returns float pixels as the working image.
-    fn quantised<'a>(&self, pixels: ArrayView2<'a, f32>) -> Quantised<'a> {
-        let quantise = self.quantise.unwrap_or_else(|| unreachable!("float images have a scaling"));
-        Quantised { pixels, quantise }
-    }
 }
 
 /// Returns a slice's pixels as plain numbers, for the variant `scalar`.

@@ -38,7 +38,8 @@ pub(super) fn min_device_bytes(params: &Params, input: &Image<'_>, want_segments
     // The links and the segments come on top, once it is known how many there are.
     let linked = want_segments && params.profile == Profile::Paper;
     let segments = if linked { SegmentFinder::slice_bytes(&layout) } else { 0 };
-    (raw + layout.map_bytes() + 2 * layout.bit_bytes() + layout.edge_bytes() + next + segments) as u64
+    let smoothed = if params.taps().are_default() { 0 } else { layout.smoothed_bytes() };
+    (raw + smoothed + layout.map_bytes() + 2 * layout.bit_bytes() + layout.edge_bytes() + next + segments) as u64
 }
 
 /// Checks the call, measures the range where it is automatic, and returns the plan.
@@ -119,6 +120,8 @@ impl Delivery {
 
 /// The memory of one slice in flight.
 struct Buffers {
+    /// The smoothed pixels, where `tile` does not smooth them itself.
+    smoothed: Option<Buffer>,
     map: Buffer,
     bits: Option<Buffer>,
     pending: Option<Buffer>,
@@ -157,6 +160,7 @@ impl Call<'_, '_> {
         let linked = self.plan.profile == Profile::Paper;
         let bits_back = linked && self.delivery == Delivery::Bits;
         let mut buffers = Buffers {
+            smoothed: when(!self.plan.taps.are_default(), layout.smoothed_bytes())?,
             map: memory.device(layout.map_bytes())?,
             bits: when(bits_back || finder.is_some(), layout.bit_bytes())?,
             pending: when(linked, layout.bit_bytes())?,
@@ -223,7 +227,7 @@ impl SliceOperation for Drawing<'_, '_> {
         edges: Option<&ImageMut<'_>>,
     ) -> Result<()> {
         let (call, Slot { stream, buffers, .. }) = (self.call, slot);
-        buffers.job.set_pixels(pixels);
+        call.launcher.set_pixels(stream, &mut buffers.job, pixels, buffers.smoothed.as_ref())?;
         if let (Delivery::Direct, Some(ImageMut::Device(pixels))) = (call.delivery, edges) {
             buffers.job.edges = pixels.address + (slice * pixels.strides[1]) as u64;
             buffers.job.edge_pitch = pixels.strides[0] as u64;

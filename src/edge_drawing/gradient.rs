@@ -9,6 +9,7 @@
 
 use super::Operator;
 use super::prepare::Quantise;
+use super::taps::Taps;
 use crate::device::kernels::edge_drawing::{TAP_0, TAP_1, TAP_2};
 use crate::error::Result;
 use crate::image::zeroed;
@@ -18,10 +19,8 @@ use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The number of pixels added at either end of a row in cache: the reach of the 5 × 5 Gaussian.
-const PAD: usize = 2;
-/// The number of rows that the Gaussian spans.
-const TAPS: usize = 2 * PAD + 1;
+/// The number of rows that the Gaussian of σ = 1 spans.
+const DEFAULT_TAPS: usize = 5;
 
 /// The border method of the gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +35,7 @@ pub(super) enum Border {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Method {
     pub(super) operator: Operator,
+    pub(super) taps: Taps,
     pub(super) border: Border,
     /// The gradient threshold T ≥ 1.
     pub(super) threshold: u32,
@@ -96,9 +96,11 @@ pub(super) trait Pixel: Copy + Default + Send + Sync + bytemuck::Zeroable + Into
 
     /// Returns T as a gradient; one above all gradients stays above.
     fn threshold(threshold: u32) -> Self::Gradient;
-    /// Smooths along y (step 1).
-    fn columns(rows: [&[Self]; TAPS], sums: &mut [Self::Column]);
-    /// Smooths along x, with the one rounding (step 1).
+    /// Returns a level as a pixel.
+    fn of_level(level: u32) -> Self;
+    /// Smooths along y with σ = 1 (step 1).
+    fn columns(rows: [&[Self]; DEFAULT_TAPS], sums: &mut [Self::Column]);
+    /// Smooths along x with σ = 1, with the one rounding (step 1).
     fn smooth(columns: &[Self::Column], smoothed: &mut [Self]);
     /// Computes gradients, 0 where below `floor`, and 1 where the edge is vertical (step 2). The rows above, here and below
     /// have a pixel more at either end.
@@ -149,7 +151,12 @@ impl Pixel for u8 {
     }
 
     #[inline(always)]
-    fn columns([a, b, c, d, e]: [&[u8]; TAPS], sums: &mut [u16]) {
+    fn of_level(level: u32) -> u8 {
+        level as u8
+    }
+
+    #[inline(always)]
+    fn columns([a, b, c, d, e]: [&[u8]; DEFAULT_TAPS], sums: &mut [u16]) {
         let n = sums.len();
         let [a, b, c, d, e] = [&a[..n], &b[..n], &c[..n], &d[..n], &e[..n]];
         for x in 0..n {
@@ -186,7 +193,12 @@ impl Pixel for u16 {
     }
 
     #[inline(always)]
-    fn columns([a, b, c, d, e]: [&[u16]; TAPS], sums: &mut [u32]) {
+    fn of_level(level: u32) -> u16 {
+        level as u16
+    }
+
+    #[inline(always)]
+    fn columns([a, b, c, d, e]: [&[u16]; DEFAULT_TAPS], sums: &mut [u32]) {
         let n = sums.len();
         let [a, b, c, d, e] = [&a[..n], &b[..n], &c[..n], &d[..n], &e[..n]];
         for x in 0..n {
@@ -222,6 +234,81 @@ fn taps16(outer: u16, inner: u16, centre: u16) -> u16 {
 fn taps32(outer: u32, inner: u32, centre: u32) -> u32 {
     let [outer, inner] = [outer.wrapping_mul(TAP_2 as u32), inner.wrapping_mul(TAP_1 as u32)];
     outer.wrapping_add(inner).wrapping_add(centre.wrapping_mul(TAP_0 as u32))
+}
+
+/// The rows of pixels that smoothing spans, padded at either end by as many pixels, and the sums along y.
+struct Smoother<'a, P: Pixel, S> {
+    source: &'a S,
+    taps: &'a Taps,
+    /// Row y is at y modulo the number of rows.
+    rows: Vec<Vec<P>>,
+    /// The next row to be read; those before the first row of the image are mirrored ones.
+    next: isize,
+    /// For σ = 1.
+    columns: Vec<P::Column>,
+    /// For others: the sums along y, and along x and y.
+    sums: [Vec<u32>; 2],
+}
+
+impl<'a, P: Pixel, S: Source<P>> Smoother<'a, P, S> {
+    /// Returns the smoother of the rows from `first` on.
+    fn new(source: &'a S, taps: &'a Taps, first: usize) -> Result<Self> {
+        let [width, _] = source.size();
+        let radius = taps.radius();
+        let padded = width + 2 * radius;
+        let [fast, other] = if taps.are_default() { [padded, 0] } else { [0, padded] };
+        Ok(Self {
+            source,
+            taps,
+            rows: (0..=2 * radius).map(|_| zeroed(padded)).collect::<Result<_>>()?,
+            next: first as isize - radius as isize,
+            columns: zeroed(fast)?,
+            sums: [zeroed(other)?, zeroed(other.min(width))?],
+        })
+    }
+
+    /// Smooths row `y`, the one after the last.
+    #[inline(always)]
+    fn row(&mut self, y: usize, smoothed: &mut [P]) {
+        let [width, height] = self.source.size();
+        let (radius, span) = (self.taps.radius(), self.rows.len());
+        // 1. Read the rows that the Gaussian of this row needs, mirrored at the border.
+        while self.next <= (y + radius) as isize {
+            let row = &mut self.rows[(self.next + span as isize) as usize % span];
+            self.source.read(mirror(self.next, height), &mut row[radius..radius + width]);
+            for k in 1..=radius {
+                row[radius - k] = row[radius + mirror(-(k as isize), width)];
+                row[radius + width - 1 + k] = row[radius + mirror((width - 1 + k) as isize, width)];
+            }
+            self.next += 1;
+        }
+        // 2. Smooth along y, then along x.
+        let rows = &self.rows;
+        let at = |k: usize| &rows[(y + k + span - radius) % span][..];
+        if self.taps.are_default() {
+            P::columns([0, 1, 2, 3, 4].map(at), &mut self.columns);
+            return P::smooth(&self.columns, smoothed);
+        }
+        if radius == 0 {
+            return smoothed.copy_from_slice(at(0));
+        }
+        let taps = self.taps.one_side();
+        let [columns, sums] = &mut self.sums;
+        // At most 256 · 65535, and 65536 · 65535 + 2^15.
+        columns.iter_mut().zip(at(radius)).for_each(|(sum, p)| *sum = taps[0] * (*p).into());
+        for (k, tap) in taps.iter().enumerate().skip(1) {
+            for ((sum, p), q) in columns.iter_mut().zip(at(radius - k)).zip(at(radius + k)) {
+                *sum += tap * (Into::<u32>::into(*p) + Into::<u32>::into(*q));
+            }
+        }
+        sums.iter_mut().zip(&columns[radius..]).for_each(|(sum, v)| *sum = taps[0] * v + (1 << 15));
+        for (k, tap) in taps.iter().enumerate().skip(1) {
+            for ((sum, v), w) in sums.iter_mut().zip(&columns[radius - k..]).zip(&columns[radius + k..]) {
+                *sum += tap * (v + w);
+            }
+        }
+        smoothed.iter_mut().zip(sums).for_each(|(to, sum)| *to = P::of_level(*sum >> 16));
+    }
 }
 
 /// Returns the index inside `0..size` that `index` is mirrored to (reflect-101: −1 gives 1; the border itself is not
@@ -323,8 +410,6 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
         let [width, height] = self.source.size();
         let threshold = P::threshold(self.method.threshold);
         let floor = if self.method.clear_below { threshold } else { P::Gradient::default() };
-        let mut pixels = Ring::<P, TAPS>::new(width + 2 * PAD)?;
-        let mut columns: Vec<P::Column> = zeroed(width + 2 * PAD)?;
         let mut smoothed = Ring::<P, 3>::new(width + 2)?;
         let mut gradient = Ring::<P::Gradient, 3>::new(width + 2)?;
         let mut vertical = Ring::<u8, 2>::new(width)?;
@@ -335,30 +420,18 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
         let Range { start, end } = self.range.clone();
         let gradients = row_of(start as isize - 1)..row_of(end as isize + 1);
         let smooths = row_of(gradients.start as isize - 1)..row_of(gradients.end as isize + 1);
-        // The next row to be read, to get its gradients, and to be passed to the sink.
-        let mut read = smooths.start as isize - PAD as isize;
+        let mut smoother = Smoother::new(self.source, &self.method.taps, smooths.start)?;
+        // The next row to get its gradients, and to be passed to the sink.
         let mut computed = gradients.start;
         let mut passed = start;
         for y in smooths.clone() {
             self.ticker.check()?;
-            // 1. Read the rows that the Gaussian of this row needs, mirrored at the border.
-            while read <= (y + PAD) as isize {
-                let from = mirror(read, height);
-                let row = pixels.at_mut((read + TAPS as isize) as usize);
-                self.source.read(from, &mut row[PAD..PAD + width]);
-                for k in 1..=PAD {
-                    row[PAD - k] = row[PAD + mirror(-(k as isize), width)];
-                    row[PAD + width - 1 + k] = row[PAD + mirror((width - 1 + k) as isize, width)];
-                }
-                read += 1;
-            }
-            // 2. Smooth the row.
-            P::columns([0, 1, 2, 3, 4].map(|k| pixels.at(y + k + TAPS - PAD)), &mut columns);
+            // 1. Smooth the row.
             let row = smoothed.at_mut(y);
-            P::smooth(&columns, &mut row[1..=width]);
+            smoother.row(y, &mut row[1..=width]);
             row[0] = row[1 + mirror(-1, width)];
             row[width + 1] = row[1 + mirror(width as isize, width)];
-            // 3. Compute the gradients of a row when the smoothed row below it is there, or is the mirror of the one above.
+            // 2. Compute the gradients of a row when the smoothed row below it is there, or is the mirror of the one above.
             while computed < gradients.end && (computed < y || y + 1 == height) {
                 let rows = [mirror(computed as isize - 1, height), computed, mirror(computed as isize + 1, height)];
                 let out = &mut gradient.at_mut(computed)[1..=width];
@@ -377,7 +450,7 @@ impl<P: Pixel, S: Source<P>, K: Sink<P>> Band<'_, P, S, K> {
                     out[width - 1] = border;
                 }
                 computed += 1;
-                // 4. Pass the rows to the sink whose neighbours are computed.
+                // 3. Pass the rows to the sink whose neighbours are computed.
                 while passed < end && (passed + 1 < computed || computed == height) {
                     let row = |y: isize| match usize::try_from(y) {
                         Ok(y) if y < height => gradient.at(y),
@@ -453,7 +526,7 @@ mod tests {
             .collect();
         compute(&view, &method, bands, &ticker()).unwrap();
         let image = Grid { width, height, values: pixels.iter().map(|p| (*p).into()).collect() };
-        let expected = scalar::smooth(&image, &ticker()).unwrap();
+        let expected = scalar::smooth(&image, &method.taps, &ticker()).unwrap();
         assert_eq!(smoothed, expected.values, "smoothed, {width} x {height}");
         let (magnitude, direction) =
             scalar::gradient(&expected, method.operator, method.border, method.threshold, &ticker()).unwrap();
@@ -477,6 +550,7 @@ mod tests {
             border in prop_oneof![Just(Border::Mirror), Just(Border::BelowThreshold)],
             threshold in prop_oneof![Just(1u32), 2u32..500],
             clear_below in any::<bool>(),
+            sigma in prop_oneof![Just(1.0), Just(0.0), Just(10.0), 0.0..10.0f64],
             rows_per_band in 1usize..40,
         ) {
             let mut state = seed | 1;
@@ -487,7 +561,7 @@ mod tests {
                 if saturated { u16::MAX * ((state >> 20) & 1) as u16 } else { (state >> 20) as u16 }
             };
             let pixels: Vec<u16> = (0..width * height).map(|_| random()).collect();
-            let method = Method { operator, border, threshold, clear_below };
+            let method = Method { operator, taps: Taps::new(sigma), border, threshold, clear_below };
             check(&pixels, width, method, rows_per_band);
             check(&pixels.iter().map(|p| *p as u8).collect::<Vec<_>>(), width, method, rows_per_band);
         }
@@ -496,12 +570,15 @@ mod tests {
     #[test]
     fn largest_values_do_not_overflow() {
         for operator in [Operator::Sobel, Operator::Prewitt, Operator::Scharr] {
-            let method = Method { operator, border: Border::Mirror, threshold: 1, clear_below: false };
-            let edge = |max: u32| move |i: usize| if i % 40 < 20 { 0 } else { max };
-            let wide: Vec<u16> = (0..40 * 9).map(edge(65535)).map(|p| p as u16).collect();
-            check(&wide, 40, method, 64);
-            check(&[u16::MAX; 77], 11, method, 64);
-            check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, method, 64);
+            for sigma in [0.0, 0.7, 1.0, 2.0, 10.0] {
+                let taps = Taps::new(sigma);
+                let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
+                let edge = |max: u32| move |i: usize| if i % 40 < 20 { 0 } else { max };
+                let wide: Vec<u16> = (0..40 * 9).map(edge(65535)).map(|p| p as u16).collect();
+                check(&wide, 40, method, 64);
+                check(&[u16::MAX; 77], 11, method, 64);
+                check(&(0..40 * 9).map(edge(255)).map(|p| p as u8).collect::<Vec<_>>(), 40, method, 64);
+            }
         }
     }
 

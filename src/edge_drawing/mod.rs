@@ -32,6 +32,7 @@ mod prepare;
 mod reference;
 mod scalar;
 mod segments;
+mod taps;
 
 pub use segments::{Point, Segment, Segments};
 
@@ -66,6 +67,17 @@ pub enum Operator {
     Scharr,
 }
 
+impl Operator {
+    /// Returns the weights of the two outer pixels and of the middle one.
+    fn weights(self) -> [u32; 2] {
+        match self {
+            Self::Sobel => [1, 2],
+            Self::Prewitt => [1, 1],
+            Self::Scharr => [3, 10],
+        }
+    }
+}
+
 /// The implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -84,6 +96,10 @@ pub struct Params {
     /// Default: [`Operator::Sobel`]. Prewitt weighs the gradient less (thresholds mean more), Scharr eight times more
     /// than Sobel's four.
     pub operator: Operator,
+    /// The standard deviation of the Gaussian that smooths the image, in pixels, 0 to 10; 0 does not smooth. Default 1.
+    /// Higher: less noise, and edges of larger structures. In the reference profile, as in OpenCV, less than 1 does not
+    /// smooth either. It is used in single precision.
+    pub sigma: f64,
     /// Pixels with a gradient below it are never edges. In the image's own units, at least 0 (0 acts as the smallest
     /// gradient there is, so that flat ground is never an edge). `None` (default): [`automatic_threshold`].
     /// Higher: fewer, stronger edges.
@@ -113,6 +129,7 @@ impl Default for Params {
         Self {
             profile: parameters::PROFILE.default_of(&parameters::PROFILES),
             operator: parameters::GRADIENT_OPERATOR.default_of(&parameters::OPERATORS),
+            sigma: parameters::SIGMA.default,
             gradient_threshold: None,
             anchor_threshold: parameters::ANCHOR_THRESHOLD.default,
             scan_interval: parameters::SCAN_INTERVAL.default as u32,
@@ -283,21 +300,18 @@ pub fn maps(
 /// the gradients in sixteen blocks of 64 × 64 pixels of the image or stack, which is one of noise; where that is 0, as in
 /// an image without noise, 20 for u8 and 20/255 of the range otherwise, for f32 that of [`Params::range`].
 ///
+/// The gradients are those after smoothing with [`Params::sigma`], so that the threshold follows what is left of the noise.
+/// Above a sigma of 1 it is at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
+/// slopes are less steep than their rounding to whole levels, whose steps are not edges.
+///
 /// # Errors
 /// A parameter out of range, an image without pixels, out of memory, a device failure.
 pub fn automatic_threshold(context: &Context, input: Image<'_>, params: &Params) -> Result<f64> {
     params.check(input.pixel_type())?;
     check_shapes(input.shape(), input.shape())?;
     let _lock = context.lock()?;
-    noise::threshold(context, &input, params)
-}
-
-impl Params {
-    /// Returns the same parameters with the threshold that is used.
-    fn with_threshold(&self, context: &Context, input: &Image<'_>) -> Result<Self> {
-        let threshold = self.gradient_threshold.map_or_else(|| noise::threshold(context, input, self), Ok)?;
-        Ok(Self { gradient_threshold: Some(threshold), ..self.clone() })
-    }
+    let params = Params { gradient_threshold: None, ..params.clone() }.with_threshold(context, &input)?;
+    Ok(params.gradient_threshold.unwrap_or_else(|| unreachable!("it was computed")))
 }
 
 fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool) -> DeviceNeeds {
@@ -308,9 +322,9 @@ fn needs(params: &Params, input: &Image<'_>, want_segments: bool, on_host: bool)
     }
 }
 
-/// Describes a call for the choice of its device.
+/// Describes a call for the choice of its device. Other sigmas than the default are not measured.
 fn workload(params: &Params, shape: [usize; 3], want_map: bool, want_segments: bool) -> Option<Workload> {
-    if params.variant != Variant::Default {
+    if params.variant != Variant::Default || !params.taps().are_default() {
         return None;
     }
     let profile = params.profile;

@@ -1,101 +1,158 @@
 //! The automatic gradient threshold: a multiple of the gradients that noise makes.
 
-use super::gradient::Border;
-use super::prepare::DEFAULT_THRESHOLD;
-use super::scalar::{self, Grid};
+use super::gradient::{self, Border, Method, Pixel, Rows, Sink, Source};
+use super::prepare::{DEFAULT_THRESHOLD, Plan};
 use super::{Params, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
-use crate::image::{DevicePixels, Image, extend};
+use crate::image::{Image, PixelType, extend, reserved};
 use crate::progress::Ticker;
+use ndarray::{ArrayView3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The blocks of pixels in which the noise is measured: their number along x and along y, and their side.
+/// The number of blocks of pixels, along x and along y, in which the noise is measured, and the side of the part of a block
+/// whose gradients count.
 const BLOCKS: usize = 4;
-const SIDE: usize = 64;
-/// The reach of smoothing and gradient, which the outermost pixels of a block lack.
-const MARGIN: usize = 3;
+const INNER_SIDE: usize = 58;
 /// The threshold over the lower quartile of the gradients. Edges are on fewer than three quarters of the pixels, so that the
 /// quartile is one of noise; of normally distributed noise, one pixel in a thousand has a gradient above five times it.
 const THRESHOLD_PER_QUARTILE: f64 = 5.0;
 
-/// Returns the automatic gradient threshold of an image, in its own units: five times the lower quartile of the gradients in
-/// sixteen blocks of it; 20/255 of the range of the pixels (20 for u8) where a quarter of the gradients is 0. The host
-/// measures it, so it is the same on every device.
-pub(super) fn threshold(context: &Context, input: &Image<'_>, params: &Params) -> Result<f64> {
-    let params = Params { gradient_threshold: None, ..params.clone() };
-    let [low, high] = params.extent(input.pixel_type(), prepare::extremes(context, &params, input)?);
-    let plan = Params { gradient_threshold: Some(0.0), ..params.clone() }.plan(input.pixel_type(), Some([low, high]));
-    let depth = input.shape()[2];
-    let blocks: Vec<usize> = (0..BLOCKS * BLOCKS).collect();
+impl Params {
+    /// Returns the same parameters with the gradient threshold and, for f32 images, the range that are used.
+    pub(super) fn with_threshold(&self, context: &Context, input: &Image<'_>) -> Result<Self> {
+        if self.gradient_threshold.is_some() {
+            return Ok(self.clone());
+        }
+        let is_float = input.pixel_type() == PixelType::F32;
+        let extent = || Ok(self.extent(input.pixel_type(), prepare::extremes(context, self, input)?));
+        // The range of integer pixels is needed only where there is no noise.
+        let range = if is_float { Some(extent()?) } else { None };
+        let params = Self { gradient_threshold: Some(0.0), range, ..self.clone() };
+        let plan = params.plan(input.pixel_type(), None);
+        let of_noise = THRESHOLD_PER_QUARTILE * f64::from(quartile(context, input, &plan)?) * plan.unit;
+        let threshold = if of_noise > 0.0 {
+            of_noise
+        } else {
+            let [low, high] = range.map_or_else(extent, Ok)?;
+            DEFAULT_THRESHOLD / 255.0 * (high - low).max(0.0)
+        };
+        // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
+        let [side, centre] = self.operator.weights();
+        let of_rounding = THRESHOLD_PER_QUARTILE * f64::from(2 * side + centre) * plan.unit;
+        let threshold = if self.sigma > 1.0 { threshold.max(of_rounding) } else { threshold };
+        Ok(Self { gradient_threshold: Some(threshold), ..params })
+    }
+}
+
+/// Returns the lower quartile of the gradients in sixteen blocks of an image. The host measures it, so it is the same on
+/// every device.
+fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
+    let [width, height, depth] = input.shape();
+    // Beside the part that counts, a block has the pixels that its gradients depend on.
+    let margin = plan.taps.radius() + 1;
+    let [columns, rows] = [width, height].map(|size| size.min(INNER_SIDE + 2 * margin));
+    let count = BLOCKS * BLOCKS;
+    let first = |index: usize, size: usize, side: usize| (size - side) * index / (BLOCKS - 1);
+    let corners: Vec<[usize; 3]> = (0..count)
+        .map(|k| [first(k % BLOCKS, width, columns), first(k / BLOCKS, height, rows), k * depth / count])
+        .collect();
+    let copy = match input {
+        Image::Device(pixels) => Some(HostCopy::of_parts(context, pixels, &corners, [columns, rows])?),
+        _ => None,
+    };
+    let gradients_of = |(block, [x, y, z]): (usize, &[usize; 3])| match &copy {
+        Some(copy) => gradients(&copy.view(), [0, 0, block], [columns, rows], plan),
+        None => gradients(input, [*x, *y, *z], [columns, rows], plan),
+    };
+    let found: Result<Vec<Vec<u32>>> =
+        context.pool().install(|| corners.par_iter().enumerate().map(gradients_of).collect());
     let mut gradients = Vec::new();
-    for blocks in blocks.chunk_by(|a, b| slice_of(*a, depth) == slice_of(*b, depth)) {
-        let z = slice_of(blocks[0], depth);
-        let copy = match input {
-            Image::Device(pixels) => Some(HostCopy::new(context, &one_slice(pixels, z))?),
-            _ => None,
-        };
-        let level = |x: usize, y: usize| match copy.as_ref().map(HostCopy::view) {
-            Some(slice) => plan.level(&slice, [x, y, 0]),
-            None => plan.level(input, [x, y, z]),
-        };
-        let found: Result<Vec<Vec<u32>>> = context.pool().install(|| {
-            let gradients_of = |block: &usize| gradients_in(*block, input.shape(), &params, level);
-            blocks.par_iter().map(gradients_of).collect()
-        });
-        for found in found? {
-            extend(&mut gradients, found)?;
+    extend(&mut gradients, found?.into_iter().flatten())?;
+    let quartile = gradients.len() / 4;
+    Ok(*gradients.select_nth_unstable(quartile).1)
+}
+
+/// Returns the gradients in a block of an image in host memory.
+fn gradients(image: &Image<'_>, corner: [usize; 3], size: [usize; 2], plan: &Plan) -> Result<Vec<u32>> {
+    fn part<'a, T>(
+        view: &'a ArrayView3<'_, T>,
+        [x, y, z]: [usize; 3],
+        [w, h]: [usize; 2],
+    ) -> ndarray::ArrayView2<'a, T> {
+        view.slice(s![z..z + 1, y..y + h, x..x + w]).index_axis_move(Axis(0), 0)
+    }
+    match image {
+        Image::U8(view) => gradients_of(&part(view, corner, size), plan),
+        Image::U16(view) => gradients_of(&part(view, corner, size), plan),
+        Image::F32(view) => gradients_of(&plan.quantised(part(view, corner, size)), plan),
+        Image::Device(_) => unreachable!("device images have been copied"),
+    }
+}
+
+fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan) -> Result<Vec<u32>> {
+    let Plan { operator, taps, .. } = *plan;
+    let margin = taps.radius() + 1;
+    // The mirror image at the border of a block would make gradients small there.
+    let [columns, rows] = source.size().map(|size| if size > 4 * margin { margin..size - margin } else { 0..size });
+    let height = source.size()[1];
+    let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
+    let collector = Collector { gradients: reserved(columns.len() * rows.len())?, columns, rows };
+    let collectors = gradient::compute(source, &method, vec![(0..height, collector)], &Ticker::new("edge drawing"))?;
+    Ok(collectors.into_iter().flat_map(|collector| collector.gradients).collect())
+}
+
+/// Collects the gradients in a part of a block.
+struct Collector {
+    columns: Range<usize>,
+    rows: Range<usize>,
+    gradients: Vec<u32>,
+}
+
+impl<P: Pixel> Sink<P> for Collector {
+    #[inline(always)]
+    fn row(&mut self, rows: &Rows<'_, P>) {
+        if self.rows.contains(&rows.y) {
+            let row = &rows.gradient[1][1 + self.columns.start..1 + self.columns.end];
+            self.gradients.extend(row.iter().map(|g| Into::<u32>::into(*g)));
         }
     }
-    let quartile = gradients.len() / 4;
-    let quartile = f64::from(*gradients.select_nth_unstable(quartile).1);
-    let of_noise = THRESHOLD_PER_QUARTILE * quartile * plan.unit;
-    Ok(if of_noise > 0.0 { of_noise } else { DEFAULT_THRESHOLD / 255.0 * (high - low).max(0.0) })
 }
 
-/// Returns the slice that a block lies in.
-fn slice_of(block: usize, depth: usize) -> usize {
-    block * depth / (BLOCKS * BLOCKS)
-}
+#[cfg(test)]
+mod tests {
+    use super::super::scalar::{self, Grid};
+    use super::super::{Operator, taps::Taps};
+    use super::*;
+    use ndarray::Array3;
 
-fn one_slice<'a>(pixels: &DevicePixels<'a>, z: usize) -> DevicePixels<'a> {
-    let [width, height, _] = pixels.shape;
-    DevicePixels { address: pixels.address + (z * pixels.strides[1]) as u64, shape: [width, height, 1], ..*pixels }
-}
+    /// The gradients of a part of an image, by the plain loops.
+    fn expected(image: &Array3<u16>, [x, y, z]: [usize; 3], [w, h]: [usize; 2], plan: &Plan) -> Vec<u32> {
+        let ticker = Ticker::new("test");
+        let pixels = Grid::from_fn(w, h, &ticker, |i, j| u32::from(image[[z, y + j, x + i]])).unwrap();
+        let smoothed = scalar::smooth(&pixels, &plan.taps, &ticker).unwrap();
+        let gradients = scalar::gradient(&smoothed, plan.operator, Border::Mirror, 1, &ticker).unwrap().0;
+        let margin = plan.taps.radius() + 1;
+        let inner = |size: usize| if size > 4 * margin { margin..size - margin } else { 0..size };
+        inner(h).flat_map(|j| inner(w).map(move |i| (i, j))).map(|(i, j)| gradients.at(i, j)).collect()
+    }
 
-fn gradients_in(
-    block: usize,
-    [width, height, _]: [usize; 3],
-    params: &Params,
-    level: impl Fn(usize, usize) -> u32,
-) -> Result<Vec<u32>> {
-    let part = |index: usize, size: usize| -> Range<usize> {
-        let side = SIDE.min(size);
-        let first = (size - side) * index / (BLOCKS - 1);
-        first..first + side
-    };
-    let (xs, ys) = (part(block % BLOCKS, width), part(block / BLOCKS, height));
-    let ticker = Ticker::new("edge drawing");
-    let image = Grid::from_fn(xs.len(), ys.len(), &ticker, |x, y| level(xs.start + x, ys.start + y))?;
-    let smoothed = scalar::smooth(&image, &ticker)?;
-    let gradients = scalar::gradient(&smoothed, params.operator, Border::Mirror, 1, &ticker)?.0;
-    // The mirror image at the border of a block would make gradients small there.
-    let inner = |size: usize| if size > 4 * MARGIN { MARGIN..size - MARGIN } else { 0..size };
-    let pixels = inner(ys.len()).flat_map(|y| inner(xs.len()).map(move |x| (x, y)));
-    let mut found = Vec::new();
-    extend(&mut found, pixels.map(|(x, y)| gradients.at(x, y)))?;
-    Ok(found)
-}
-
-impl prepare::Plan {
-    /// Returns a pixel of an image in host memory as the working image has it.
-    fn level(&self, image: &Image<'_>, [x, y, z]: [usize; 3]) -> u32 {
-        match (image, &self.quantise) {
-            (Image::U8(view), _) => view[[z, y, x]].into(),
-            (Image::U16(view), _) => view[[z, y, x]].into(),
-            (Image::F32(view), Some(quantise)) => quantise.value(view[[z, y, x]]).into(),
-            _ => unreachable!("device images have been copied, and float images have a scaling"),
+    #[test]
+    fn gradients_are_those_of_the_plain_loops() {
+        let image = Array3::from_shape_fn((3, 90, 120), |(z, y, x)| (x * x * 7 + y * 31 + z * 5 + x * y) as u16);
+        for (sigma, operator) in
+            [(0.0, Operator::Sobel), (1.0, Operator::Scharr), (1.0, Operator::Sobel), (3.0, Operator::Prewitt)]
+        {
+            let params = Params { sigma, operator, ..Params::default() };
+            let plan = params.plan(PixelType::U16, Some([0.0, 65535.0]));
+            assert_eq!(plan.taps, Taps::new(sigma));
+            for (corner, size) in
+                [([0, 0, 0], [64, 64]), ([31, 11, 2], [64, 64]), ([5, 80, 1], [115, 10]), ([7, 7, 1], [1, 1])]
+            {
+                let got = gradients(&image.view().into(), corner, size, &plan).unwrap();
+                assert!(got == expected(&image, corner, size, &plan), "{corner:?} {size:?} sigma {sigma}");
+            }
         }
     }
 }

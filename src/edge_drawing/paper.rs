@@ -163,7 +163,13 @@ pub(super) fn draw<P: Pixel<Gradient: CodedGradient>>(
 }
 
 fn method(plan: &Plan) -> gradient::Method {
-    gradient::Method { operator: plan.operator, border: Border::Mirror, threshold: plan.threshold, clear_below: true }
+    gradient::Method {
+        operator: plan.operator,
+        taps: plan.taps,
+        border: Border::Mirror,
+        threshold: plan.threshold,
+        clear_below: true,
+    }
 }
 
 /// Returns the number of rows per task, a whole number of strips.

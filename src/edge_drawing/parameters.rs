@@ -74,6 +74,16 @@ pub(crate) const VARIANT: Parameter = Parameter::choice(
 /// The meanings of [`VARIANT`]'s choices.
 pub(crate) const VARIANTS: [Variant; 2] = [Variant::Default, Variant::Scalar];
 
+pub(crate) const SIGMA: Parameter = Parameter::float(
+    c"sigma",
+    c"Smoothing",
+    1.0,
+    c"The standard deviation of the Gaussian that smooths the image first. A larger one removes noise and small details, and rounds corners; 0 does not smooth.",
+)
+.at_least(0.0)
+.at_most(10.0)
+.unit(c"pixels");
+
 pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
     c"gradient_threshold",
     c"Gradient threshold",
@@ -130,5 +140,6 @@ pub(crate) const OPERATION: Operation = Operation {
         ANCHOR_THRESHOLD,
         RANGE_MIN,
         RANGE_MAX,
+        SIGMA,
     ],
 };

@@ -1,5 +1,7 @@
 //! The plan of a call: the parameters checked, the scaling of float images, thresholds in the working image's units.
 
+use super::gradient::Quantised;
+use super::taps::Taps;
 use super::{Operator, Params, Profile, Variant, parameters};
 use crate::device::Context;
 use crate::error::{Error, Result};
@@ -7,6 +9,7 @@ use crate::image::{Image, PixelType};
 use crate::levels::MAX_LEVEL;
 pub(super) use crate::levels::Quantise;
 use crate::parameter::check_scaling;
+use ndarray::ArrayView2;
 
 /// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
 pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
@@ -16,6 +19,8 @@ pub(super) const DEFAULT_THRESHOLD: f64 = 20.0;
 pub(super) struct Plan {
     pub(super) profile: Profile,
     pub(super) operator: Operator,
+    /// The Gaussian that smooths the image.
+    pub(super) taps: Taps,
     /// The gradient threshold T ≥ 1: an edge pixel has at least this gradient.
     pub(super) threshold: u32,
     /// The anchor threshold A: an anchor's gradient exceeds those of its neighbours by at least this.
@@ -36,6 +41,7 @@ pub(super) struct Plan {
 impl Params {
     /// Refuses what is wrong whatever the pixels are.
     pub(super) fn check(&self, pixel_type: PixelType) -> Result<()> {
+        parameters::SIGMA.check(self.sigma)?;
         if let Some(threshold) = self.gradient_threshold {
             parameters::GRADIENT_THRESHOLD.check_given(threshold)?;
         }
@@ -48,6 +54,14 @@ impl Params {
             ));
         }
         Ok(())
+    }
+
+    /// Returns the Gaussian that smooths the image. OpenCV's EdgeDrawing does not smooth where σ is less than 1.
+    pub(super) fn taps(&self) -> Taps {
+        match self.profile {
+            Profile::Reference if self.sigma < 1.0 => Taps::new(0.0),
+            _ => Taps::new(self.sigma),
+        }
     }
 
     /// Returns whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
@@ -84,6 +98,7 @@ impl Params {
         Plan {
             profile: self.profile,
             operator: self.operator,
+            taps: self.taps(),
             threshold: whole(threshold).max(1),
             anchor: whole(self.anchor_threshold),
             scan: self.scan_interval as usize,
@@ -94,6 +109,14 @@ impl Params {
             unit,
             origin,
         }
+    }
+}
+
+impl Plan {
+    /// Returns float pixels as the working image.
+    pub(super) fn quantised<'a>(&self, pixels: ArrayView2<'a, f32>) -> Quantised<'a> {
+        let quantise = self.quantise.unwrap_or_else(|| unreachable!("float images have a scaling"));
+        Quantised { pixels, quantise }
     }
 }
 

@@ -197,6 +197,7 @@ where
     scratch.words(width * height)?;
     let method = gradient::Method {
         operator: plan.operator,
+        taps: plan.taps,
         border: Border::BelowThreshold,
         threshold: plan.threshold,
         // With an anchor threshold of 0, gradients below T are not needed.

@@ -4,6 +4,7 @@
 use super::gradient::{Border, mirror};
 use super::prepare::Plan;
 use super::segments::{Chain, Point};
+use super::taps::Taps;
 use super::{Operator, Profile};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::{Error, Result};
@@ -70,16 +71,13 @@ pub(super) enum Direction {
     Vertical,
 }
 
-/// Smooths (step 1): the 5 × 5 Gaussian of σ = 1, one rounding, mirrored at the border.
-pub(super) fn smooth(image: &Grid<u32>, ticker: &Ticker) -> Result<Grid<u32>> {
-    const TAPS: [u64; 5] = [14, 62, 104, 62, 14];
+/// Smooths (step 1): a Gaussian along either axis, one rounding, mirrored at the border.
+pub(super) fn smooth(image: &Grid<u32>, taps: &Taps, ticker: &Ticker) -> Result<Grid<u32>> {
+    let along_y = Grid::from_fn(image.width, image.height, ticker, |x, y| {
+        taps.all().map(|(dy, tap)| u64::from(tap) * u64::from(image.mirrored(x as isize, y as isize + dy))).sum::<u64>()
+    })?;
     Grid::from_fn(image.width, image.height, ticker, |x, y| {
-        let mut sum = 0;
-        for (dy, wy) in (-2..).zip(TAPS) {
-            for (dx, wx) in (-2..).zip(TAPS) {
-                sum += wy * wx * u64::from(image.mirrored(x as isize + dx, y as isize + dy));
-            }
-        }
+        let sum: u64 = taps.all().map(|(dx, tap)| u64::from(tap) * along_y.mirrored(x as isize + dx, y as isize)).sum();
         ((sum + (1 << 15)) >> 16) as u32
     })
 }
@@ -176,7 +174,7 @@ pub(super) fn draw(
     debug_assert_eq!(plan.profile, Profile::Paper);
     // Steps 1 to 3.
     let (width, height) = (image.width, image.height);
-    let smoothed = smooth(image, ticker)?;
+    let smoothed = smooth(image, &plan.taps, ticker)?;
     let (full, direction) = gradient(&smoothed, plan.operator, Border::Mirror, plan.threshold, ticker)?;
     let gradient =
         Grid::from_fn(width, height, ticker, |x, y| if full.at(x, y) >= plan.threshold { full.at(x, y) } else { 0 })?;

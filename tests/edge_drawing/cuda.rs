@@ -2,8 +2,8 @@
 
 use super::common::cuda_and_cpu;
 use super::{Drawn, draw, photograph};
-use isoline::edge_drawing::{self, Params, Profile, Segments};
-use isoline::{Context, DeviceKind, ErrorKind, PixelType};
+use isoline::edge_drawing::{self, Operator, Params, Profile, Segments};
+use isoline::{Context, DeviceKind, ErrorKind, Image, PixelType};
 use ndarray::{Array2, Array3, ArrayView3, s};
 use std::ops::ControlFlow;
 
@@ -53,6 +53,27 @@ fn large_images_are_drawn_as_on_the_cpu() {
     }
 }
 
+/// Pixels that are smoothed ahead, of sizes that are no multiple of a tile, in all types; the largest values do not overflow.
+#[test]
+fn large_images_are_smoothed_as_on_the_cpu() {
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    let images = [noise(1033, 1531), noise(1100, 1301).mapv(|p| if p > 128 { 255 } else { 0 }), noise(9, 20001)];
+    for bytes in &images {
+        let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
+        let floats = bytes.mapv(f32::from);
+        for sigma in [0.0, 0.6, 2.0, 10.0] {
+            for (profile, operator) in [(Profile::Paper, Operator::Scharr), (Profile::Reference, Operator::Sobel)] {
+                let params = Params { sigma, profile, operator, ..Params::default() };
+                let images: [Image<'_>; 3] = [bytes.view().into(), words.view().into(), floats.view().into()];
+                for image in images {
+                    let what = format!("{:?}, {params:?}", image.pixel_type());
+                    assert_equal(&draw(&cuda, image, &params), &draw(&cpu, image, &params), &what);
+                }
+            }
+        }
+    }
+}
+
 /// Slopes without noise have plateaus of equal gradients, where every pixel is an anchor or none is.
 #[test]
 fn plateaus_are_drawn_as_on_the_cpu() {
@@ -79,8 +100,8 @@ fn a_stack_is_its_slices() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let (depth, height, width) = (21, 150, 261);
     let stack = stack(depth, height, width);
-    for profile in [Profile::Paper, Profile::Reference] {
-        let params = Params { profile, ..Params::default() };
+    for (profile, sigma) in [Profile::Paper, Profile::Reference].into_iter().flat_map(|p| [(p, 1.0), (p, 1.7)]) {
+        let params = Params { profile, sigma, ..Params::default() };
         let expected = draw(&cpu, stack.view(), &params);
         assert_equal(&draw(&cuda, stack.view(), &params), &expected, "a stack");
         for z in [0, 7, 20] {

@@ -30,7 +30,7 @@ fn refused_for(context: &Context, input: Image<'_>, params: &Params) -> Error {
 #[test]
 fn bad_parameters_are_refused_by_name() {
     type Change = fn(&mut Params);
-    let cases: [(&str, Change); 13] = [
+    let cases: [(&str, Change); 16] = [
         ("gradient_threshold", |p| p.gradient_threshold = Some(f64::NAN)),
         ("gradient_threshold", |p| p.gradient_threshold = Some(f64::INFINITY)),
         ("gradient_threshold", |p| p.gradient_threshold = Some(-1.0)),
@@ -38,6 +38,9 @@ fn bad_parameters_are_refused_by_name() {
         ("anchor_threshold", |p| p.anchor_threshold = f64::NEG_INFINITY),
         ("anchor_threshold", |p| p.anchor_threshold = -1.0),
         ("scan_interval", |p| p.scan_interval = 0),
+        ("sigma", |p| p.sigma = -0.1),
+        ("sigma", |p| p.sigma = 10.1),
+        ("sigma", |p| p.sigma = f64::NAN),
         ("range_min", |p| p.range = Some([f64::NAN, 1.0])),
         ("range_max", |p| p.range = Some([0.0, f64::INFINITY])),
         ("range_min", |p| p.range = Some([1.0, 1.0])),

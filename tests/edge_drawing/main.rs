@@ -10,6 +10,7 @@ mod errors;
 mod invariants;
 mod reference;
 mod shapes;
+mod sigma;
 
 use common::{contexts, everywhere, photograph};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Segments, Variant};

@@ -43,8 +43,8 @@ fn matches_opencv() {
         let mut compared = 0;
         for line in OPENCV.lines().filter(|line| !line.starts_with('#')) {
             let (configuration, expected) = line.split_once(": ").expect("a configuration and its summary");
-            let [name, operator, threshold, anchor, interval, length] =
-                configuration.split(' ').collect::<Vec<_>>()[..].try_into().expect("six words");
+            let [name, operator, threshold, anchor, interval, length, sigma] =
+                configuration.split(' ').collect::<Vec<_>>()[..].try_into().expect("seven words");
             if last.0 != name {
                 last = (name.to_owned(), picture_named(name));
             }
@@ -60,6 +60,7 @@ fn matches_opencv() {
                 anchor_threshold: anchor.parse().expect("a threshold"),
                 scan_interval: interval.parse().expect("an interval"),
                 min_length: length.parse().expect("a length"),
+                sigma: sigma.parse().expect("a sigma"),
                 ..Params::default()
             };
             assert_eq!(summary(&draw(context, last.1.view(), &params)), expected, "{configuration} on {device}");

@@ -157,7 +157,13 @@ fn fill<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Packed, tic
         Profile::Paper => Border::Mirror,
         Profile::Reference => Border::BelowThreshold,
     };
-    let method = gradient::Method { operator: plan.operator, border, threshold: plan.threshold, clear_below: false };
+    let method = gradient::Method {
+        operator: plan.operator,
+        taps: plan.taps,
+        border,
+        threshold: plan.threshold,
+        clear_below: false,
+    };
     gradient::compute(source, &method, bands, ticker)?;
     Ok(())
 }

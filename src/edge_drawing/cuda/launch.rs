@@ -4,13 +4,14 @@
 
 use super::super::prepare::Plan;
 use super::super::{Operator, Point, Profile};
-use crate::device::cuda::{Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
+use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Kernel, Stream, check_sides, geometry};
 use crate::device::kernels::edge_drawing::{
     ED_GROUP, ED_HALO_X, ED_HALO_Y, ED_LANE_NARROW, ED_LANE_WIDE, ED_WARPS, MAPS_X, MAPS_Y, MASK_WORD_BITS, REST_LIST,
-    REST_WARPS, SEGMENT_THREADS, SMOOTH_ROWS, TILE_BLOCKS, WARP,
+    REST_WARPS, SEGMENT_THREADS, SMOOTH_TAPS, SMOOTH_WARPS, SMOOTH_X, SMOOTH_Y, TILE_BLOCKS, WARP,
 };
 pub(super) use crate::device::kernels::edge_drawing::{
     isoline_ed_job as Job, isoline_ed_maps as MapTargets, isoline_ed_segments as SegmentArguments,
+    isoline_ed_smoothing as Smoothing,
 };
 use crate::error::{Error, Result};
 use crate::image::PixelType;
@@ -87,6 +88,15 @@ impl SliceLayout {
         self.raw_pitch() * self.height
     }
 
+    /// Returns the number of bytes from row to row of smoothed pixels, which are levels of the working image.
+    pub(super) fn smoothed_pitch(&self) -> usize {
+        (self.width * self.word_bytes() / 2).next_multiple_of(RAW_ALIGNMENT)
+    }
+
+    pub(super) fn smoothed_bytes(&self) -> usize {
+        self.smoothed_pitch() * self.height
+    }
+
     /// Returns the number of bytes from row to row of an edge map in a device buffer: groups of pixels are stored at once.
     pub(super) fn edge_pitch(&self) -> usize {
         self.width.next_multiple_of(ED_GROUP)
@@ -112,11 +122,6 @@ impl SliceLayout {
 }
 
 impl Job {
-    /// Sets the pixels, a slice.
-    pub(super) fn set_pixels(&mut self, pixels: DeviceSlices) {
-        (self.pixels, self.row_stride) = (pixels.address, pixels.strides[0] as u64);
-    }
-
     /// Returns the arguments without linking.
     pub(super) fn anchors_only(self) -> Self {
         Self { link: 0, ..self }
@@ -131,7 +136,7 @@ impl Job {
 impl MapTargets {
     pub(super) fn new(plan: &Plan) -> Self {
         let border = f64::from(plan.threshold - 1) * plan.unit;
-        Self { unit: plan.unit, origin: plan.origin, border, ..Self::default() }
+        Self { unit: plan.unit, border, ..Self::default() }
     }
 }
 
@@ -142,6 +147,9 @@ pub(super) struct Launcher {
     /// The number of blocks of `tile` in x and y.
     tiles: [usize; 2],
     rest: Kernel,
+    /// The kernel that smooths the pixels ahead of `tile`, where `tile` does not do so itself.
+    smooth: Option<Kernel>,
+    smoothing: Smoothing,
 }
 
 impl Launcher {
@@ -159,17 +167,68 @@ impl Launcher {
         let tiles_of =
             |rows: usize| [layout.map_pitch().div_ceil(layout.tile_own_x()), height.div_ceil(rows - 2 * ED_HALO_Y)];
         let [many, few] = if bits == 16 { TILE_ROWS_NARROW } else { TILE_ROWS_WIDE };
-        let fills = tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
+        let smoothed = !plan.taps.are_default();
+        let fills =
+            !smoothed && tiles_of(many).iter().product::<usize>() > TILE_BLOCKS * cuda.multiprocessors() as usize;
         let rows = if fills { many } else { few };
         // The 8-bit kernel of the other operators computes with numbers that Scharr's gradients exceed.
         let operator = if bits == 16 && plan.operator == Operator::Scharr { "_scharr" } else { "" };
-        let name = format!("isoline_ed_tile_{}{operator}_{rows}", layout.pixel_type.name());
+        let pixels = layout.pixel_type.name();
+        let (tile, smooth) = if smoothed {
+            let (levels, smooth) =
+                if layout.pixel_type == PixelType::F32 { ("u16", "levels") } else { (pixels, "smooth") };
+            let smooth = cuda.kernel(MODULE, &format!("isoline_ed_{smooth}_{pixels}"))?;
+            (format!("isoline_ed_tile_{levels}{operator}_smoothed"), Some(smooth))
+        } else {
+            (format!("isoline_ed_tile_{pixels}{operator}_{rows}"), None)
+        };
         Ok(Self {
             layout,
-            tile: cuda.kernel(MODULE, &name)?,
+            tile: cuda.kernel(MODULE, &tile)?,
             tiles: tiles_of(rows),
             rest: cuda.kernel(MODULE, &format!("isoline_ed_rest_{bits}"))?,
+            smooth,
+            smoothing: smoothing(plan),
         })
+    }
+
+    /// Sets the pixels, a slice. Where `tile` does not smooth them, queues their smoothing into `smoothed`, a buffer of
+    /// [`SliceLayout::smoothed_bytes`].
+    pub(super) fn set_pixels(
+        &self,
+        stream: &Stream,
+        job: &mut Job,
+        pixels: DeviceSlices,
+        smoothed: Option<&Buffer>,
+    ) -> Result<()> {
+        (job.pixels, job.row_stride) = (pixels.address, pixels.strides[0] as u64);
+        if let (Some(kernel), Some(smoothed)) = (&self.smooth, smoothed) {
+            let (address, pitch) = (smoothed.address(), self.layout.smoothed_pitch() as u64);
+            self.smooth(stream, kernel, job, address, pitch)?;
+            (job.pixels, job.row_stride) = (address, pitch);
+        }
+        Ok(())
+    }
+
+    /// Queues the smoothing of a slice's pixels into an image of the input's type, of this address and pitch.
+    pub(super) fn write_smoothed(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        job: &Job,
+        [address, pitch]: [u64; 2],
+    ) -> Result<()> {
+        let kernel = cuda.kernel(MODULE, &format!("isoline_ed_smooth_{}", self.layout.pixel_type.name()))?;
+        self.smooth(stream, &kernel, job, address, pitch)
+    }
+
+    fn smooth(&self, stream: &Stream, kernel: &Kernel, job: &Job, address: u64, pitch: u64) -> Result<()> {
+        let smoothing = Smoothing { smoothed: address, smoothed_pitch: pitch, ..self.smoothing };
+        let SliceLayout { width, height, .. } = self.layout;
+        let config = geometry([width.div_ceil(SMOOTH_X), height.div_ceil(SMOOTH_Y), 1], [WARP, SMOOTH_WARPS, 1]);
+        // SAFETY: the kernel's arguments, in its order; the pixels are as `draw` demands, and the output's address and
+        // pitch cover the layout's size in the kernel's type of output.
+        unsafe { stream.launch(kernel, config, &[job, &smoothing]) }
     }
 
     /// Returns the arguments that all slices have in common, without addresses.
@@ -178,11 +237,7 @@ impl Launcher {
         let above_all = if layout.word_bytes() == 2 { ABOVE_ALL_NARROW } else { ABOVE_ALL_WIDE };
         let threshold = plan.threshold.min(above_all);
         let anchor = plan.anchor.min(above_all - 1);
-        let (side, centre) = match plan.operator {
-            Operator::Sobel => (1, 2),
-            Operator::Prewitt => (1, 1),
-            Operator::Scharr => (3, 10),
-        };
+        let [side, centre] = plan.operator.weights();
         let reference = plan.profile == Profile::Reference;
         Job {
             map_pitch: layout.map_pitch() as u64,
@@ -282,33 +337,25 @@ impl SegmentKernels {
     }
 }
 
-/// The two kernels of intermediate maps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MapKernel {
-    /// Computes the smoothed image from the pixels.
-    Smooth,
-    /// Computes the other maps from the working map.
-    Maps,
+/// Returns the arguments of smoothing, without the output.
+fn smoothing(plan: &Plan) -> Smoothing {
+    let mut taps = [0; SMOOTH_TAPS];
+    let one_side = plan.taps.one_side();
+    taps[..one_side.len()].copy_from_slice(one_side);
+    let radius = plan.taps.radius() as u32;
+    Smoothing { unit: plan.unit, origin: plan.origin, radius, taps, ..Smoothing::default() }
 }
 
-/// Queues the writing of intermediate maps; the targets' addresses and pitches cover the layout's size.
+/// Queues the writing of intermediate maps from the working map; the targets' addresses and pitches cover the layout's size.
 pub(super) fn write_maps(
     cuda: &Cuda,
     stream: &Stream,
     layout: &SliceLayout,
-    kernel: MapKernel,
     job: &Job,
     targets: &MapTargets,
 ) -> Result<()> {
-    let (name, [columns, rows], warps) = match kernel {
-        MapKernel::Smooth => {
-            let name = format!("isoline_ed_smooth_{}", layout.pixel_type.name());
-            (name, [layout.tile_own_x(), ED_WARPS * SMOOTH_ROWS], ED_WARPS)
-        }
-        MapKernel::Maps => (format!("isoline_ed_maps_{}", 8 * layout.word_bytes()), [MAPS_X, MAPS_Y], MAPS_Y),
-    };
-    let kernel = cuda.kernel(MODULE, &name)?;
-    let config = geometry([layout.width.div_ceil(columns), layout.height.div_ceil(rows), 1], [WARP, warps, 1]);
+    let kernel = cuda.kernel(MODULE, &format!("isoline_ed_maps_{}", 8 * layout.word_bytes()))?;
+    let config = geometry([layout.width.div_ceil(MAPS_X), layout.height.div_ceil(MAPS_Y), 1], [MAPS_X, MAPS_Y, 1]);
     // SAFETY: the kernel's arguments, in its order; the addresses are as `Launcher::draw` demands, the targets as above.
     unsafe { stream.launch(&kernel, config, &[job, targets]) }
 }
@@ -323,5 +370,7 @@ mod tests {
         assert_eq!((layout.bit_pitch, layout.map_pitch(), layout.raw_pitch(), layout.edge_pitch()), (2, 64, 48, 40));
         assert_eq!((layout.map_bytes(), layout.bit_bytes()), (64 * 5 * 2, 2 * 5 * 4));
         assert_eq!(SliceLayout::new(PixelType::F32, 33, 5).raw_pitch(), 144);
+        let smoothed = |pixel_type| SliceLayout::new(pixel_type, 33, 5).smoothed_pitch();
+        assert_eq!([PixelType::U8, PixelType::U16, PixelType::F32].map(smoothed), [48, 80, 80]);
     }
 }

@@ -1,7 +1,7 @@
 //! The intermediate maps on CUDA. They are for inspection, so slices are processed one after the other.
 
 use super::super::{Maps, Params};
-use super::launch::{self, Job, Launcher, MapKernel, MapTargets, RAW_ALIGNMENT, SliceLayout};
+use super::launch::{self, Launcher, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Pipeline, Stream, Upload};
 use crate::error::Result;
@@ -70,6 +70,7 @@ pub(in super::super) fn maps(
     let times = cuda.times()?;
     let upload = Upload::new(cuda, input, 1, RAW_ALIGNMENT)?;
     let map = cuda.memory().device(layout.map_bytes())?;
+    let levels = if plan.taps.are_default() { None } else { Some(cuda.memory().device(layout.smoothed_bytes())?) };
     let mut smoothed = MapOutput::new(cuda, &mut maps.smoothed)?;
     let mut gradient = MapOutput::new(cuda, &mut maps.gradient)?;
     let mut direction = MapOutput::new(cuda, &mut maps.direction)?;
@@ -87,13 +88,11 @@ pub(in super::super) fn maps(
         stream.record(&times[0])?;
         let slices = slice..slice + 1;
         Upload::queue(context.pool(), input, [(slices.clone(), &stream, &upload)].into_iter())?;
-        job.set_pixels(upload.slices(input, &slices));
+        let pixels = upload.slices(input, &slices);
         stream.record(&times[1])?;
         let [smoothed_to, gradient_to, direction_to, anchors_to] =
             [&smoothed, &gradient, &direction, &anchors].map(|map| MapOutput::of_slice(map, slice));
         let targets = MapTargets {
-            smoothed: smoothed_to[0],
-            smoothed_pitch: smoothed_to[1],
             gradient: gradient_to[0],
             gradient_pitch: gradient_to[1],
             direction: direction_to[0],
@@ -102,6 +101,11 @@ pub(in super::super) fn maps(
             anchors_pitch: anchors_to[1],
             ..MapTargets::new(&plan)
         };
+        if smoothed.is_some() {
+            launcher.set_pixels(&stream, &mut job, pixels, None)?;
+            launcher.write_smoothed(cuda, &stream, &job, smoothed_to)?;
+        }
+        launcher.set_pixels(&stream, &mut job, pixels, levels.as_ref())?;
         compute(cuda, &stream, &layout, &launcher, &job, targets)?;
         stream.record(&times[2])?;
         stream.synchronize()?;
@@ -119,29 +123,26 @@ pub(in super::super) fn maps(
     Ok(pipeline.end(cuda))
 }
 
-/// Queues the kernels of one slice.
+/// Queues the kernels of one slice's maps but for the smoothed image.
 fn compute(
     cuda: &Cuda,
     stream: &Stream,
     layout: &SliceLayout,
     launcher: &Launcher,
-    job: &Job,
+    job: &launch::Job,
     targets: MapTargets,
 ) -> Result<()> {
-    let write = |kernel, targets: &MapTargets| launch::write_maps(cuda, stream, layout, kernel, job, targets);
-    if targets.smoothed != 0 {
-        write(MapKernel::Smooth, &targets)?;
-    }
+    let write = |targets: &MapTargets| launch::write_maps(cuda, stream, layout, job, targets);
     if targets.gradient != 0 {
         // The gradient is that before thresholding, so the working map is computed twice where directions or anchors are
         // wanted too.
         launcher.tile(stream, &job.keeping_all())?;
-        write(MapKernel::Maps, &MapTargets { direction: 0, anchors: 0, ..targets })?;
+        write(&MapTargets { direction: 0, anchors: 0, ..targets })?;
     }
     if targets.direction != 0 || targets.anchors != 0 {
         launcher.tile(stream, job)?;
         let rest = MapTargets { gradient: 0, ..targets };
-        write(MapKernel::Maps, &rest)?;
+        write(&rest)?;
     }
     Ok(())
 }

@@ -73,9 +73,10 @@ impl Call<'_, '_> {
         pipeline.poll(slice, 0.0)?;
         slot.stream.record(&slot.times[0])?;
         let pixels = slot.upload(self.context.pool(), self.input, slice..slice + 1)?;
-        slot.buffers.job.set_pixels(pixels);
         slot.stream.record(&slot.times[1])?;
-        self.launcher.draw(&slot.stream, &slot.buffers.job)?;
+        let Slot { stream, buffers, .. } = &mut *slot;
+        self.launcher.set_pixels(stream, &mut buffers.job, pixels, buffers.smoothed.as_ref())?;
+        self.launcher.draw(stream, &buffers.job)?;
         slot.stream.record(&slot.times[2])
     }
 

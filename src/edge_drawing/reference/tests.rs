@@ -30,8 +30,13 @@ fn plan(threshold: u32) -> Plan {
 /// The words of a picture before linking.
 fn marked(picture: &Array2<u8>, threshold: u32) -> Vec<u16> {
     let plan = plan(threshold);
-    let method =
-        gradient::Method { operator: plan.operator, border: Border::BelowThreshold, threshold, clear_below: true };
+    let method = gradient::Method {
+        operator: plan.operator,
+        taps: plan.taps,
+        border: Border::BelowThreshold,
+        threshold,
+        clear_below: true,
+    };
     let mut words = vec![0; picture.len()];
     let buffers = device::BufferPool::default();
     let mut lists = anchors::Lists::new(&buffers);

@@ -6,6 +6,7 @@ import io.github.isoline.IsolineException;
 /** The parameters of the edge drawing command. */
 final class EdgeDrawingSettings extends Settings {
     static final String PROFILE = "profile";
+    static final String SIGMA = "sigma";
     static final String GRADIENT_THRESHOLD = "gradient_threshold";
     static final String EDGE_MAP = "edge_map";
     static final String ROI_SHAPE = "roi_shape";
@@ -15,7 +16,7 @@ final class EdgeDrawingSettings extends Settings {
     EdgeDrawingSettings() throws IsolineException {
         super(EdgeDrawing.NAME, SegmentRois.EDGE_DRAWING, "Edge drawing");
         declare(Setting.of(parameter(PROFILE), "reference", "paper"));
-        declare("gradient_operator", GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length");
+        declare(SIGMA, "gradient_operator", GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length");
         declare(
                 Setting.of(parameter("follow_turns")).shownIf(s -> s.is(PROFILE, "paper")),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
@@ -65,8 +66,8 @@ final class EdgeDrawingSettings extends Settings {
 
     /** Returns the problem with the parameters of the computation; null if there is none. */
     String computationProblem() {
-        String problem =
-                problemOf(GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length", RANGE_MIN, RANGE_MAX);
+        String problem = problemOf(
+                SIGMA, GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length", RANGE_MIN, RANGE_MAX);
         return problem == null ? rangeProblem() : problem;
     }
 

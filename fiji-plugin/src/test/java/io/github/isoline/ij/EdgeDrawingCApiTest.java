@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * by number.
  */
 class EdgeDrawingCApiTest extends EdgeDrawingTest {
-    private static final int PARAMS_BYTES = 64;
+    private static final int PARAMS_BYTES = 72;
     private static final int ARRAYS_BYTES = 64;
 
     /** The tolerance for the table: ImageJ keeps doubles, the C API gives floats. */
@@ -89,6 +89,15 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
                 + minLength
                 + (turns == 1 ? " follow_turns" : "");
         assertTrue(compare(image, params, options) > 0, "no segments: nothing was compared");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"reference, 0.5", "reference, 2.5", "paper, 0", "paper, 3"})
+    void sigmaIsTheLibrarys(String profile, double sigma) throws IOException {
+        Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
+        params.setInt(4, CApi.words("edge_drawing", "profile")[0].equals(profile) ? 0 : 1);
+        params.setDouble(64, sigma);
+        assertTrue(compare(open("coins.png"), params, "device=cpu profile=" + profile + " sigma=" + sigma) > 0);
     }
 
     @Test

@@ -117,7 +117,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         EdgeDrawingSettings s = Settings.fromMacro(
                 new EdgeDrawingSettings(),
-                "profile=reference gradient_operator=scharr gradient_threshold=12.5"
+                "profile=reference sigma=2.5 gradient_operator=scharr gradient_threshold=12.5"
                         + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
                         + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
                         + " overlay results_table roi_shape=polyline tolerance=0.75"
@@ -125,6 +125,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         assertEquals(
                 s.toString(),
                 Settings.fromMacro(new EdgeDrawingSettings(), s.toString()).toString());
+        assertTrue(s.toString().contains("sigma=2.5 "), s.toString());
         assertTrue(s.toString().contains("gradient_threshold=12.5"), s.toString());
         assertTrue(s.toString().contains(" min_length=0 follow_turns "), s.toString());
         assertTrue(s.toString().contains("roi_file=[/a b/c.zip]"), s.toString());
@@ -141,6 +142,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map anchor_threshold=-2    | anchor_threshold must be at least 0 (pixel values), but it is -2",
                 "edge_map scan_interval=0        | scan_interval must be a whole number of at least 1 (pixels), but it is 0",
                 "edge_map scan_interval=1.5      | scan_interval must be a whole number of at least 1",
+                "edge_map sigma=11               | sigma must be from 0 to 10 (pixels), but it is 11",
                 "edge_map min_length=-1          | min_length must be a whole number of at least 0 (pixels), but it is -1",
                 "edge_map min_length=1e12        | min_length must be a whole number",
                 "edge_map profile=fast           | profile must be one of reference, paper",
