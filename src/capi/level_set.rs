@@ -211,13 +211,16 @@ pub struct isoline_level_set_state {
     /// The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
     /// never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
     pub expected_iterations: u64,
+    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
+    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest.
+    pub limit_share: f64,
     /// How the last step ended, an isoline_level_set_outcome.
     pub outcome: u32,
     /// 0.
     pub reserved: u32,
 }
 
-sized_struct!(isoline_level_set_state, 104);
+sized_struct!(isoline_level_set_state, 112);
 
 /// Returns the number of an isoline_level_set_side.
 fn side_of(side: Side) -> u32 {
@@ -242,6 +245,7 @@ impl From<State> for isoline_level_set_state {
             time_step: state.time_step,
             time_step_limit: state.time_step_limit,
             expected_iterations: state.expected_iterations,
+            limit_share: state.limit_share,
             outcome: isoline_level_set_outcome::from(state.outcome) as u32,
             reserved: 0,
         }

@@ -96,23 +96,28 @@ struct Batch {
     end: Event,
 }
 
+/// Copies the image and the initial mask to the device.
+pub(super) fn load(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    params: &Params,
+    input: &Image<'_>,
+    mask: &Image<'_>,
+) -> Result<Loaded> {
+    if params.variant == Variant::Scalar {
+        return Err(Error::unsupported(
+            "the variant scalar is the CPU reference; use the device cpu or another variant",
+        ));
+    }
+    cuda.bind()?;
+    cuda.memory().reset_peak();
+    Loaded::new(context, cuda, params.dimensions, input, mask)
+}
+
 impl Solver {
-    pub(super) fn new(
-        context: &Context,
-        cuda: &Arc<Cuda>,
-        plan: &Plan,
-        input: &Image<'_>,
-        mask: &Image<'_>,
-    ) -> Result<Self> {
-        let plan = *plan;
-        if plan.variant == Variant::Scalar {
-            return Err(Error::unsupported(
-                "the variant scalar is the CPU reference; use the device cpu or another variant",
-            ));
-        }
+    pub(super) fn new(plan: &Plan, loaded: Loaded) -> Result<Self> {
+        let (plan, cuda) = (*plan, &loaded.cuda);
         cuda.bind()?;
-        cuda.memory().reset_peak();
-        let loaded = Loaded::new(context, cuda, plan.dimensions, input, mask)?;
         let tables = Tables::new(cuda, &plan)?;
         let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixel_type, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);

@@ -45,20 +45,20 @@ pub(super) struct Intensities {
     pub extremes: [f64; 2],
 }
 
-impl Intensities {
-    /// Takes those that are given, and measures the others.
-    pub(super) fn new(context: &Context, input: &Image<'_>, mask: &Image<'_>, params: &Params) -> Result<Self> {
-        let extremes = match input {
-            Image::Device(pixels) => {
-                let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-                cuda.extremes("the input", pixels)?
-            }
-            _ => context.pool().install(|| input.extremes()).unwrap_or_default(),
-        };
-        if let Some(range) = params.range {
-            return Ok(Self { range, side: params.side.unwrap_or(Side::Within), extremes });
-        }
-        measured(context, input, mask, params, extremes)
+/// Returns the range that the front grows into, and its open side: those that are given, or measured ones.
+pub(super) fn range(
+    context: &Context,
+    input: &Image<'_>,
+    mask: &Image<'_>,
+    params: &Params,
+) -> Result<(TargetRange, Side)> {
+    if let Some(range) = params.range {
+        return Ok((range, params.side.unwrap_or(Side::Within)));
+    }
+    match (input, mask) {
+        (Image::Device(pixels), _) => range(context, &HostCopy::new(context, pixels)?.view(), mask, params),
+        (_, Image::Device(pixels)) => range(context, input, &HostCopy::new(context, pixels)?.view(), params),
+        _ => context.pool().install(|| Measurement { context, input, mask, params }.run()),
     }
 }
 
@@ -107,28 +107,8 @@ fn find_start<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Opt
     };
     let (depth, height, _) = mask.dim();
     let slice = |z: usize| (0..height).map(|y| row(z, y)).fold(none(), merge);
-    let ([left, right, top, bottom, front, back], count) =
-        (0..depth).into_par_iter().map(slice).reduce(none, merge);
+    let ([left, right, top, bottom, front, back], count) = (0..depth).into_par_iter().map(slice).reduce(none, merge);
     (count > 0).then_some(Start { bounds: [left..right, top..bottom, front..back], count })
-}
-
-/// Measures the range of the object in an image.
-fn measured(
-    context: &Context,
-    input: &Image<'_>,
-    mask: &Image<'_>,
-    params: &Params,
-    extremes: [f64; 2],
-) -> Result<Intensities> {
-    match (input, mask) {
-        (Image::Device(pixels), _) => {
-            measured(context, &HostCopy::new(context, pixels)?.view(), mask, params, extremes)
-        }
-        (_, Image::Device(pixels)) => {
-            measured(context, input, &HostCopy::new(context, pixels)?.view(), params, extremes)
-        }
-        _ => context.pool().install(|| Measurement { context, input, mask, params, extremes }.run()),
-    }
 }
 
 /// The measurement of a range, on the threads of the current pool.
@@ -137,7 +117,6 @@ struct Measurement<'a, 'i, 'm> {
     input: &'a Image<'i>,
     mask: &'a Image<'m>,
     params: &'a Params,
-    extremes: [f64; 2],
 }
 
 /// The part of an image round the start, in cells of one voxel or, where there are too many, of several. The voxel in
@@ -185,10 +164,10 @@ struct Surroundings {
 }
 
 impl Measurement<'_, '_, '_> {
-    fn run(&self) -> Result<Intensities> {
+    fn run(&self) -> Result<(TargetRange, Side)> {
         let start = with_view!(self.mask, view => find_start(*view));
         let start = start.ok_or_else(|| unmeasurable("the mask is empty"))?;
-        let object = self.object(&start)?;
+        let mut object = self.object(&start)?;
         let spacing = self.params.used_spacing();
         // The reach is at first that of a start as thick as its bounds; its own radius is not yet known.
         let thickness =
@@ -204,12 +183,13 @@ impl Measurement<'_, '_, '_> {
                 margin = *reach;
                 continue;
             }
+            object.noise = object.noise.max(self.least_noise(&around));
             let surroundings = self.surroundings(&around, object, *reach);
             let fewest = object.count.max(FEWEST).div_ceil(around.voxels_per_cell());
             let modes = modes(&surroundings.histogram, object, fewest);
             let everything = around.whole && around.distances.iter().all(|d| !d.is_finite() || f64::from(*d) <= *reach);
             if everything || modes.iter().any(Option::is_some) {
-                return Ok(self.intensities(object, surroundings, modes, fewest));
+                return Ok(self.limits(object, surroundings, modes, fewest));
             }
             *reach *= 2.0;
         }
@@ -230,7 +210,24 @@ impl Measurement<'_, '_, '_> {
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
         let noise = DEVIATION_PER_MEDIAN * self::median(&mut values).unwrap_or_default();
-        Ok(Object { count: start.count, median, noise: noise.max((self.extremes[1] - self.extremes[0]) / 1000.0) })
+        Ok(Object { count: start.count, median, noise })
+    }
+
+    /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
+    fn least_noise(&self, around: &Neighbourhood) -> f64 {
+        let none = || [f64::INFINITY, f64::NEG_INFINITY];
+        let merge = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a.min(c), b.max(d)];
+        let (depth, height, width) = around.distances.dim();
+        let slice = |k: usize| {
+            let places = (0..height).flat_map(|j| (0..width).map(move |i| (j, i)));
+            let pixel = |(j, i)| self.pixel([around.middle(2, k), around.middle(1, j), around.middle(0, i)]);
+            places
+                .map(pixel)
+                .filter(|pixel| pixel.is_finite())
+                .fold(none(), |found, pixel| merge(found, [pixel.into(); 2]))
+        };
+        let [low, high] = (0..depth).into_par_iter().map(slice).reduce(none, merge);
+        (high - low).max(0.0) / 1000.0
     }
 
     fn pixel(&self, place: [usize; 3]) -> f32 {
@@ -328,13 +325,13 @@ impl Measurement<'_, '_, '_> {
 
     /// Returns the range whose limits are half way between the start's pixels and those of its surroundings: the nearest
     /// darker and the nearest brighter mode, or where there is none the median of those that are darker, or brighter.
-    fn intensities(
+    fn limits(
         &self,
         object: Object,
         surroundings: Surroundings,
         [darker_mode, brighter_mode]: [Option<f64>; 2],
         fewest: usize,
-    ) -> Intensities {
+    ) -> (TargetRange, Side) {
         let Object { median: middle, noise, .. } = object;
         let Surroundings { flat, differ, .. } = surroundings;
         // Few flat ones are the blurred boundary of the object.
@@ -363,7 +360,7 @@ impl Measurement<'_, '_, '_> {
             (Side::Below, below, above) => (middle, above.or(below).unwrap_or(alike)),
             (_, below, above) => (middle, below.or(above).unwrap_or(alike)),
         };
-        Intensities { range: TargetRange { target, epsilon }, side, extremes: self.extremes }
+        (TargetRange { target, epsilon }, side)
     }
 }
 

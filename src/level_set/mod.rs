@@ -220,6 +220,9 @@ pub struct State {
     pub converged: bool,
     /// How the last step ended.
     pub outcome: Outcome,
+    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
+    /// depends; NaN where there is no front at rest.
+    pub limit_share: f64,
     /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
     pub expected_iterations: u64,
     /// The number of voxels with φ < 0.
@@ -240,6 +243,7 @@ pub struct LevelSet {
     plan: Plan,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
+    limit_share: f64,
     solver: Solver,
 }
 
@@ -286,23 +290,29 @@ impl LevelSet {
             cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
-        let intensities = Intensities::new(context, &input, &mask, params)?;
-        let plan = params.resolve(input.shape(), &intensities)?;
-        let solver = context.run_on_device(
+        let (range, side) = intensities::range(context, &input, &mask, params)?;
+        let plan_of = |extremes| params.resolve(input.shape(), &Intensities { range, side, extremes });
+        let (plan, solver) = context.run_on_device(
             needs,
             None,
             &mut (),
-            |cuda, ()| Ok(Solver::Cuda(cuda::Solver::new(context, cuda, &plan, &input, &mask)?)),
+            |cuda, ()| {
+                let loaded = cuda::load(context, cuda, params, &input, &mask)?;
+                // The image is there already, which is faster than host memory.
+                let plan = plan_of(loaded.extremes()?)?;
+                Ok((plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
+            },
             |()| {
                 if !on_host {
                     return Err(Error::in_cuda_memory("image"));
                 }
-                Ok(Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?))
+                let plan = plan_of(context.pool().install(|| input.extremes()).unwrap_or_default())?;
+                Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
             },
         )?;
         log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
         let monitor = ConvergenceMonitor::new(&plan);
-        Ok(Self { context: context.clone(), monitor, outcome: Outcome::Moving, plan, solver })
+        Ok(Self { context: context.clone(), monitor, outcome: Outcome::Moving, limit_share: f64::NAN, plan, solver })
     }
 
     /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
@@ -320,11 +330,11 @@ impl LevelSet {
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
-        let Self { context, plan, monitor, outcome, solver } = self;
+        let Self { context, plan, monitor, outcome, limit_share, solver } = self;
         let _lock = context.lock()?;
         let before = monitor.iterations;
         monitor.converged = false;
-        *outcome = Outcome::Moving;
+        (*outcome, *limit_share) = (Outcome::Moving, f64::NAN);
         let mut report = match solver {
             Solver::Cpu(solver) => {
                 solver.run(context, monitor, iterations, &mut progress)?;
@@ -337,13 +347,15 @@ impl LevelSet {
             }
         };
         if monitor.converged {
-            *outcome = match outcome::without_front(plan, solver.inside()) {
-                Some(outcome) => outcome,
-                None => outcome::of_front(match solver {
+            if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
+                *outcome = without_front;
+            } else {
+                let fit = match solver {
                     Solver::Cpu(solver) => context.pool().install(|| solver.fit()),
                     Solver::Cuda(solver) => solver.fit()?,
-                }),
-            };
+                };
+                (*outcome, *limit_share) = outcome::of_front(fit);
+            }
         }
         if let Some(progress) = progress {
             let _ = progress(1.0, STAGE);
@@ -430,7 +442,7 @@ impl LevelSet {
             (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }
         self.monitor.converged = false;
-        self.outcome = Outcome::Moving;
+        (self.outcome, self.limit_share) = (Outcome::Moving, f64::NAN);
         self.monitor.begin_interval();
         Ok(())
     }
@@ -442,7 +454,7 @@ impl LevelSet {
 
     /// Returns the state.
     pub fn state(&self) -> State {
-        let Self { plan, monitor, outcome, solver, .. } = self;
+        let Self { plan, monitor, outcome, limit_share, solver, .. } = self;
         let active_tiles = match solver {
             Solver::Cpu(solver) => solver.active_tiles(),
             Solver::Cuda(solver) => solver.active_tiles(),
@@ -458,6 +470,7 @@ impl LevelSet {
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,
             outcome: *outcome,
+            limit_share: *limit_share,
             expected_iterations: monitor.expected_iterations(),
             inside: solver.inside(),
             active_tiles,

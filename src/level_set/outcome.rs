@@ -39,8 +39,8 @@ pub(super) fn without_front(plan: &Plan, inside: u64) -> Option<Outcome> {
     }
 }
 
-/// Returns the outcome of a front at rest.
-pub(super) fn of_front(fit: Fit) -> Outcome {
-    let Fit { middle, at_limits } = fit;
-    if at_limits as f64 > LARGEST_SHARE * middle as f64 { Outcome::AtLimit } else { Outcome::Front }
+/// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits.
+pub(super) fn of_front(fit: Fit) -> (Outcome, f64) {
+    let share = fit.at_limits as f64 / fit.middle.max(1) as f64;
+    (if share > LARGEST_SHARE { Outcome::AtLimit } else { Outcome::Front }, share)
 }

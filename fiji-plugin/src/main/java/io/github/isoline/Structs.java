@@ -117,13 +117,14 @@ final class Structs {
     @FieldOrder({
         "struct_size", "converged", "check_interval", "side", "iterations",
         "inside", "active_tiles", "tiles", "target", "epsilon",
-        "alpha", "time_step", "time_step_limit", "expected_iterations", "outcome", "reserved"
+        "alpha", "time_step", "time_step_limit", "expected_iterations", "limit_share", "outcome", "reserved"
     })
     public static final class LevelSetState extends Structure {
         public int struct_size, converged, check_interval, side;
         public long iterations, inside, active_tiles, tiles;
         public double target, epsilon, alpha, time_step, time_step_limit;
         public long expected_iterations;
+        public double limit_share;
         public int outcome, reserved;
     }
 
