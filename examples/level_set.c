@@ -30,6 +30,18 @@ static const char USAGE[] =
     "usage: level_set [-d DEVICE] [-s DX,DY,DZ] [-t TARGET -e EPSILON] [-a ALPHA] [-n ITERATIONS] [-2]\n"
     "                 IN.pgm X,Y,Z,RADIUS MASK.pgm\n";
 
+/* Says how it ended. A result that has converged may still be none. */
+static const char *told(uint32_t outcome) {
+    switch (outcome) {
+    case ISOLINE_LEVEL_SET_FRONT: return "converged";
+    case ISOLINE_LEVEL_SET_AT_LIMIT:
+        return "converged, but many intensities inside are at the limits, which cut into the object: raise EPSILON";
+    case ISOLINE_LEVEL_SET_FILLED: return "all is inside, no front is left: lower EPSILON, or choose another TARGET";
+    case ISOLINE_LEVEL_SET_LOST: return "nothing is left inside: raise EPSILON, or choose another TARGET";
+    default: return "not converged yet";
+    }
+}
+
 /* Evolves until the front rests or the iterations are done, telling of it as it goes. */
 static isoline_status evolve(isoline_level_set *surface, uint64_t iterations, double voxel) {
     isoline_level_set_state now;
@@ -46,7 +58,7 @@ static isoline_status evolve(isoline_level_set *surface, uint64_t iterations, do
         }
     }
     if (status == ISOLINE_OK) {
-        printf("%s; intensities %g to %g, alpha %g\n", now.converged ? "converged" : "not converged yet",
+        printf("%s; intensities %g to %g, alpha %g\n", told(now.outcome),
                now.target - now.epsilon, now.target + now.epsilon, now.alpha);
     }
     return status;

@@ -568,6 +568,10 @@ typedef struct {
     uint64_t peak_device_bytes;
     /** The device's name, UTF-8. */
     char device_name[128];
+    /** A level set: how it ended, an isoline_level_set_outcome. 0 for other operations. */
+    uint32_t outcome;
+    /** 0. */
+    uint32_t reserved;
 } isoline_report;
 
 #ifdef __cplusplus
@@ -1763,6 +1767,39 @@ typedef uint32_t isoline_level_set_side;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/**
+ * How a level set ended. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
+ * behind ISOLINE_LEVEL_SET_AT_LIMIT.
+ */
+enum isoline_level_set_outcome
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** The front may still move: the stopping criterion is not met. */
+    ISOLINE_LEVEL_SET_MOVING = 0,
+    /** The front is at rest, and the intensity range suits the intensities inside. */
+    ISOLINE_LEVEL_SET_FRONT = 1,
+    /**
+     * The front is at rest, but the intensity range does not suit the object: more than a twelfth of the voxels in its
+     * middle (those whose neighbours along each axis are inside, too) have an intensity in the outer tenth of the range's
+     * width at either end, or outside of it. The limits cut into the object, and it is probably larger than was found. An
+     * open side has no such end.
+     */
+    ISOLINE_LEVEL_SET_AT_LIMIT = 2,
+    /** Every voxel is inside, and no front is left. */
+    ISOLINE_LEVEL_SET_FILLED = 3,
+    /** No voxel is inside, and no front is left. */
+    ISOLINE_LEVEL_SET_LOST = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_level_set_outcome isoline_level_set_outcome;
+#else
+typedef uint32_t isoline_level_set_outcome;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /** A level set that evolves on one image, created by isoline_level_set_new. Opaque. */
 typedef struct isoline_level_set isoline_level_set;
 
@@ -1799,8 +1836,7 @@ typedef struct {
      * ε, half the width of the intensity range, in the image's own units: the front moves outwards where the
      * intensity is within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default):
      * automatic, T and ε are measured: each limit is half way between the median of the pixels inside the initial mask
-     * and that of the pixels around it that differ from those, on the limit's side. A larger ε includes more
-     * intensities.
+     * and the nearest mode of the pixels around it, on the limit's side. A larger ε includes more intensities.
      */
     double epsilon;
     /**
@@ -1867,6 +1903,15 @@ typedef struct {
     double time_step;
     /** The largest stable Δt. */
     double time_step_limit;
+    /**
+     * The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
+     * never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
+     */
+    uint64_t expected_iterations;
+    /** How the last step ended, an isoline_level_set_outcome. */
+    uint32_t outcome;
+    /** 0. */
+    uint32_t reserved;
 } isoline_level_set_state;
 
 /** The statistics of one iteration. The struct never changes. */
@@ -1947,11 +1992,15 @@ isoline_status isoline_level_set_new(isoline_context *context,
 
 /**
  * Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
- * `converged`) or no front is left (every voxel is inside, or none, which counts as converged).
+ * `converged`) or no front is left (every voxel is inside, or none, which counts as converged). The report's `outcome`
+ * says whether a result that has converged is one: a front was found, and the intensity range suits it. Finding that out
+ * takes about as long as one iteration of the whole image, once per run.
  *
  * @param level_set not NULL.
  * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
- * @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
+ * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
+ *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
+ *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
  *   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
  *   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
  *   otherwise.
@@ -2041,10 +2090,11 @@ void isoline_level_set_free(isoline_level_set *level_set);
 
 /**
  * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
- * criterion is met (the report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
+ * criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
+ * inside, 0 elsewhere.
  *
  * @param context,input,initial_mask,params as for isoline_level_set_new.
- * @param progress NULL for none.
+ * @param progress NULL for none; the fraction as for isoline_level_set_step.
  * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is

@@ -301,6 +301,20 @@ isoline_ls_write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64
     for_each_row(setup, [&](u64 row, u32 lane) { write_mask(phi, mask, row_stride, slice_stride, setup, row, lane); });
 }
 
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early. See count_fit().
+#define ISOLINE_LS_FIT(NAME, PIXEL)                                                                                  \
+    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)                                                   \
+    NAME(const float *phi, const PIXEL *image, LevelSetSetup setup, float inner, u32 volume, u64 *found)            \
+    {                                                                                                                \
+        for_each_row(setup, [&](u64 row, u32 lane) {                                                                 \
+            count_fit(phi, image, setup, inner, volume != 0, found, row, lane);                                      \
+        });                                                                                                          \
+    }
+ISOLINE_LS_FIT(isoline_ls_fit_u8, unsigned char)
+ISOLINE_LS_FIT(isoline_ls_fit_u16, unsigned short)
+ISOLINE_LS_FIT(isoline_ls_fit_f32, float)
+#undef ISOLINE_LS_FIT
+
 // ------------------------------------------------------------------------------------------------ initial mask
 
 // Block 32 LOOP_WARPS, any grid. Not launched early. See marks().

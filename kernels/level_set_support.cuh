@@ -155,3 +155,34 @@ __device__ __forceinline__ void write_mask(const float *phi, unsigned char *mask
     unsigned char *to = mask + row / setup.height * slice_stride + row % setup.height * row_stride;
     for (u32 x = lane; x < setup.width; x += WARP) to[x] = line[x] < 0.0f ? 255 : 0;
 }
+
+// Counts, in a row, the voxels in the middle of the object: found[0], in device memory, those that are inside with all
+// their neighbours along the axes, found[1] those of them whose intensity is farther from T than `inner`. A neighbour
+// beyond the border is inside as the voxel is. All lanes of a warp call it. src/level_set/outcome.rs says what for.
+template <typename PIXEL>
+__device__ __forceinline__ void count_fit(const float *phi, const PIXEL *image, const LevelSetSetup &setup, float inner,
+                                          bool volume, u64 *found, u64 row, u32 lane)
+{
+    const u32 y = static_cast<u32>(row % setup.height), z = static_cast<u32>(row / setup.height);
+    const u64 pitch = setup.pitch, plane = pitch * setup.height;
+    const float *line = phi + row * pitch + LEAD;
+    const PIXEL *pixels = image + row * pitch + LEAD;
+    const float *row_before = y > 0 ? line - pitch : line, *row_after = y + 1 < setup.height ? line + pitch : line;
+    const float *plane_before = volume && z > 0 ? line - plane : line,
+                *plane_after = volume && z + 1 < setup.depth ? line + plane : line;
+    u32 middle = 0, at_limits = 0;
+    for (u32 x = lane; x < setup.width; x += WARP) {
+        const u32 left = x > 0 ? x - 1 : x, right = x + 1 < setup.width ? x + 1 : x;
+        const bool is_middle = line[x] < 0.0f && line[left] < 0.0f && line[right] < 0.0f && row_before[x] < 0.0f &&
+                               row_after[x] < 0.0f && plane_before[x] < 0.0f && plane_after[x] < 0.0f;
+        if (!is_middle) continue;
+        const float difference = __fsub_rn(static_cast<float>(pixels[x]), setup.intensity_centre);
+        const float apart = __fmul_rn(difference, setup.open_side) > 0.0f ? 0.0f : fabsf(difference);
+        ++middle;
+        at_limits += !(apart <= inner);   // NaN is outside of every range
+    }
+    middle = lanes_total(middle), at_limits = lanes_total(at_limits);
+    if (lane != 0 || middle == 0) return;
+    atomicAdd(found, static_cast<u64>(middle));
+    if (at_limits) atomicAdd(found + 1, static_cast<u64>(at_limits));
+}

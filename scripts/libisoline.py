@@ -65,11 +65,20 @@ class ChoiceInfo(Structure):
                 ("help", c_char_p)]
 
 
+# How a level set ended, in the order of isoline_level_set_outcome.
+OUTCOMES = ("moving", "front", "at limit", "filled", "lost")
+
+
 class LevelSetState(Structure):
     _fields_ = [("struct_size", c_uint32), ("converged", c_uint32), ("check_interval", c_uint32),
                 ("side", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
                 ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
-                ("time_step", c_double), ("time_step_limit", c_double)]
+                ("time_step", c_double), ("time_step_limit", c_double), ("expected_iterations", c_uint64),
+                ("limit_share", c_double), ("outcome", c_uint32), ("reserved", c_uint32)]
+
+    def ended(self):
+        """How the last step ended, one of OUTCOMES."""
+        return OUTCOMES[self.outcome]
 
 
 class Report(Structure):
@@ -77,7 +86,11 @@ class Report(Structure):
                 ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),
                 ("seconds_total", c_double), ("seconds_upload", c_double), ("seconds_compute", c_double),
                 ("seconds_download", c_double), ("residual", c_double), ("peak_device_bytes", c_uint64),
-                ("device_name", c_char * 128)]
+                ("device_name", c_char * 128), ("outcome", c_uint32), ("reserved", c_uint32)]
+
+    def ended(self):
+        """How a level set ended, one of OUTCOMES."""
+        return OUTCOMES[self.outcome]
 
 
 # The fields that isoline_level_set_statistics writes.
@@ -316,7 +329,7 @@ class LevelSet:
         self.library.library.isoline_level_set_free(self.handle)
 
     def step(self, iterations):
-        """Evolves; returns the Report."""
+        """Evolves; returns the Report, whose `ended()` says whether the result is one."""
         report = self.library.made(Report, "report")
         self.library.call("level_set_step", self.handle, c_uint64(iterations), None, byref(report))
         return report

@@ -4,6 +4,23 @@ use crate::device::{Context, DeviceInfo};
 use std::fmt;
 use std::time::Instant;
 
+/// How a level set ended: whether it found a front, and whether the range of intensities suits what it found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The front may still move: the stopping criterion is not met.
+    Moving,
+    /// The front is at rest, and the range suits the intensities inside.
+    Front,
+    /// The front is at rest, but more than a twelfth of the intensities inside lie at the range's limits, so that the
+    /// limits cut into the object rather than between it and its surroundings. See `docs/level_set.md`.
+    AtLimit,
+    /// Every voxel is inside: no front is left.
+    Filled,
+    /// No voxel is inside: no front is left.
+    Lost,
+}
+
 /// The device, the iterations, the convergence and the times of a call. Times are in seconds.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -18,6 +35,8 @@ pub struct Report {
     /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
     /// reached. A region snake: `true` if all targets have ended, whatever their status.
     pub converged: bool,
+    /// How a level set ended; `None` for other operations.
+    pub outcome: Option<Outcome>,
     /// The last residual, as the operation defines it; NaN where there is none.
     pub residual: f64,
     /// Wall-clock time of the whole call.
@@ -40,6 +59,7 @@ impl Report {
             iterations: 0,
             slices_done: 0,
             converged: false,
+            outcome: None,
             residual: f64::NAN,
             seconds_total: 0.0,
             seconds_upload: 0.0,

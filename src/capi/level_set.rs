@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::image::PixelType;
 use crate::level_set::{self, LevelSet, Params, Side, State, Statistics, TargetRange, parameters};
 use crate::parameter::{DIMENSIONS, Parameter};
+use crate::report::Outcome;
 
 /// The implementation of the iterations. The variants differ in speed.
 #[repr(u32)]
@@ -46,6 +47,38 @@ pub enum isoline_level_set_side {
     ISOLINE_LEVEL_SET_BELOW = 3,
 }
 
+/// How a level set ended. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
+/// behind ISOLINE_LEVEL_SET_AT_LIMIT.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_level_set_outcome {
+    /// The front may still move: the stopping criterion is not met.
+    ISOLINE_LEVEL_SET_MOVING = 0,
+    /// The front is at rest, and the intensity range suits the intensities inside.
+    ISOLINE_LEVEL_SET_FRONT = 1,
+    /// The front is at rest, but the intensity range does not suit the object: more than a twelfth of the voxels in its
+    /// middle (those whose neighbours along each axis are inside, too) have an intensity in the outer tenth of the range's
+    /// width at either end, or outside of it. The limits cut into the object, and it is probably larger than was found. An
+    /// open side has no such end.
+    ISOLINE_LEVEL_SET_AT_LIMIT = 2,
+    /// Every voxel is inside, and no front is left.
+    ISOLINE_LEVEL_SET_FILLED = 3,
+    /// No voxel is inside, and no front is left.
+    ISOLINE_LEVEL_SET_LOST = 4,
+}
+
+impl From<Outcome> for isoline_level_set_outcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Moving => Self::ISOLINE_LEVEL_SET_MOVING,
+            Outcome::Front => Self::ISOLINE_LEVEL_SET_FRONT,
+            Outcome::AtLimit => Self::ISOLINE_LEVEL_SET_AT_LIMIT,
+            Outcome::Filled => Self::ISOLINE_LEVEL_SET_FILLED,
+            Outcome::Lost => Self::ISOLINE_LEVEL_SET_LOST,
+        }
+    }
+}
+
 /// The parameters of a level set. isoline_level_set_params_init fills them with the defaults. The size of a voxel is
 /// the input's spacing: curvature, distances and speeds are in its unit, and h is the smallest spacing.
 #[repr(C)]
@@ -72,8 +105,7 @@ pub struct isoline_level_set_params {
     /// ε, half the width of the intensity range, in the image's own units: the front moves outwards where the
     /// intensity is within T ± ε and inwards elsewhere. More than 0, at most 1e30. ISOLINE_AUTOMATIC (default):
     /// automatic, T and ε are measured: each limit is half way between the median of the pixels inside the initial mask
-    /// and that of the pixels around it that differ from those, on the limit's side. A larger ε includes more
-    /// intensities.
+    /// and the nearest mode of the pixels around it, on the limit's side. A larger ε includes more intensities.
     pub epsilon: f64,
     /// The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
     /// automatic, 1 / (1 + ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
@@ -175,9 +207,19 @@ pub struct isoline_level_set_state {
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
+    /// The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
+    /// never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
+    pub expected_iterations: u64,
+    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
+    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest.
+    pub limit_share: f64,
+    /// How the last step ended, an isoline_level_set_outcome.
+    pub outcome: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
-sized_struct!(isoline_level_set_state, 88);
+sized_struct!(isoline_level_set_state, 112);
 
 /// Returns the number of an isoline_level_set_side.
 fn side_of(side: Side) -> u32 {
@@ -201,6 +243,10 @@ impl From<State> for isoline_level_set_state {
             alpha: state.alpha,
             time_step: state.time_step,
             time_step_limit: state.time_step_limit,
+            expected_iterations: state.expected_iterations,
+            limit_share: state.limit_share,
+            outcome: isoline_level_set_outcome::from(state.outcome) as u32,
+            reserved: 0,
         }
     }
 }
@@ -331,11 +377,15 @@ pub unsafe extern "C" fn isoline_level_set_new(
 }
 
 /// Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
-/// `converged`) or no front is left (every voxel is inside, or none, which counts as converged).
+/// `converged`) or no front is left (every voxel is inside, or none, which counts as converged). The report's `outcome`
+/// says whether a result that has converged is one: a front was found, and the intensity range suits it. Finding that out
+/// takes about as long as one iteration of the whole image, once per run.
 ///
 /// @param level_set not NULL.
 /// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
-/// @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
+/// @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
+///   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
+///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
 ///   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
 ///   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
 ///   otherwise.
@@ -482,10 +532,11 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
 }
 
 /// Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
-/// criterion is met (the report's `converged`), and writes the mask: 255 inside, 0 elsewhere.
+/// criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
+/// inside, 0 elsewhere.
 ///
 /// @param context,input,initial_mask,params as for isoline_level_set_new.
-/// @param progress NULL for none.
+/// @param progress NULL for none; the fraction as for isoline_level_set_step.
 /// @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is

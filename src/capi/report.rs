@@ -1,5 +1,6 @@
 //! The report of a call.
 
+use super::level_set::isoline_level_set_outcome;
 use super::sized::{self, sized_struct, text};
 use crate::error::Result;
 use crate::report::Report;
@@ -38,9 +39,13 @@ pub struct isoline_report {
     pub peak_device_bytes: u64,
     /// The device's name, UTF-8.
     pub device_name: [c_char; 128],
+    /// A level set: how it ended, an isoline_level_set_outcome. 0 for other operations.
+    pub outcome: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
-sized_struct!(isoline_report, 208, residual: f64::NAN);
+sized_struct!(isoline_report, 216, residual: f64::NAN);
 
 impl From<&Report> for isoline_report {
     fn from(report: &Report) -> Self {
@@ -58,6 +63,8 @@ impl From<&Report> for isoline_report {
             residual: report.residual,
             peak_device_bytes: report.peak_device_bytes,
             device_name: text(&report.device.name),
+            outcome: report.outcome.map_or(0, |outcome| isoline_level_set_outcome::from(outcome) as u32),
+            reserved: 0,
         }
     }
 }

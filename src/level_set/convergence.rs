@@ -10,6 +10,12 @@ use crate::error::{Error, Result};
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
 
+/// The number of check intervals after which a front is expected to be at rest as long as its movement does not fall, at
+/// least; else a quarter of those done, if that is more.
+const EXPECTED_INTERVALS: f64 = 12.0;
+/// The number of check intervals over which it is measured how fast the front's movement falls.
+const TREND_INTERVALS: usize = 4;
+
 /// The unit in which squares of changes are added, as integers, so that the sum does not depend on its order.
 pub(super) const SQUARES_UNIT: f64 = 1.0 / SQUARE_ONE as f64;
 
@@ -30,6 +36,12 @@ pub(super) struct ConvergenceMonitor {
     /// The fewest and the most voxels inside after an iteration of the current check interval.
     fewest: u64,
     most: u64,
+    /// The logarithms of by how many times the last check intervals exceeded the tolerances, the newest last.
+    excesses: [f64; TREND_INTERVALS + 1],
+    /// The number of check intervals after the last one until the criterion is likely to be met.
+    intervals_left: f64,
+    /// The largest fraction that was returned since the step began at this iteration.
+    fraction: (u64, f64),
     plan: Plan,
 }
 
@@ -59,6 +71,9 @@ impl ConvergenceMonitor {
             previous_inside_sum: 0,
             fewest: u64::MAX,
             most: 0,
+            excesses: [f64::NAN; TREND_INTERVALS + 1],
+            intervals_left: EXPECTED_INTERVALS,
+            fraction: (0, 0.0),
             plan: *plan,
         }
     }
@@ -68,6 +83,52 @@ impl ConvergenceMonitor {
         let missing = count.saturating_sub(self.statistics.capacity() - self.statistics.len());
         let room = if missing == 0 { Ok(()) } else { self.statistics.try_reserve(count) };
         room.map_err(|_| Error::memory("cannot keep the statistics of the iterations: out of host memory"))
+    }
+
+    /// Tells whether the stopping criterion is never met.
+    fn never_stops(&self) -> bool {
+        let StoppingCriterion { change_tolerance, rms_tolerance, .. } = self.plan.criterion;
+        change_tolerance == 0.0 && rms_tolerance == 0.0
+    }
+
+    /// Returns the iteration after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
+    pub(super) fn expected_iterations(&self) -> u64 {
+        if self.converged {
+            return self.iterations;
+        }
+        if self.never_stops() {
+            return u64::MAX;
+        }
+        let interval = self.plan.criterion.check_interval;
+        let begin = self.iterations - u64::from(self.interval_iterations);
+        let expected = begin + (self.intervals_left * f64::from(interval)).ceil() as u64;
+        expected.max(self.iterations + 1)
+    }
+
+    /// Returns the fraction done of a step that began after iteration `before`, of at most `iterations`, in 0..=1. It never
+    /// falls, and is 1 only after the last iteration.
+    pub(super) fn fraction(&mut self, before: u64, iterations: u64) -> f64 {
+        let done = self.iterations - before;
+        if done >= iterations || self.converged {
+            return 1.0;
+        }
+        let until = iterations.min(self.expected_iterations().saturating_sub(before));
+        let last = if self.fraction.0 == before { self.fraction.1 } else { 0.0 };
+        let fraction = last.max(done as f64 / until as f64);
+        self.fraction = (before, fraction);
+        fraction
+    }
+
+    /// Estimates anew when the front comes to rest, from by how many times an interval exceeded the tolerances: on a
+    /// logarithmic scale that falls about linearly once the front has arrived.
+    fn extrapolate(&mut self, excess: f64) {
+        let intervals = (self.iterations / u64::from(self.plan.criterion.check_interval)) as f64;
+        self.excesses.rotate_left(1);
+        self.excesses[TREND_INTERVALS] = excess.ln();
+        let [first, .., last] = self.excesses;
+        let fall = (first - last) / TREND_INTERVALS as f64;
+        let left = if fall > 0.0 { (last / fall).max(1.0) } else { f64::INFINITY };
+        self.intervals_left = left.min(EXPECTED_INTERVALS.max(intervals / 4.0));
     }
 
     /// Records an iteration. Its statistics are then the last of [`statistics`](Self::statistics).
@@ -110,10 +171,15 @@ impl ConvergenceMonitor {
         let drift = self.inside_sum.abs_diff(self.previous_inside_sum) as f64 / near;
         let oscillation = (self.most - self.fewest) as f64 * f64::from(check_interval) / near;
         let rms = (self.squares_sum as f64 * (SQUARES_UNIT * f64::from(1 << SQUARES_SHIFT)) / near).sqrt();
-        let never = change_tolerance == 0.0 && rms_tolerance == 0.0;
+        let never = self.never_stops();
         let first = self.previous_inside_sum == 0;
         let still = drift <= change_tolerance && oscillation <= MAX_OSCILLATION * change_tolerance;
         let met = !never && !first && still && rms <= rms_tolerance;
+        if !never && !first {
+            let over = |value: f64, tolerance: f64| if value > tolerance { value / tolerance } else { 1.0 };
+            let moving = over(drift, change_tolerance).max(over(oscillation, MAX_OSCILLATION * change_tolerance));
+            self.extrapolate(moving.max(over(rms, rms_tolerance)));
+        }
         let inside = self.inside_sum;
         self.begin_interval();
         self.previous_inside_sum = inside;

@@ -12,8 +12,8 @@ mod vector;
 
 use super::convergence::ConvergenceMonitor;
 use super::plan::{Plan, REINITIALISATION_STEPS, SLICE_TILE, VOLUME_TILE};
-use super::types::{Constants, Counts};
-use super::{Variant, scalar};
+use super::types::{Constants, Counts, Fit};
+use super::{STAGE, Variant, outcome, scalar};
 use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
@@ -73,8 +73,8 @@ impl Solver {
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<()> {
-        let ticker = Ticker::new("level set");
-        ticker.expect(iterations);
+        let ticker = Ticker::new(STAGE);
+        let before = monitor.iterations;
         run_with_progress(context.pool(), progress, &ticker, || {
             let mut left = iterations;
             loop {
@@ -110,9 +110,49 @@ impl Solver {
                     self.reinitialisation_steps_left = REINITIALISATION_STEPS;
                 }
                 left -= 1;
-                ticker.add(1);
+                ticker.set(monitor.fraction(before, iterations));
             }
         })
+    }
+
+    /// Counts the voxels in the middle of the object, on the threads of the current pool.
+    pub(super) fn fit(&self) -> Fit {
+        let (layout, phi, pixels) = match &self.field {
+            Field::Plain(field) => (Layout::plain(self.plan.shape), &field.phi, &field.pixels),
+            Field::Tiled(field) => (field.layout, &field.phi, &field.pixels),
+        };
+        let (constants, inner) = (&self.plan.constants, self.plan.inner_deviation());
+        let [width, height, depth] = self.plan.shape;
+        let columns: Vec<usize> = (0..width).map(|x| layout.column(x)).collect();
+        let slice = |z: usize| {
+            let mut fit = Fit::default();
+            for y in 0..height {
+                // A neighbour beyond the border is inside as the voxel is.
+                let beside = [[y.saturating_sub(1), z], [(y + 1).min(height - 1), z]];
+                let above = [[y, z.saturating_sub(1)], [y, (z + 1).min(depth - 1)]];
+                let [own, rows @ ..] = [[y, z], beside[0], beside[1], above[0], above[1]].map(|row| layout.row(row));
+                let rows = if constants.volume { &rows[..] } else { &rows[..2] };
+                for x in 0..width {
+                    let at = own + columns[x];
+                    let is_middle = phi[at] < 0.0
+                        && phi[own + columns[x.saturating_sub(1)]] < 0.0
+                        && phi[own + columns[(x + 1).min(width - 1)]] < 0.0
+                        && rows.iter().all(|row| phi[row + columns[x]] < 0.0);
+                    if is_middle {
+                        let pixel = match pixels {
+                            Pixels::U8(pixels) => f32::from(pixels[at]),
+                            Pixels::U16(pixels) => f32::from(pixels[at]),
+                            Pixels::F32(pixels) => pixels[at],
+                        };
+                        fit.middle += 1;
+                        fit.at_limits += u64::from(outcome::is_at_limits(constants, inner, pixel));
+                    }
+                }
+            }
+            fit
+        };
+        let add = |a: Fit, b: Fit| Fit { middle: a.middle + b.middle, at_limits: a.at_limits + b.at_limits };
+        (0..depth).into_par_iter().map(slice).reduce(Fit::default, add)
     }
 
     /// Writes the mask, on the threads of the current pool.

@@ -12,8 +12,8 @@ mod values;
 
 use super::convergence::ConvergenceMonitor;
 use super::plan::{self, Plan};
-use super::types::Counts;
-use super::{Params, Variant};
+use super::types::{Counts, Fit};
+use super::{Params, STAGE, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream};
 use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics};
@@ -96,23 +96,28 @@ struct Batch {
     end: Event,
 }
 
+/// Copies the image and the initial mask to the device.
+pub(super) fn load(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    params: &Params,
+    input: &Image<'_>,
+    mask: &Image<'_>,
+) -> Result<Loaded> {
+    if params.variant == Variant::Scalar {
+        return Err(Error::unsupported(
+            "the variant scalar is the CPU reference; use the device cpu or another variant",
+        ));
+    }
+    cuda.bind()?;
+    cuda.memory().reset_peak();
+    Loaded::new(context, cuda, params.dimensions, input, mask)
+}
+
 impl Solver {
-    pub(super) fn new(
-        context: &Context,
-        cuda: &Arc<Cuda>,
-        plan: &Plan,
-        input: &Image<'_>,
-        mask: &Image<'_>,
-    ) -> Result<Self> {
-        let plan = *plan;
-        if plan.variant == Variant::Scalar {
-            return Err(Error::unsupported(
-                "the variant scalar is the CPU reference; use the device cpu or another variant",
-            ));
-        }
+    pub(super) fn new(plan: &Plan, loaded: Loaded) -> Result<Self> {
+        let (plan, cuda) = (*plan, &loaded.cuda);
         cuda.bind()?;
-        cuda.memory().reset_peak();
-        let loaded = Loaded::new(context, cuda, plan.dimensions, input, mask)?;
         let tables = Tables::new(cuda, &plan)?;
         let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixel_type, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
@@ -172,7 +177,7 @@ impl Solver {
         self.check_phi_known()?;
         self.cuda.bind()?;
         let started = Instant::now();
-        let ticker = Ticker::new("level set");
+        let ticker = Ticker::new(STAGE);
         ticker.report(progress)?;
         let result = self.evolve(monitor, iterations, progress, &ticker);
         self.phi_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
@@ -210,7 +215,7 @@ impl Solver {
         if monitor.converged || iterations == 0 {
             return Ok(());
         }
-        ticker.expect(iterations);
+        let before = monitor.iterations;
         self.prepare_iterations(monitor.iterations)?;
         let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
@@ -229,8 +234,8 @@ impl Solver {
             let Some(batch) = flight.pop_front() else { break };
             self.wait_for_batch(&batch, progress, ticker, &mut cancelled)?;
             if !monitor.converged {
-                let done = self.collect_batch(&batch, monitor);
-                ticker.add(done);
+                self.collect_batch(&batch, monitor);
+                ticker.set(monitor.fraction(before, iterations));
             }
             // A batch is timed from the end of the one ahead. The first of several is not judged: its time includes the
             // queueing of both.
@@ -371,14 +376,13 @@ impl Solver {
         u32::from(self.launcher.band()) + u32::from(reinitialised)
     }
 
-    /// Records the iterations of a finished batch, up to the one at which it stopped. Returns their number. The device
+    /// Records the iterations of a finished batch, up to the one at which it stopped. The device
     /// has stopped by the same arithmetic (`check_convergence` in `kernels/level_set_support.cuh`), so that batches
     /// queued ahead do nothing; the host repeats it to learn at which iteration.
-    fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) -> u64 {
+    fn collect_batch(&mut self, batch: &Batch, monitor: &mut ConvergenceMonitor) {
         let bytes = &self.staged_statistics[batch.slot].as_slice()[..batch.count as usize * STATISTICS_BYTES];
         let statistics: &[IterationStatistics] = bytemuck::cast_slice(bytes);
-        let mut done = 0;
-        for iteration in statistics {
+        for (done, iteration) in (0..).zip(statistics) {
             let IterationStatistics { changed, near, squares, inside, tiles, .. } = *iteration;
             if iteration.done == 0 {
                 // The device found before this iteration that no voxel is inside any more, or none outside.
@@ -393,12 +397,26 @@ impl Solver {
             self.interval_iterations = (self.interval_iterations + 1) % self.plan.criterion.check_interval;
             self.current = 1 - self.current;
             self.set = self.set.wrapping_add(self.sets_per_iteration(monitor.should_reinitialise()));
-            done += 1;
             if monitor.converged {
                 break;
             }
         }
-        done
+    }
+
+    /// Counts the voxels in the middle of the object.
+    pub(super) fn fit(&self) -> Result<Fit> {
+        const BYTES: usize = 2 * size_of::<u64>();
+        self.check_phi_known()?;
+        self.cuda.bind()?;
+        let (stream, memory) = (&self.stream, self.cuda.memory());
+        let found = memory.device(BYTES)?;
+        let back = memory.pinned(BYTES)?;
+        stream.fill(&found, 0, BYTES, 0)?;
+        self.launcher.count_fit(&self.cuda, stream, self.fields(), &self.plan, &found)?;
+        stream.copy_bytes(found.side(0), back.side(), BYTES)?;
+        stream.synchronize()?;
+        let counts: &[u64] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
+        Ok(Fit { middle: counts[0], at_limits: counts[1] })
     }
 
     pub(super) fn inside(&self) -> u64 {

@@ -1,24 +1,22 @@
 //! The intensities that a level set starts with: the image's extremes, and the range of the object. An automatic range
-//! lies between the object, which the initial mask marks, and its surroundings.
+//! lies between the object, which the initial mask marks, and its surroundings: each limit is half way from the start's
+//! intensities to the nearest mode of its surroundings on that side.
 //!
-//! It is measured on the host, so that it is the same for every device.
+//! It is measured on the host, so that it is the same for every device, in a sample of bounded size.
 
 use super::{Params, Side, TargetRange};
 use crate::device::{Context, HostCopy};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved};
-use ndarray::{Array3, ArrayView3, Axis, s};
+use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved, zeroed};
+use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// The distance from the start within which surroundings are first looked for, in radii of the start.
 const REACH: f64 = 3.0;
-/// The fewest pixels that make surroundings, where the start does not have more.
+/// The fewest pixels that make a mode of the surroundings, where the start does not have more.
 const FEWEST: usize = 64;
-/// The smallest share of them beside which the image is flat. Where it is smaller, they are the blurred boundary of the
-/// object.
-const FLAT_SHARE: f64 = 0.25;
 /// A pixel differs from the start if it is more than this many standard deviations of the start's noise from its median.
 const DIFFERENCE: f64 = 3.0;
 /// The standard deviation of normally distributed values over their median absolute deviation.
@@ -26,6 +24,16 @@ const DEVIATION_PER_MEDIAN: f64 = 1.4826;
 /// The share of the surroundings that must be darker (or brighter) than the start for a range without an upper (or
 /// lower) limit.
 const ONE_SIDED: f64 = 0.9;
+/// The most pixels of the start, and the most cells round it, that are sampled.
+const SAMPLES: usize = 1 << 18;
+/// The share of pixels at each end of the histogram whose values count as the last within it.
+const TAIL: f64 = 0.005;
+/// The most bins of the histogram between its ends. A bin is at least half of the noise.
+const BINS: f64 = 128.0;
+/// The weights with which a histogram is smoothed.
+const SMOOTHING: [f64; 5] = [1.0, 2.0, 3.0, 2.0, 1.0];
+/// Two modes are separate where the histogram between them falls to this share of each.
+const VALLEY: f64 = 0.5;
 
 /// The intensities that the plan depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,84 +45,70 @@ pub(super) struct Intensities {
     pub extremes: [f64; 2],
 }
 
-impl Intensities {
-    /// Takes those that are given, and measures the others.
-    pub(super) fn new(context: &Context, input: &Image<'_>, mask: &Image<'_>, params: &Params) -> Result<Self> {
-        let extremes = match input {
-            Image::Device(pixels) => {
-                let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-                cuda.extremes("the input", pixels)?
-            }
-            _ => context.pool().install(|| input.extremes()).unwrap_or_default(),
-        };
-        if let Some(range) = params.range {
-            return Ok(Self { range, side: params.side.unwrap_or(Side::Within), extremes });
-        }
-        measured(context, input, mask, params, extremes)
+/// Returns the range that the front grows into, and its open side: those that are given, or measured ones.
+pub(super) fn range(
+    context: &Context,
+    input: &Image<'_>,
+    mask: &Image<'_>,
+    params: &Params,
+) -> Result<(TargetRange, Side)> {
+    if let Some(range) = params.range {
+        return Ok((range, params.side.unwrap_or(Side::Within)));
+    }
+    match (input, mask) {
+        (Image::Device(pixels), _) => range(context, &HostCopy::new(context, pixels)?.view(), mask, params),
+        (_, Image::Device(pixels)) => range(context, input, &HostCopy::new(context, pixels)?.view(), params),
+        _ => context.pool().install(|| Measurement { context, input, mask, params }.run()),
     }
 }
 
 /// The first and the last voxel plus one, along x, y, z.
 type Box3 = [Range<usize>; 3];
 
-/// Returns a part of an image in host memory, whose pixels all fit f32.
-fn part(image: &Image<'_>, [x, y, z]: &Box3) -> Result<Array3<f32>> {
-    let part = s![z.clone(), y.clone(), x.clone()];
-    match image {
-        Image::U8(view) => mapped(view.slice(part), f32::from),
-        Image::U16(view) => mapped(view.slice(part), f32::from),
-        Image::F32(view) => mapped(view.slice(part), |pixel| pixel),
-        Image::Device(_) => unreachable!("device images have been copied"),
-    }
+/// The initial mask: the box that holds it, and its number of pixels above 0.
+#[derive(Clone, Debug, PartialEq)]
+struct Start {
+    bounds: Box3,
+    count: usize,
 }
 
-/// Returns an array of what `map` makes of each element, or an error when out of memory.
-fn mapped<T: Copy, U>(view: ArrayView3<'_, T>, map: impl Fn(T) -> U) -> Result<Array3<U>> {
-    let values = collected(view.iter().map(|value| map(*value)))?;
-    Ok(Array3::from_shape_vec(view.dim(), values).unwrap_or_else(|_| unreachable!("as many as there are elements")))
-}
-
-/// Returns the box that holds all pixels above 0; `None` if there is none.
-fn bounds(mask: &Image<'_>) -> Option<Box3> {
-    fn bounds_of<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [usize; 6] {
-        let none = || [usize::MAX, 0, usize::MAX, 0, usize::MAX, 0];
-        let merge = |a: [usize; 6], b: [usize; 6]| {
-            std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) })
-        };
-        let slice = |z: usize| {
-            view.index_axis(Axis(0), z)
-                .indexed_iter()
-                .filter(|(_, mark)| (**mark).into() > 0.0)
-                .fold(none(), |found, ((y, x), _)| merge(found, [x, x + 1, y, y + 1, z, z + 1]))
-        };
-        (0..view.dim().0).into_par_iter().map(slice).reduce(none, merge)
-    }
-    let [left, right, top, bottom, front, back] = match mask {
-        Image::U8(view) => bounds_of(*view),
-        Image::U16(view) => bounds_of(*view),
-        Image::F32(view) => bounds_of(*view),
-        Image::Device(_) => unreachable!("device images have been copied"),
+/// Calls a function with the view of an image in host memory.
+macro_rules! with_view {
+    ($image:expr, $view:ident => $body:expr) => {
+        match $image {
+            Image::U8($view) => $body,
+            Image::U16($view) => $body,
+            Image::F32($view) => $body,
+            Image::Device(_) => unreachable!("device images have been copied"),
+        }
     };
-    (left < right).then_some([left..right, top..bottom, front..back])
 }
 
-/// Measures the range of the object in an image.
-fn measured(
-    context: &Context,
-    input: &Image<'_>,
-    mask: &Image<'_>,
-    params: &Params,
-    extremes: [f64; 2],
-) -> Result<Intensities> {
-    match (input, mask) {
-        (Image::Device(pixels), _) => {
-            measured(context, &HostCopy::new(context, pixels)?.view(), mask, params, extremes)
+/// Finds the initial mask; `None` if it is empty.
+fn find_start<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Option<Start> {
+    let none = || ([usize::MAX, 0, usize::MAX, 0, usize::MAX, 0], 0);
+    let merge = |(a, m): ([usize; 6], usize), (b, n): ([usize; 6], usize)| {
+        (std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) }), m + n)
+    };
+    let row = |z: usize, y: usize| {
+        let row = mask.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
+        let is_inside = |pixel: &T| (*pixel).into() > 0.0;
+        // Most rows are empty. A row without gaps is counted by vectors.
+        let count = match row.as_slice() {
+            Some(row) => row.iter().filter(|pixel| is_inside(pixel)).count(),
+            None => row.iter().filter(|pixel| is_inside(pixel)).count(),
+        };
+        if count == 0 {
+            return none();
         }
-        (_, Image::Device(pixels)) => {
-            measured(context, input, &HostCopy::new(context, pixels)?.view(), params, extremes)
-        }
-        _ => context.pool().install(|| Measurement { context, input, mask, params, extremes }.run()),
-    }
+        let first = row.iter().position(is_inside).unwrap_or_default();
+        let last = row.iter().rposition(is_inside).unwrap_or_default();
+        ([first, last + 1, y, y + 1, z, z + 1], count)
+    };
+    let (depth, height, _) = mask.dim();
+    let slice = |z: usize| (0..height).map(|y| row(z, y)).fold(none(), merge);
+    let ([left, right, top, bottom, front, back], count) = (0..depth).into_par_iter().map(slice).reduce(none, merge);
+    (count > 0).then_some(Start { bounds: [left..right, top..bottom, front..back], count })
 }
 
 /// The measurement of a range, on the threads of the current pool.
@@ -123,15 +117,30 @@ struct Measurement<'a, 'i, 'm> {
     input: &'a Image<'i>,
     mask: &'a Image<'m>,
     params: &'a Params,
-    extremes: [f64; 2],
 }
 
-/// The part of an image round the start, with the distance of each voxel to the start's boundary.
+/// The part of an image round the start, in cells of one voxel or, where there are too many, of several. The voxel in
+/// the middle of a cell stands for it.
 struct Neighbourhood {
-    pixels: Array3<f32>,
+    ranges: Box3,
+    /// The voxels of a cell along x, y, z.
+    steps: [usize; 3],
+    /// The distance of each cell to the start's boundary. A cell with a voxel of the start is inside.
     distances: Array3<f32>,
     /// True if this is the whole image.
     whole: bool,
+}
+
+impl Neighbourhood {
+    /// Returns the voxel that stands for cell `index` along an axis.
+    fn middle(&self, axis: usize, index: usize) -> usize {
+        let Range { start, end } = self.ranges[axis];
+        (start + index * self.steps[axis] + self.steps[axis] / 2).min(end - 1)
+    }
+
+    fn voxels_per_cell(&self) -> usize {
+        self.steps.iter().product()
+    }
 }
 
 /// The start's pixels.
@@ -143,49 +152,97 @@ struct Object {
     noise: f64,
 }
 
+/// The pixels of a neighbourhood beside which the image is flat, and the others.
+#[derive(Default)]
+struct Surroundings {
+    /// Those that differ from the start.
+    differ: Vec<f64>,
+    /// Those of them beside which the image is flat, which the blur of an edge is not.
+    flat: Vec<f64>,
+    /// All flat ones, the start's among them.
+    histogram: Vec<f64>,
+}
+
 impl Measurement<'_, '_, '_> {
-    fn run(&self) -> Result<Intensities> {
-        let bounds = bounds(self.mask).ok_or_else(|| unmeasurable("the mask is empty"))?;
-        let object = self.object(&bounds)?;
+    fn run(&self) -> Result<(TargetRange, Side)> {
+        let start = with_view!(self.mask, view => find_start(*view));
+        let start = start.ok_or_else(|| unmeasurable("the mask is empty"))?;
+        let mut object = self.object(&start)?;
         let spacing = self.params.used_spacing();
         // The reach is at first that of a start as thick as its bounds; its own radius is not yet known.
         let thickness =
-            bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
+            start.bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
         let largest = spacing.iter().copied().fold(0.0, f64::max);
         let mut reach = None;
         let mut margin = REACH * (thickness / 2.0).max(largest);
         loop {
-            let around = self.cut(&bounds, margin)?;
+            let around = self.cut(&start.bounds, margin)?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
             let reach = reach.get_or_insert(REACH * f64::from(radius).max(largest));
-            let [flat, all] = self.surroundings(&around, object, *reach)?;
-            let enough = flat.len() >= object.count.max(FEWEST) && flat.len() as f64 >= FLAT_SHARE * all.len() as f64;
+            if margin < *reach && !around.whole {
+                margin = *reach;
+                continue;
+            }
+            object.noise = object.noise.max(self.least_noise(&around));
+            let surroundings = self.surroundings(&around, object, *reach)?;
+            let fewest = object.count.max(FEWEST).div_ceil(around.voxels_per_cell());
+            let modes = modes(&surroundings.histogram, object, fewest)?;
             let everything = around.whole && around.distances.iter().all(|d| !d.is_finite() || f64::from(*d) <= *reach);
-            if enough || everything {
-                let values = if enough { flat } else { all };
-                return self.intensities(object, values);
+            if everything || modes.iter().any(Option::is_some) {
+                return self.limits(object, surroundings, modes, fewest);
             }
             *reach *= 2.0;
-            margin = margin.max(*reach);
         }
     }
 
-    fn object(&self, bounds: &Box3) -> Result<Object> {
-        let (pixels, marks) = (part(self.input, bounds)?, part(self.mask, bounds)?);
-        let inside = pixels.iter().zip(&marks).filter(|(pixel, mark)| **mark > 0.0 && pixel.is_finite());
-        let mut values: Vec<f64> = Vec::new();
-        extend(&mut values, inside.map(|(pixel, _)| f64::from(*pixel)))?;
-        let count = values.len();
+    fn object(&self, start: &Start) -> Result<Object> {
+        // Of a large start every n-th pixel of a slice counts.
+        let every = start.count.div_ceil(SAMPLES);
+        let [x, y, z] = &start.bounds;
+        let slice = |z: usize| -> Result<Vec<f64>> {
+            let places = y.clone().flat_map(|y| x.clone().map(move |x| [z, y, x]));
+            let inside = places.filter(|place| with_view!(self.mask, view => f32::from(view[*place]) > 0.0));
+            let values = inside.step_by(every).map(|place| self.pixel(place));
+            let mut found = Vec::new();
+            extend(&mut found, values.filter(|value| value.is_finite()).map(f64::from))?;
+            Ok(found)
+        };
+        let mut values = Vec::new();
+        for slice in par_collected(z.clone().into_par_iter().map(slice))? {
+            extend(&mut values, slice?)?;
+        }
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
         let noise = DEVIATION_PER_MEDIAN * self::median(&mut values).unwrap_or_default();
-        Ok(Object { count, median, noise: noise.max((self.extremes[1] - self.extremes[0]) / 1000.0) })
+        Ok(Object { count: start.count, median, noise })
+    }
+
+    /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
+    fn least_noise(&self, around: &Neighbourhood) -> f64 {
+        let none = || [f64::INFINITY, f64::NEG_INFINITY];
+        let merge = |[a, b]: [f64; 2], [c, d]: [f64; 2]| [a.min(c), b.max(d)];
+        let (depth, height, width) = around.distances.dim();
+        let slice = |k: usize| {
+            let places = (0..height).flat_map(|j| (0..width).map(move |i| (j, i)));
+            let pixel = |(j, i)| self.pixel([around.middle(2, k), around.middle(1, j), around.middle(0, i)]);
+            places
+                .map(pixel)
+                .filter(|pixel| pixel.is_finite())
+                .fold(none(), |found, pixel| merge(found, [pixel.into(); 2]))
+        };
+        let [low, high] = (0..depth).into_par_iter().map(slice).reduce(none, merge);
+        (high - low).max(0.0) / 1000.0
+    }
+
+    fn pixel(&self, place: [usize; 3]) -> f32 {
+        with_view!(self.input, view => f32::from(view[place]))
     }
 
     /// Cuts what lies within `margin` of the start's bounds, in the unit of the spacing.
     fn cut(&self, bounds: &Box3, margin: f64) -> Result<Neighbourhood> {
         let sizes = self.input.shape();
         let spacing = self.params.used_spacing();
+        let used = spacing.len();
         let ranges: Box3 = std::array::from_fn(|axis| match spacing.get(axis) {
             Some(h) => {
                 let voxels = (margin / h).ceil().min(sizes[axis] as f64) as usize;
@@ -193,63 +250,99 @@ impl Measurement<'_, '_, '_> {
             }
             None => bounds[axis].clone(),
         });
-        let used = spacing.len();
         let whole = (0..used).all(|axis| ranges[axis].len() == sizes[axis]);
-        let pixels = part(self.input, &ranges)?;
-        let marks = mapped(part(self.mask, &ranges)?.view(), |mark| u8::from(mark > 0.0))?;
-        let mut distances = mapped(marks.view(), |_| 0f32)?;
-        let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
         let spacing = [spacing[0], spacing[1], spacing.get(2).copied().unwrap_or(1.0)];
+        let steps = steps(&ranges, spacing);
+        let [width, height, depth] = std::array::from_fn(|axis| ranges[axis].len().div_ceil(steps[axis]));
+        let mut marks = zeros::<u8>((depth, height, width))?;
+        let [of_x, of_y, of_z] = [0, 1, 2].map(|axis| {
+            let (range, bounds) = (&ranges[axis], &bounds[axis]);
+            let step = steps[axis];
+            move |cell: usize| {
+                let first = range.start + cell * step;
+                first.max(bounds.start)..(first + step).min(bounds.end)
+            }
+        });
+        marks.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(z, mut slice)| {
+            for ((y, x), mark) in slice.indexed_iter_mut() {
+                let is_inside = with_view!(self.mask, view => {
+                    of_z(z).any(|z| of_y(y).any(|y| of_x(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
+                });
+                *mark = u8::from(is_inside);
+            }
+        });
+        let mut distances = zeros::<f32>(marks.dim())?;
+        let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
+        let spacing = std::array::from_fn(|axis| spacing[axis] * steps[axis] as f64);
         distance::cpu::signed_into(self.context, marks.view(), spacing, self.params.dimensions, packed)?;
-        Ok(Neighbourhood { pixels, distances, whole })
+        Ok(Neighbourhood { ranges, steps, distances, whole })
     }
 
-    /// Returns the pixels within `reach` of the start that differ from it: those beside which the image is flat, which
-    /// the blur of an edge is not, and all.
-    fn surroundings(&self, around: &Neighbourhood, object: Object, reach: f64) -> Result<[Vec<f64>; 2]> {
-        let Neighbourhood { pixels, distances, .. } = around;
-        let (depth, height, width) = pixels.dim();
+    /// Returns the pixels of the start and within `reach` of it.
+    fn surroundings(&self, around: &Neighbourhood, object: Object, reach: f64) -> Result<Surroundings> {
+        let [width, height, depth] = self.input.shape();
         let volume = self.params.dimensions == Dimensions::Volume;
         // The difference of two pixels has √2 times the noise.
         let step = DIFFERENCE * std::f64::consts::SQRT_2 * object.noise;
         let is_flat = |z: usize, y: usize, x: usize| {
-            let here = pixels[[z, y, x]];
+            let here = self.pixel([z, y, x]);
             let near = |i: usize, count: usize| i.saturating_sub(1)..count.min(i + 2);
-            let like = |other: f32| f64::from((other - here).abs()) <= step;
-            near(x, width).all(|x| like(pixels[[z, y, x]]))
-                && near(y, height).all(|y| like(pixels[[z, y, x]]))
-                && (!volume || near(z, depth).all(|z| like(pixels[[z, y, x]])))
+            let like = |place: [usize; 3]| f64::from((self.pixel(place) - here).abs()) <= step;
+            near(x, width).all(|x| like([z, y, x]))
+                && near(y, height).all(|y| like([z, y, x]))
+                && (!volume || near(z, depth).all(|z| like([z, y, x])))
         };
-        let slice = |z: usize| {
-            let mut found = [Vec::new(), Vec::new()];
-            for ((y, x), distance) in distances.index_axis(Axis(0), z).indexed_iter() {
-                let pixel = f64::from(pixels[[z, y, x]]);
-                let outside = *distance > 0.0 && f64::from(*distance) <= reach;
-                if outside && pixel.is_finite() && (pixel - object.median).abs() > DIFFERENCE * object.noise {
-                    push(&mut found[1], pixel)?;
-                    if is_flat(z, y, x) {
-                        push(&mut found[0], pixel)?;
+        let slice = |k: usize| {
+            let z = around.middle(2, k);
+            let mut found = Surroundings::default();
+            for ((j, i), distance) in around.distances.index_axis(Axis(0), k).indexed_iter() {
+                if !distance.is_finite() || f64::from(*distance) > reach {
+                    continue;
+                }
+                let (y, x) = (around.middle(1, j), around.middle(0, i));
+                let pixel = f64::from(self.pixel([z, y, x]));
+                if !pixel.is_finite() {
+                    continue;
+                }
+                let flat = is_flat(z, y, x);
+                if flat {
+                    push(&mut found.histogram, pixel)?;
+                }
+                if *distance > 0.0 && (pixel - object.median).abs() > DIFFERENCE * object.noise {
+                    push(&mut found.differ, pixel)?;
+                    if flat {
+                        push(&mut found.flat, pixel)?;
                     }
                 }
             }
             Ok(found)
         };
-        let slices: Vec<Result<[Vec<f64>; 2]>> = par_collected((0..depth).into_par_iter().map(slice))?;
-        let mut found = [Vec::new(), Vec::new()];
-        for slice in slices {
-            for (found, values) in found.iter_mut().zip(slice?) {
-                extend(found, values)?;
-            }
+        let mut found = Surroundings::default();
+        for slice in par_collected((0..around.distances.dim().0).into_par_iter().map(slice))? {
+            let Surroundings { differ, flat, histogram } = slice?;
+            extend(&mut found.differ, differ)?;
+            extend(&mut found.flat, flat)?;
+            extend(&mut found.histogram, histogram)?;
         }
         Ok(found)
     }
 
-    /// Returns the range whose limits are half way between the start's pixels and those of its surroundings.
-    fn intensities(&self, object: Object, surroundings: Vec<f64>) -> Result<Intensities> {
+    /// Returns the range whose limits are half way between the start's pixels and those of its surroundings: the nearest
+    /// darker and the nearest brighter mode, or where there is none the median of those that are darker, or brighter.
+    fn limits(
+        &self,
+        object: Object,
+        surroundings: Surroundings,
+        [darker_mode, brighter_mode]: [Option<f64>; 2],
+        fewest: usize,
+    ) -> Result<(TargetRange, Side)> {
         let Object { median: middle, noise, .. } = object;
-        let count = surroundings.len();
-        let (mut darker, mut brighter): (Vec<f64>, Vec<f64>) = (reserved(count)?, reserved(count)?);
-        for pixel in surroundings {
+        let Surroundings { flat, differ, .. } = surroundings;
+        // Few flat ones are the blurred boundary of the object.
+        let values = if flat.len() >= fewest { flat } else { differ };
+        let count = values.len();
+        let (mut darker, mut brighter) = (reserved(count)?, reserved(count)?);
+        for pixel in values {
             if pixel < middle { darker.push(pixel) } else { brighter.push(pixel) }
         }
         let share = darker.len() as f64 / count.max(1) as f64;
@@ -259,11 +352,13 @@ impl Measurement<'_, '_, '_> {
             _ if share <= 1.0 - ONE_SIDED => Side::Below,
             _ => Side::Within,
         });
-        let half = |pixels: &mut Vec<f64>| median(pixels).map(|pixel| (pixel - middle).abs() / 2.0);
+        let half = |mode: Option<f64>, pixels: &mut Vec<f64>| {
+            mode.or_else(|| median(pixels)).map(|pixel| (pixel - middle).abs() / 2.0)
+        };
         // Few pixels on one side are noise or another object: they give no limit where the other side does.
         let few = 1.0 - ONE_SIDED;
-        let below = if share > few || side == Side::Above { half(&mut darker) } else { None };
-        let above = if share < ONE_SIDED || side == Side::Below { half(&mut brighter) } else { None };
+        let below = if share > few || side == Side::Above { half(darker_mode, &mut darker) } else { None };
+        let above = if share < ONE_SIDED || side == Side::Below { half(brighter_mode, &mut brighter) } else { None };
         let alike = [DIFFERENCE * noise, middle.abs() / 1000.0, 1.0];
         let alike = alike.into_iter().find(|epsilon| *epsilon > middle.abs() * 1e-6).unwrap_or(1.0);
         let (target, epsilon) = match (side, below, above) {
@@ -272,8 +367,97 @@ impl Measurement<'_, '_, '_> {
             (Side::Below, below, above) => (middle, above.or(below).unwrap_or(alike)),
             (_, below, above) => (middle, below.or(above).unwrap_or(alike)),
         };
-        Ok(Intensities { range: TargetRange { target, epsilon }, side, extremes: self.extremes })
+        Ok((TargetRange { target, epsilon }, side))
     }
+}
+
+/// Returns an array of zeros, or an error when out of memory.
+fn zeros<T: bytemuck::Zeroable>(shape: (usize, usize, usize)) -> Result<Array3<T>> {
+    let values = zeroed(shape.0 * shape.1 * shape.2)?;
+    Ok(Array3::from_shape_vec(shape, values).unwrap_or_else(|_| unreachable!("as many as there are elements")))
+}
+
+/// Returns the voxels of a cell along x, y, z: one, or as many as make at most `SAMPLES` cells of about equal sides.
+fn steps(ranges: &Box3, spacing: [f64; 3]) -> [usize; 3] {
+    let mut steps = [1usize; 3];
+    let cells = |axis: usize, steps: &[usize; 3]| ranges[axis].len().div_ceil(steps[axis]);
+    while (0..3).map(|axis| cells(axis, &steps)).product::<usize>() > SAMPLES {
+        let side = |axis: &usize| spacing[*axis] * steps[*axis] as f64;
+        let thinnest = (0..3).filter(|axis| cells(*axis, &steps) > 1).min_by(|a, b| side(a).total_cmp(&side(b)));
+        let Some(axis) = thinnest else { break };
+        steps[axis] += 1;
+    }
+    steps
+}
+
+/// Returns the nearest darker and the nearest brighter mode of the histogram of some pixels, seen from the object's
+/// median; a mode holds at least `fewest` pixels.
+fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 2]> {
+    let mut sorted = collected(pixels.iter().copied())?;
+    let (low, high) = match sorted.len() {
+        0 => return Ok([None; 2]),
+        count => {
+            let end = (TAIL * count as f64) as usize;
+            let low = *sorted.select_nth_unstable_by(end, f64::total_cmp).1;
+            (low, *sorted.select_nth_unstable_by(count - 1 - end, f64::total_cmp).1)
+        }
+    };
+    let mut bin = (object.noise / 2.0).max((high - low) / BINS);
+    if pixels.iter().all(|pixel| pixel.fract() == 0.0) {
+        // Bins that hold different numbers of integers would have modes of their own.
+        bin = bin.round().max(1.0);
+    }
+    if !(bin > 0.0 && bin.is_finite()) {
+        return Ok([None; 2]);
+    }
+    let side = |sign: f64| {
+        // Bin 0 is centred on the object; what lies on its other side is in none.
+        let place = |pixel: f64| ((pixel.clamp(low, high) - object.median) * sign / bin).round();
+        let last = place(if sign < 0.0 { low } else { high });
+        let bins = last.clamp(0.0, 4.0 * BINS) as usize + 1;
+        let mut counts = vec![0usize; bins];
+        for place in pixels.iter().map(|pixel| place(*pixel)).filter(|place| *place >= 0.0) {
+            counts[(place as usize).min(bins - 1)] += 1;
+        }
+        let Some(mode) = next_mode(&counts, fewest) else { return Ok(None) };
+        let within = |pixel: &f64| place(*pixel) >= 0.0 && mode.contains(&(place(*pixel) as usize).min(bins - 1));
+        let mut of_mode = Vec::new();
+        extend(&mut of_mode, pixels.iter().copied().filter(within))?;
+        Ok(median(&mut of_mode))
+    };
+    Ok([side(-1.0)?, side(1.0)?])
+}
+
+/// Returns the bins of the first mode of a histogram that is not that of bin 0: from the valley before it to where it has
+/// fallen to half its height.
+fn next_mode(counts: &[usize], fewest: usize) -> Option<Range<usize>> {
+    let count = |bin: usize, by: usize| (bin + by).checked_sub(SMOOTHING.len() / 2).and_then(|at| counts.get(at));
+    let height = |bin: usize| -> f64 {
+        (0..).zip(SMOOTHING).map(|(by, weight)| weight * count(bin, by).copied().unwrap_or(0) as f64).sum()
+    };
+    let (mut own, mut valley, mut begin, mut peak) = (height(0), height(0), 0, 0.0);
+    for bin in 1..=counts.len() + SMOOTHING.len() {
+        let here = height(bin);
+        if peak > 0.0 {
+            peak = here.max(peak);
+            if here <= VALLEY * peak {
+                let end = bin.min(counts.len());
+                if counts[begin.min(end)..end].iter().sum::<usize>() >= fewest {
+                    return Some(begin..end);
+                }
+                (valley, begin, peak) = (here, bin, 0.0);
+            }
+        } else if here < valley {
+            (valley, begin) = (here, bin);
+        } else if valley > VALLEY * own {
+            if here > own {
+                (own, valley, begin) = (here, here, bin);
+            }
+        } else if here > 0.0 && here * VALLEY >= valley {
+            peak = here;
+        }
+    }
+    None
 }
 
 /// Returns the element that is in the middle when sorted (of two, the larger), and changes their order.

@@ -32,7 +32,7 @@
 //! * `parameters.rs`: the table of the parameters, with names, ranges, defaults and help.
 //! * `intensities.rs`: the automatic range. `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
-//! * `convergence.rs`: the statistics, the stopping criterion.
+//! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
 //!   and update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
 //! * `cuda.rs`: the CUDA solver, which queues batches of iterations. Its start is in `cuda/start.rs`, its memory in
@@ -45,6 +45,7 @@ mod convergence;
 mod cpu;
 mod cuda;
 mod intensities;
+mod outcome;
 pub(crate) mod parameters;
 mod plan;
 mod scalar;
@@ -55,6 +56,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_size, check_type};
 use crate::parameter;
 use crate::progress::Progress;
+pub use crate::report::Outcome;
 use crate::report::Report;
 use convergence::ConvergenceMonitor;
 use intensities::Intensities;
@@ -216,6 +218,13 @@ pub struct State {
     pub check_interval: u32,
     /// True if the last step met the stopping criterion.
     pub converged: bool,
+    /// How the last step ended.
+    pub outcome: Outcome,
+    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
+    /// depends; NaN where there is no front at rest.
+    pub limit_share: f64,
+    /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
+    pub expected_iterations: u64,
     /// The number of voxels with φ < 0.
     pub inside: u64,
     /// The number of tiles that the last iteration updated (`Dense`, `Scalar`: all).
@@ -233,6 +242,8 @@ pub struct LevelSet {
     context: Context,
     plan: Plan,
     monitor: ConvergenceMonitor,
+    outcome: Outcome,
+    limit_share: f64,
     solver: Solver,
 }
 
@@ -242,6 +253,19 @@ pub struct LevelSet {
 enum Solver {
     Cpu(cpu::Solver),
     Cuda(cuda::Solver),
+}
+
+/// The name of the stage that progress callbacks get.
+const STAGE: &str = "level set";
+
+impl Solver {
+    /// Returns the number of voxels inside.
+    fn inside(&self) -> u64 {
+        match self {
+            Self::Cpu(solver) => solver.inside(),
+            Self::Cuda(solver) => solver.inside(),
+        }
+    }
 }
 
 impl LevelSet {
@@ -266,26 +290,38 @@ impl LevelSet {
             cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
-        let intensities = Intensities::new(context, &input, &mask, params)?;
-        let plan = params.resolve(input.shape(), &intensities)?;
-        let solver = context.run_on_device(
+        let (range, side) = intensities::range(context, &input, &mask, params)?;
+        let plan_of = |extremes| params.resolve(input.shape(), &Intensities { range, side, extremes });
+        let (plan, solver) = context.run_on_device(
             needs,
             None,
             &mut (),
-            |cuda, ()| Ok(Solver::Cuda(cuda::Solver::new(context, cuda, &plan, &input, &mask)?)),
+            |cuda, ()| {
+                let loaded = cuda::load(context, cuda, params, &input, &mask)?;
+                // The image is there already, which is faster than host memory.
+                let plan = plan_of(loaded.extremes()?)?;
+                Ok((plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
+            },
             |()| {
                 if !on_host {
                     return Err(Error::in_cuda_memory("image"));
                 }
-                Ok(Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?))
+                let plan = plan_of(context.pool().install(|| input.extremes()).unwrap_or_default())?;
+                Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
             },
         )?;
         log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
-        Ok(Self { context: context.clone(), monitor: ConvergenceMonitor::new(&plan), plan, solver })
+        let monitor = ConvergenceMonitor::new(&plan);
+        Ok(Self { context: context.clone(), monitor, outcome: Outcome::Moving, limit_share: f64::NAN, plan, solver })
     }
 
     /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
-    /// interval continues from call to call.
+    /// interval continues from call to call. Once the criterion is met, the result is looked at, and the report's
+    /// [`outcome`](Report::outcome) says whether it is one; this takes about as long as an iteration of the variant dense.
+    ///
+    /// The fraction that `progress` is called with is that of the iterations until `iterations` are done or, if that is
+    /// sooner, the criterion is likely to be met: by how fast the front's movement falls towards the tolerances. It never
+    /// falls, is the same on every device, and is 1 at the end only, in the last call, whose result is not used.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
@@ -294,10 +330,11 @@ impl LevelSet {
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
-        let Self { context, plan, monitor, solver } = self;
+        let Self { context, plan, monitor, outcome, limit_share, solver } = self;
         let _lock = context.lock()?;
         let before = monitor.iterations;
         monitor.converged = false;
+        (*outcome, *limit_share) = (Outcome::Moving, f64::NAN);
         let mut report = match solver {
             Solver::Cpu(solver) => {
                 solver.run(context, monitor, iterations, &mut progress)?;
@@ -309,8 +346,23 @@ impl LevelSet {
                 report
             }
         };
+        if monitor.converged {
+            if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
+                *outcome = without_front;
+            } else {
+                let fit = match solver {
+                    Solver::Cpu(solver) => context.pool().install(|| solver.fit()),
+                    Solver::Cuda(solver) => solver.fit()?,
+                };
+                (*outcome, *limit_share) = outcome::of_front(fit);
+            }
+        }
+        if let Some(progress) = progress {
+            let _ = progress(1.0, STAGE);
+        }
         report.iterations = monitor.iterations - before;
         report.converged = monitor.converged;
+        report.outcome = Some(*outcome);
         report.slices_done = plan.shape[2] as u64;
         report.complete(started, format_args!("level set"));
         Ok(report)
@@ -390,6 +442,7 @@ impl LevelSet {
             (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }
         self.monitor.converged = false;
+        (self.outcome, self.limit_share) = (Outcome::Moving, f64::NAN);
         self.monitor.begin_interval();
         Ok(())
     }
@@ -401,10 +454,10 @@ impl LevelSet {
 
     /// Returns the state.
     pub fn state(&self) -> State {
-        let Self { plan, monitor, solver, .. } = self;
-        let (inside, active_tiles) = match solver {
-            Solver::Cpu(solver) => (solver.inside(), solver.active_tiles()),
-            Solver::Cuda(solver) => (solver.inside(), solver.active_tiles()),
+        let Self { plan, monitor, outcome, limit_share, solver, .. } = self;
+        let active_tiles = match solver {
+            Solver::Cpu(solver) => solver.active_tiles(),
+            Solver::Cuda(solver) => solver.active_tiles(),
         };
         State {
             iterations: monitor.iterations,
@@ -416,7 +469,10 @@ impl LevelSet {
             alpha: plan.alpha,
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,
-            inside,
+            outcome: *outcome,
+            limit_share: *limit_share,
+            expected_iterations: monitor.expected_iterations(),
+            inside: solver.inside(),
             active_tiles,
             tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
         }

@@ -46,3 +46,11 @@ pub(super) struct Counts {
     /// The sum of `scalar::square` over the latter.
     pub squares: u64,
 }
+
+/// The voxels in the middle of the object, whose neighbours along each axis are all inside as they are, and those of them
+/// whose intensity is at the range's limits, see `outcome.rs`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fit {
+    pub middle: u64,
+    pub at_limits: u64,
+}

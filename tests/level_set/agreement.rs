@@ -101,12 +101,7 @@ fn narrow_band_matches_full_grid() {
 
 /// Returns a part of the brain of the test images, 1 x 1 x 2 mm, balls in its white matter as the mask, and parameters.
 fn brain() -> (Array3<u8>, Array3<u8>, Params) {
-    let path = common::data_folder().join("brain.tif");
-    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    // The pixels begin at this byte of the file, see tests/data/README.md.
-    let pixels = bytes[832..832 + 20 * 233 * 197].to_vec();
-    let whole = Array3::from_shape_vec((20, 233, 197), pixels).expect("its size");
-    let image = whole.slice(ndarray::s![.., 50..190, 40..160]).to_owned();
+    let image = whole_brain().slice(ndarray::s![.., 50..190, 40..160]).to_owned();
     let spacing = [1.0, 1.0, 2.0];
     let mut mask = Array3::zeros(image.dim());
     for (x, y) in [(30.0, 32.0), (87.0, 32.0), (30.0, 102.0), (87.0, 102.0)] {

@@ -8,6 +8,7 @@ mod analytic;
 mod common;
 mod errors;
 mod evolution;
+mod outcome;
 mod range;
 mod rest;
 mod statistics;
@@ -57,6 +58,15 @@ fn distance_to(dim: (usize, usize, usize), [cx, cy, cz]: [f64; 3], [hx, hy, hz]:
 /// within one.
 fn volume_inside(phi: &Array3<f32>, h: f64) -> f64 {
     phi.iter().map(|phi| (0.5 - f64::from(*phi) / h).clamp(0.0, 1.0)).sum()
+}
+
+/// Returns the brain of the test images, of 1 x 1 x 2 mm.
+fn whole_brain() -> Array3<u8> {
+    let path = common::data_folder().join("brain.tif");
+    let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    // The pixels begin at this byte of the file, see tests/data/README.md.
+    let pixels = bytes[832..832 + 20 * 233 * 197].to_vec();
+    Array3::from_shape_vec((20, 233, 197), pixels).expect("its size")
 }
 
 fn last(surface: &LevelSet) -> Statistics {

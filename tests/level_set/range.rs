@@ -6,12 +6,12 @@ use isoline::level_set::{Side, State, TargetRange};
 use std::f64::consts::PI;
 
 /// The voxels of a microscope's stack.
-const SPACING: [f64; 3] = [0.2, 0.2, 1.0];
-const DIM: (usize, usize, usize) = (9, 80, 80);
-const CENTRE: [f64; 3] = [40.0, 40.0, 4.0];
+pub(super) const SPACING: [f64; 3] = [0.2, 0.2, 1.0];
+pub(super) const DIM: (usize, usize, usize) = (9, 80, 80);
+pub(super) const CENTRE: [f64; 3] = [40.0, 40.0, 4.0];
 const RADIUS: f64 = 3.6;
-const BRIGHT: f64 = 1100.0;
-const DARK: f64 = 200.0;
+pub(super) const BRIGHT: f64 = 1100.0;
+pub(super) const DARK: f64 = 200.0;
 
 /// Returns pseudo-random numbers of mean 0 and standard deviation 1, each the sum of three uniform ones.
 fn noise(dim: (usize, usize, usize)) -> Array3<f64> {
@@ -24,7 +24,7 @@ fn noise(dim: (usize, usize, usize)) -> Array3<f64> {
 }
 
 /// Returns a ball with a blurred edge, whose noise grows with the brightness as that of a camera does.
-fn noisy_ball(inside: f64, outside: f64) -> Array3<u16> {
+pub(super) fn noisy_ball(inside: f64, outside: f64) -> Array3<u16> {
     let mut pixels =
         distance_to(DIM, CENTRE, SPACING).mapv(|r| outside + (inside - outside) / (1.0 + ((r - RADIUS) / 0.15).exp()));
     pixels.zip_mut_with(&noise(DIM), |pixel, noise| *pixel += pixel.sqrt() * noise);
@@ -32,7 +32,7 @@ fn noisy_ball(inside: f64, outside: f64) -> Array3<u16> {
 }
 
 /// Returns a start on one slice, as a drawn oval is; radius in pixels.
-fn oval(centre: [f64; 3], radius: f64) -> Array3<u8> {
+pub(super) fn oval(centre: [f64; 3], radius: f64) -> Array3<u8> {
     let mut mask = Array3::zeros(DIM);
     let z = centre[2] as usize;
     for ((y, x), pixel) in mask.index_axis_mut(ndarray::Axis(0), z).indexed_iter_mut() {
@@ -41,7 +41,7 @@ fn oval(centre: [f64; 3], radius: f64) -> Array3<u8> {
     mask
 }
 
-fn voxels(spacing: [f64; 3]) -> Params {
+pub(super) fn voxels(spacing: [f64; 3]) -> Params {
     Params { spacing, ..Params::default() }
 }
 

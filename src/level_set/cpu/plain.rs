@@ -12,8 +12,8 @@ use ndarray::{ArrayView3, ArrayViewMut3};
 
 #[derive(Debug)]
 pub(super) struct Plain {
-    pixels: Pixels,
-    phi: Vec<f32>,
+    pub pixels: Pixels,
+    pub phi: Vec<f32>,
     next: Vec<f32>,
     /// For each tile, true if the reinitialisation under way updates it.
     reinitialised_tiles: Vec<bool>,

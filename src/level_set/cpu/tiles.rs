@@ -75,10 +75,15 @@ impl Layout {
     }
 
     /// Returns the first voxel of the part of row `[y, z]` that lies in the tiles at x = 0.
-    fn row(&self, [y, z]: [usize; 2]) -> usize {
+    pub(super) fn row(&self, [y, z]: [usize; 2]) -> usize {
         let [along_x, along_y, _] = self.tiles;
         let [tx, ty, tz] = self.tile;
         (z / tz * along_y + y / ty) * along_x * self.tile_voxels() + (z % tz * ty + y % ty) * tx
+    }
+
+    /// Returns how far voxel `x` of a row is from the row's first.
+    pub(super) fn column(&self, x: usize) -> usize {
+        x / self.tile[0] * self.tile_voxels() + x % self.tile[0]
     }
 
     /// Copies a tile whose planes have `AREA` voxels in rows of `ROW`, with a halo of `HALO` rows and (in volumes)

@@ -42,6 +42,8 @@ pub(super) struct Launcher {
     barriers: u64,
     activate_near_front: Kernel,
     check_convergence: Kernel,
+    /// The name of the image's type.
+    pixels: &'static str,
     multiprocessors: u32,
     criterion: StoppingCriterion,
 }
@@ -181,6 +183,7 @@ impl Launcher {
             barriers: tables.barriers.address(),
             activate_near_front: kernel(&format!("isoline_ls_activate_near_front_{axes}"))?,
             check_convergence: kernel("isoline_ls_check_convergence")?,
+            pixels: name,
             multiprocessors: cuda.multiprocessors(),
             criterion: plan.criterion,
         })
@@ -350,6 +353,21 @@ impl Launcher {
         let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
         self.launch_over_rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
+    }
+
+    /// Queues the count of the voxels in the middle of the object, two u64 that are 0 before, see `count_fit` of the
+    /// kernels.
+    pub(super) fn count_fit(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        at: Fields,
+        plan: &Plan,
+        found: &Buffer,
+    ) -> Result<()> {
+        let (inner, volume, found) = (plan.inner_deviation(), u32::from(plan.constants.volume), found.address());
+        let arguments: [&dyn DeviceRepr; 6] = [&at.from, &at.image, &self.setup, &inner, &volume, &found];
+        self.launch_over_rows(cuda, stream, &format!("isoline_ls_fit_{}", self.pixels), self.setup, &arguments)
     }
 
     /// Queues a kernel whose warps take the rows of φ, one after another.

@@ -1,22 +1,24 @@
 //! The image and the initial mask on the device.
 
-use super::tables::Layout;
+use super::tables::{Layout, PADDING_BEFORE};
 use super::{launch, transfer};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Stream, check_device_pixels};
+use crate::device::kernels::level_set::LEAD;
 use crate::error::Result;
-use crate::image::{Dimensions, Image, PixelType};
+use crate::image::{DevicePixels, Dimensions, Image, PixelType};
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Zip};
 use rayon::ThreadPool;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// The buffers of a level set before its start. The memory of the first φ begins with the mask, one byte per
 /// pixel, that of the second is free. The stream is the first field: it is waited for before the memory is freed.
-pub(super) struct Loaded {
+pub(in crate::level_set) struct Loaded {
     pub stream: Stream,
     pub cuda: Arc<Cuda>,
-    pub layout: Layout,
+    pub(super) layout: Layout,
     pub phi: [Buffer; 2],
     pub image: Buffer,
     pub pixel_type: PixelType,
@@ -53,6 +55,21 @@ impl Loaded {
         transfer::upload(cuda, context.pool(), stream, input, image, &layout)?;
         loaded.put_mask(context.pool(), mask)?;
         Ok(loaded)
+    }
+
+    /// Waits for the image, and returns its smallest and its largest finite pixel; both are 0 where there is none.
+    pub(in crate::level_set) fn extremes(&self) -> Result<[f64; 2]> {
+        self.stream.synchronize()?;
+        let (bytes, shape) = (self.pixel_type.bytes(), self.layout.shape);
+        let row = self.layout.pitch * bytes;
+        let pixels = DevicePixels {
+            pixel_type: self.pixel_type,
+            address: self.image.address() + ((PADDING_BEFORE + LEAD) * bytes) as u64,
+            shape,
+            strides: [row, row * shape[1]],
+            lifetime: PhantomData,
+        };
+        self.cuda.extremes("the image", &pixels)
     }
 
     /// Queues the copy of the mask, one byte per pixel that is not 0 inside, to the beginning of the first φ's memory.

@@ -13,6 +13,15 @@ public final class LevelSet extends Solver {
     /** The name of the operation. */
     public static final String NAME = "level_set";
 
+    /** How a level set ended, in the order of {@code isoline_level_set_outcome}. */
+    public static final String MOVING = "moving";
+
+    public static final String FRONT = "front";
+    public static final String AT_LIMIT = "at limit";
+    public static final String FILLED = "filled";
+    public static final String LOST = "lost";
+    private static final String[] OUTCOMES = {MOVING, FRONT, AT_LIMIT, FILLED, LOST};
+
     private final int depth;
     private final Structs.LevelSetState state = new Structs.LevelSetState();
 
@@ -92,6 +101,20 @@ public final class LevelSet extends Solver {
     /** Returns true if the last step met the stopping criterion. */
     public boolean converged() {
         return state.converged != 0;
+    }
+
+    /**
+     * Returns how the last step ended: a front that still {@link #MOVING moves}, a {@link #FRONT} at rest, one
+     * {@link #AT_LIMIT} of the range of intensities, or none, since all is inside ({@link #FILLED}) or nothing is
+     * ({@link #LOST}).
+     */
+    public String outcome() {
+        return OUTCOMES[state.outcome];
+    }
+
+    /** Returns the iterations, since the start, after which the front is likely to be at rest; negative if it never stops. */
+    public long expectedIterations() {
+        return state.expected_iterations;
     }
 
     /** Returns the number of voxels inside. */

@@ -40,7 +40,7 @@ final class Structs {
     @FieldOrder({
         "struct_size", "device_kind", "device_index", "converged", "iterations",
         "slices_done", "seconds_total", "seconds_upload", "seconds_compute", "seconds_download",
-        "residual", "peak_device_bytes", "device_name"
+        "residual", "peak_device_bytes", "device_name", "outcome", "reserved"
     })
     public static final class Report extends Structure {
         public int struct_size, device_kind, device_index, converged;
@@ -48,6 +48,7 @@ final class Structs {
         public double seconds_total, seconds_upload, seconds_compute, seconds_download, residual;
         public long peak_device_bytes;
         public byte[] device_name = new byte[128];
+        public int outcome, reserved;
 
         /** Returns an initialised report. */
         static Report create() throws IsolineException {
@@ -116,12 +117,15 @@ final class Structs {
     @FieldOrder({
         "struct_size", "converged", "check_interval", "side", "iterations",
         "inside", "active_tiles", "tiles", "target", "epsilon",
-        "alpha", "time_step", "time_step_limit"
+        "alpha", "time_step", "time_step_limit", "expected_iterations", "limit_share", "outcome", "reserved"
     })
     public static final class LevelSetState extends Structure {
         public int struct_size, converged, check_interval, side;
         public long iterations, inside, active_tiles, tiles;
         public double target, epsilon, alpha, time_step, time_step_limit;
+        public long expected_iterations;
+        public double limit_share;
+        public int outcome, reserved;
     }
 
     /** {@code isoline_polygons}. */

@@ -14,7 +14,9 @@ import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.stream.LongStream;
@@ -47,15 +49,15 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     private final Roi[] outlines;
 
     private boolean converged = true;
+    private double done;
     private long iterations;
     private int unstarted;
     private int empty;
 
-    /** The number of slices or volumes, and of those that ended without a front: nothing inside, or all. */
+    /** The number of slices or volumes, and how each ended, in the words of the library. */
     private int parts;
 
-    private int vanished;
-    private int filled;
+    private final Map<String, Integer> outcomes = new HashMap<>();
 
     LevelSetJob(ImagePlus image, LevelSetSettings settings) throws BadInput {
         this(image, settings, DEFAULT_CALL_BYTES);
@@ -116,14 +118,14 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
             evolve(surface, output, part, progress);
             surface.readMask(output);
-            boolean[] fronts = fronts(ofParts(begun), output, part);
+            String[] ends = ends(surface, ofParts(begun), output, part);
             if (settings.is(LevelSetSettings.PHI)) {
                 takePhi(surface, part);
             }
             if (objects != null) {
-                addObjects(surface.report(), output, part, fronts);
+                addObjects(surface.report(), output, part, ends);
             } else if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
-                measure(surface, output, part, fronts);
+                measure(surface, output, part, ends);
             }
             iterations = Math.max(iterations, surface.iterations());
             converged &= surface.converged();
@@ -151,24 +153,27 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     /**
-     * Returns which slices, or whether the volume, ended with a front; counts the others.
+     * Returns how the slices, or the volume, ended, and counts them.
      *
      * @param begun the number of pixels inside each at the start
      */
-    private boolean[] fronts(long[] begun, PixelBuffer mask, int[] part) throws BadInput, IsolineException {
+    private String[] ends(LevelSet surface, long[] begun, PixelBuffer mask, int[] part)
+            throws BadInput, IsolineException {
         long[] counts = new long[part.length];
         Parallel.each(part.length, slot -> counts[slot] = count(read(mask, slot)));
         long[] inside = ofParts(counts);
-        boolean[] fronts = new boolean[begun.length];
+        String[] ends = new String[begun.length];
         long all = (long) planePixels() * part.length / begun.length;
         for (int i = 0; i < begun.length; i++) {
             parts++;
             empty += begun[i] > 0 ? 0 : part.length / begun.length;
-            vanished += begun[i] > 0 && inside[i] == 0 ? 1 : 0;
-            filled += inside[i] == all ? 1 : 0;
-            fronts[i] = inside[i] > 0 && inside[i] < all;
+            // The library's outcome is that of all slices of the call together.
+            ends[i] = inside[i] == 0 ? LevelSet.LOST : inside[i] == all ? LevelSet.FILLED : surface.outcome();
+            if (begun[i] > 0) {
+                outcomes.merge(ends[i], 1, Integer::sum);
+            }
         }
-        return fronts;
+        return ends;
     }
 
     /** Evolves until convergence, the last iteration, or Escape. */
@@ -176,6 +181,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         long most = (long) settings.number(LevelSetSettings.ITERATIONS);
         boolean shown = isWatched(settings.number(LevelSetSettings.SHOW_EVERY));
         long step = shown ? (long) settings.number(LevelSetSettings.SHOW_EVERY) : most;
+        // The share of the iterations that are likely to be needed; it never falls.
+        done = 0;
         try (RunOverlay picture = shown ? new RunOverlay(image) : null) {
             while (!stopped && surface.iterations() < most && !surface.converged()) {
                 if (picture != null && picture.isDue()) {
@@ -183,11 +190,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 }
                 long before = surface.iterations();
                 long wanted = Math.min(step, most - before);
+                long expected = surface.expectedIterations();
+                long end = expected < 0 ? most : Math.min(most, expected);
                 step(surface, wanted, (fraction, stage) -> {
-                    // The solver counts the iterations when the step is done.
-                    long done = surface.iterations();
-                    double now = done > before ? done : before + fraction * wanted;
-                    return progress == null || progress.step(now / most, "iteration " + (long) now + " of " + most);
+                    done = Math.max(done, (before + fraction * Math.min(wanted, end - before)) / end);
+                    return progress == null || progress.step(done, "level set of " + image.getTitle());
                 });
             }
         }
@@ -207,26 +214,26 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     /** Finds the objects of the mask that was read last, with their rows. */
-    private void addObjects(Report report, PixelBuffer mask, int[] part, boolean... fronts) throws BadInput {
+    private void addObjects(Report report, PixelBuffer mask, int[] part, String... ends) throws BadInput {
         int slices = isVolume() ? part.length : 1;
         for (int first = 0; first < part.length; first += slices) {
             byte[][] masks = new byte[slices][];
             for (int i = 0; i < slices; i++) {
                 masks[i] = read(mask, first + i);
             }
-            boolean hasFront = fronts[first / slices];
+            String end = ends[first / slices];
             int[] indices = Arrays.copyOfRange(part, first, first + slices);
             for (Consumer<ResultsTable> row : objects.add(masks, indices)) {
                 rows.add(table -> {
                     row.accept(table);
-                    addRun(table, report, hasFront);
+                    addRun(table, report, end);
                 });
             }
         }
     }
 
     /** Makes the rows of the table from the mask that was read last. */
-    private void measure(LevelSet surface, PixelBuffer mask, int[] part, boolean[] fronts)
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part, String[] ends)
             throws BadInput, IsolineException {
         FrontMeasure front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
         RegionStatistics[] inside = new RegionStatistics[part.length];
@@ -243,11 +250,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 all.add(inside[slot]);
             }
             double length = front.of(Arrays.copyOfRange(crossings, first, first + slices));
-            addRow(part[first], all, length, surface.report(), fronts[first / slices]);
+            addRow(part[first], all, length, surface.report(), ends[first / slices]);
         }
     }
 
-    private void addRow(int index, RegionStatistics inside, double front, Report report, boolean hasFront) {
+    private void addRow(int index, RegionStatistics inside, double front, Report report, String end) {
         double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
         rows.add(table -> {
             addPosition(table, planes, index, !isVolume());
@@ -255,13 +262,15 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             table.addValue(isVolume() ? "Surface" : "Perim.", front);
             inside.addCentroid(table, image, isVolume());
             inside.addIntensity(table, image, size);
-            addRun(table, report, hasFront);
+            addRun(table, report, end);
         });
     }
 
-    private void addRun(ResultsTable table, Report report, boolean hasFront) {
+    private void addRun(ResultsTable table, Report report, String end) {
+        boolean hasFront = !LevelSet.LOST.equals(end) && !LevelSet.FILLED.equals(end);
         table.addValue("Iterations", report.iterations());
         table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
+        table.addValue("Outcome", end);
         table.addValue("Seconds", report.seconds());
         table.addValue("Device", report.device());
         ShapeColumns.addUnit(table, image);
@@ -384,15 +393,20 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         String advice = String.format(
                 " (grey values %s \u00b1 %s). Check range, target and epsilon.",
                 Setting.shortest(range.target - Pixels.rawThreshold(image, 0)), Setting.shortest(range.epsilon));
-        if (vanished > 0) {
-            doubts.add(
-                    where(vanished) + "nothing is left inside: with this range there was nothing to segment" + advice);
+        if (count(LevelSet.AT_LIMIT) > 0) {
+            doubts.add(where(count(LevelSet.AT_LIMIT))
+                    + "many intensities inside are at the limits of the range, which cut into the object: it is probably "
+                    + "larger than was found" + advice);
         }
-        if (filled > 0) {
+        if (count(LevelSet.LOST) > 0) {
+            doubts.add(
+                    where(count(LevelSet.LOST)) + "nothing is left inside: with this range there was nothing to segment" + advice);
+        }
+        if (count(LevelSet.FILLED) > 0) {
             doubts.add(String.format(
                     "%sall is inside and no front is left, as in a flat image: with this range there was nothing "
                             + "to segment%s",
-                    where(filled), advice));
+                    where(count(LevelSet.FILLED)), advice));
         }
         if (empty > 0) {
             doubts.add(String.format(
@@ -408,16 +422,25 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         return parts == 1 ? "in the " + what + " " : "in " + count + " of " + parts + " " + what + "s ";
     }
 
+    /** Returns the number of slices or volumes that ended so. */
+    private int count(String outcome) {
+        return outcomes.getOrDefault(outcome, 0);
+    }
+
+    /** Returns true if no slice or volume has a front any more. */
+    private boolean hasNoFront() {
+        return parts > 0 && count(LevelSet.LOST) + count(LevelSet.FILLED) == parts;
+    }
+
     /** Returns true if every front is at rest; false where no front is left. */
     private boolean hasConverged() {
-        return settings.isConverged() && converged && vanished + filled < parts;
+        return settings.isConverged() && converged && !hasNoFront();
     }
 
     @Override
     String outcome() {
-        boolean none = parts > 0 && vanished + filled == parts;
+        String end = count(LevelSet.AT_LIMIT) > 0 ? ", at the range's limits" : hasNoFront() ? ", no front left" : "";
         return String.format(
-                "%s iterations%s%s",
-                iterations, stopped ? ", stopped" : hasConverged() ? ", converged" : "", none ? ", no front left" : "");
+                "%s iterations%s%s", iterations, stopped ? ", stopped" : hasConverged() ? ", converged" : "", end);
     }
 }

@@ -1,0 +1,46 @@
+//! How a level set ended, the same for every device.
+//!
+//! A range suits an object if its limits lie between the object's intensities and those around it. The share of
+//! the object's voxels whose intensity is at the limits says whether it does: of normally distributed intensities that the
+//! range holds within two standard deviations it is 11 %, within three 1.6 %. Voxels beside the front do not count, since they
+//! are partly outside, so that their intensities are at the limits of any range.
+
+use super::plan::Plan;
+use super::types::{Constants, Fit};
+use crate::report::Outcome;
+
+/// An intensity is at the limits if it is farther from T than this share of ε: in the outer tenth of the range's width at
+/// either end, or outside. On an open side none is.
+const INNER: f64 = 0.8;
+/// The share of the voxels in the middle of the object above which the result is at the range's limits.
+const LARGEST_SHARE: f64 = 1.0 / 12.0;
+
+impl Plan {
+    /// Returns the largest distance from T of an intensity that is not at the limits.
+    pub(super) fn inner_deviation(&self) -> f32 {
+        (INNER * self.range.epsilon) as f32
+    }
+}
+
+/// Tells whether an intensity is at the range's limits. `count_fit` in `kernels/level_set_support.cuh` computes the same.
+pub(super) fn is_at_limits(constants: &Constants, inner: f32, pixel: f32) -> bool {
+    let difference = pixel - constants.intensity_centre;
+    let apart = if difference * constants.open_side > 0.0 { 0.0 } else { difference.abs() };
+    // NaN is outside of every range.
+    !(apart <= inner)
+}
+
+/// Returns the outcome of a level set that has converged, or `None` if it depends on the intensities inside.
+pub(super) fn without_front(plan: &Plan, inside: u64) -> Option<Outcome> {
+    match inside {
+        0 => Some(Outcome::Lost),
+        _ if inside == plan.voxels() as u64 => Some(Outcome::Filled),
+        _ => None,
+    }
+}
+
+/// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits.
+pub(super) fn of_front(fit: Fit) -> (Outcome, f64) {
+    let share = fit.at_limits as f64 / fit.middle.max(1) as f64;
+    (if share > LARGEST_SHARE { Outcome::AtLimit } else { Outcome::Front }, share)
+}
