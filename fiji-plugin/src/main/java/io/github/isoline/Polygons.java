@@ -97,6 +97,7 @@ public final class Polygons {
         if (curves.length == 0) {
             return curves;
         }
+        NativeLoader.load();
         Structs.Polygons struct = struct();
         Memory ends = new Memory((long) offsets.length * Long.BYTES);
         Status.check(IsolineLibrary.isoline_polygons_smooth(struct, longestEdge, pointsPerEdge, 0, ends, Pointer.NULL));

@@ -4,6 +4,8 @@ import ij.gui.PolygonRoi;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Polygons;
+import io.github.isoline.TargetStatistics;
+import java.awt.Rectangle;
 
 /**
  * The smooth outlines of the targets on a plane. Label image, selections and rows follow them: a target has the pixels
@@ -26,58 +28,70 @@ final class SnakeCurves {
     /**
      * Makes the curves, and gives the targets their pixels.
      *
-     * @param isThere says for each target whether it has pixels
      * @param pixels those of the polygons, which change
      */
-    SnakeCurves(Polygons polygons, boolean[] isThere, SnakePixels pixels, SnakeSettings settings, int width, int height)
+    SnakeCurves(
+            Polygons polygons,
+            TargetStatistics[] statistics,
+            SnakePixels pixels,
+            SnakeSettings settings,
+            int width,
+            int height)
             throws IsolineException {
         this.pixels = pixels;
         competing = settings.isCompeting();
         curves = polygons.smooth(settings.number(SnakeSettings.NODE_SPACING), POINTS_PER_EDGE);
         rois = new Roi[curves.length];
         AreaPixels[] inside = new AreaPixels[curves.length];
-        AreaPixels[] polygon = new AreaPixels[curves.length];
+        AreaPixels[] limits = new AreaPixels[curves.length];
+        Rectangle[] boxes = new Rectangle[curves.length];
         for (int i = 0; i < curves.length; i++) {
-            if (!isThere[i]) {
+            if (!statistics[i].isThere()) {
                 continue;
             }
             int number = number(i);
             Roi roi = area(curves[i], width, height);
-            polygon[i] = new AreaPixels(SnakeJob.polygon(polygons.get(i)));
+            AreaPixels corners = new AreaPixels(SnakeJob.polygon(polygons.get(i)));
+            limits[i] = statistics[i].overlaps() ? corners : null;
+            boxes[i] = SimplePolygon.bounds(polygons.get(i));
             inside[i] = new AreaPixels(roi);
             boolean[] any = {false};
             inside[i].forEach((x, y) -> any[0] |= !competing || pixels.number(x, y) == number);
             rois[i] = any[0] ? roi : null;
-            inside[i] = any[0] ? inside[i] : polygon[i];
+            inside[i] = any[0] ? inside[i] : corners;
         }
         if (competing) {
-            share(inside, polygon);
+            share(inside, limits, boxes);
         } else {
             draw(inside, width, height);
         }
     }
 
-    /** Gives targets the pixels in their curves that no other one has. */
-    private void share(AreaPixels[] inside, AreaPixels[] polygon) {
+    /**
+     * Gives targets the pixels in their curves that no other one has.
+     *
+     * @param limits the polygons of targets that others limit, else null: pixels of such a polygon that are not the
+     *     target's are in the territory of another one
+     */
+    private void share(AreaPixels[] inside, AreaPixels[] limits, Rectangle[] boxes) {
         // Pixels outside of curves are freed first, since they may lie in the curves of neighbours.
         for (int i = 0; i < inside.length; i++) {
             AreaPixels here = inside[i];
             int number = number(i);
             if (here != null) {
-                polygon[i].forEach((x, y) -> {
-                    if (pixels.number(x, y) == number && !here.contains(x, y)) {
+                pixels.forEach(number, boxes[i], (x, y) -> {
+                    if (!here.contains(x, y)) {
                         pixels.set(x, y, 0);
                     }
                 });
             }
         }
         for (int i = 0; i < inside.length; i++) {
-            AreaPixels own = polygon[i];
+            AreaPixels limit = limits[i];
             int number = number(i);
-            if (own != null) {
+            if (inside[i] != null) {
                 inside[i].forEach((x, y) -> {
-                    // Pixels of the polygon that are not the target's are in the territory of another one.
-                    if (pixels.number(x, y) == 0 && !own.contains(x, y)) {
+                    if (pixels.number(x, y) == 0 && (limit == null || !limit.contains(x, y))) {
                         pixels.set(x, y, number);
                     }
                 });

@@ -160,11 +160,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             Polygons polygons = snake.polygons();
             SnakeCurves curves = null;
             if (isSmooth) {
-                boolean[] isThere = new boolean[statistics.length];
-                for (int i = 0; i < isThere.length; i++) {
-                    isThere[i] = statistics[i].isThere();
-                }
-                curves = new SnakeCurves(polygons, isThere, pixels, settings, width, height);
+                curves = new SnakeCurves(polygons, statistics, pixels, settings, width, height);
                 if (output != null) {
                     pixels.write(output);
                 }

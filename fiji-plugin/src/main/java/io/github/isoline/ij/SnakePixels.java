@@ -102,8 +102,15 @@ final class SnakePixels {
         numbers[y * width + x] = number;
     }
 
-    long count(int number) {
-        return counts[number];
+    /** Passes on each pixel of a target, all of which lie in a box within the image. */
+    void forEach(int number, Rectangle box, AreaPixels.Visitor visitor) {
+        for (int y = box.y; y < box.y + box.height; y++) {
+            for (int x = box.x; x < box.x + box.width; x++) {
+                if (number(x, y) == number) {
+                    visitor.visit(x, y);
+                }
+            }
+        }
     }
 
     /** Returns the border of the pixels of a target, which has some and all of them in a box within the image. */

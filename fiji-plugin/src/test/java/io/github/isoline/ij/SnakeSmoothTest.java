@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
 import ij.gui.OvalRoi;
-import ij.gui.PolygonRoi;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
+import ij.process.FloatPolygon;
 import ij.process.ImageProcessor;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Polygons;
@@ -55,6 +55,16 @@ class SnakeSmoothTest extends SnakeTest {
         }
     }
 
+    /** Returns true if a point of an area lies between the corners of pixels. */
+    private static boolean isBetweenCorners(Roi roi) {
+        FloatPolygon points = roi.getFloatPolygon();
+        boolean is = false;
+        for (int i = 0; i < points.npoints; i++) {
+            is |= points.xpoints[i] != Math.rint(points.xpoints[i]);
+        }
+        return is;
+    }
+
     @Test
     void curvesHaveLengthAndAreaOfACircle() throws Exception {
         for (int count : new int[] {12, 24, 60}) {
@@ -95,10 +105,9 @@ class SnakeSmoothTest extends SnakeTest {
             polygons += Math.abs(plain.getTable().getValue("Perim.", 0) / truth - 1);
             curves += Math.abs(smooth.getTable().getValue("Perim.", 0) / truth - 1);
             discs++;
-            assertAgree(image, plain);
             assertAgree(image, smooth);
-            assertTrue(((PolygonRoi) smooth.getRois().get(0)).subPixelResolution());
-            assertFalse(((PolygonRoi) plain.getRois().get(0)).subPixelResolution());
+            assertTrue(isBetweenCorners(smooth.getRois().get(0)), "radius " + radius);
+            assertFalse(isBetweenCorners(plain.getRois().get(0)), "radius " + radius);
             // The search itself is the same.
             assertEquals(
                     plain.getTable().getValue("Criterion", 0), smooth.getTable().getValue("Criterion", 0));
@@ -107,7 +116,7 @@ class SnakeSmoothTest extends SnakeTest {
             assertEquals(1, change, 0.06, "radius " + radius);
         }
         assertTrue(curves < 0.5 * polygons, curves + " " + polygons);
-        assertTrue(curves / discs < 0.015, "mean error of " + curves / discs);
+        assertTrue(curves / discs < 0.02, "mean error of " + curves / discs);
     }
 
     @Test

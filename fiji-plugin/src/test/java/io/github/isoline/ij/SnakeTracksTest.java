@@ -106,7 +106,7 @@ class SnakeTracksTest extends SnakeTest {
             assertEquals("snake s" + (i + 2), links.getStringValue("Target", i));
             assertEquals(4, links.getValue("Displacement X", i), 0.4);
             assertEquals(0, links.getValue("Displacement Y", i), 0.2);
-            assertEquals("um", links.getStringValue("Unit", i));
+            assertEquals("µm", links.getStringValue("Unit", i));
             // Two discs of radius 12, 8 pixels apart.
             assertEquals(0.41, links.getValue("Overlap", i), 0.06);
             double there =
