@@ -152,7 +152,7 @@ fn automatic_node_spacing_is_that_of_each_start() {
             converged(image.view(), Some(&alone), &params).polygons()
         };
         assert_eq!(together.get(index), with(spacing).get(0), "side {side}");
-        differ += usize::from(with(spacing) != with(2.0 * spacing));
+        differ += usize::from(with(spacing) != with(spacing / 2.0));
     }
     assert_eq!(differ, sides.len());
     // The default rectangle of an image of 80 x 80 pixels has the largest one.
