@@ -95,8 +95,13 @@ fn sanitizer_several_blocks_share_a_competing_snake() {
     let mut starts = Polygons::new();
     starts.push(&rectangle(0, 0, 38, height));
     starts.push(&rectangle(40, 10, 80, height - 3));
-    let params =
-        Params { overlap: Overlap::Excluded, largest_step: 8, node_spacing: Some(20.0), node_cost: 0.2, ..Params::default() };
+    let params = Params {
+        overlap: Overlap::Excluded,
+        largest_step: 8,
+        node_spacing: Some(20.0),
+        node_cost: 0.2,
+        ..Params::default()
+    };
     let run = |context: &Context| {
         let mut snake = Snake::new(context, image.view().into(), Some(&starts), &params).unwrap();
         snake.step(if few_sizes() { 12 } else { u64::MAX }, None).unwrap();

@@ -2,8 +2,8 @@
 
 use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, isoline_status};
-use crate::error::Result;
 use crate::error::Error;
+use crate::error::Result;
 use crate::parameter::AUTOMATIC;
 use crate::snake::{Curves, Node, Polygons};
 
@@ -25,7 +25,7 @@ same_layout!(isoline_node, Node, x, y);
 /// changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct isoline_point {
+pub struct isoline_curve_point {
     /// The coordinate to the right.
     pub x: f64,
     /// The coordinate downwards.
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn isoline_polygons_smooth(
     points_per_edge: u32,
     capacity: usize,
     offsets: *mut u64,
-    points: *mut isoline_point,
+    points: *mut isoline_curve_point,
 ) -> isoline_status {
     guard(|| {
         // SAFETY: NULL or valid, as the caller ensures; NULL is refused.
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn isoline_polygons_smooth(
         unsafe {
             offsets.copy_from_nonoverlapping(made.offsets().as_ptr(), made.offsets().len());
             for (index, [x, y]) in made.points().iter().enumerate() {
-                points.add(index).write(isoline_point { x: *x, y: *y });
+                points.add(index).write(isoline_curve_point { x: *x, y: *y });
             }
         }
         Ok(())

@@ -194,7 +194,7 @@ mod tests {
             let corner = x.min(100.0 - x).max(y.min(100.0 - y));
             assert!(border < 2.5 && (corner < 16.0 || border < 1e-9), "{x} {y}");
         }
-        // Of a square of 100 x 100 pixels the automatic spacing is 16.
+        // The automatic spacing of a square of 100 x 100 pixels is 16.
         assert_eq!(Curves::new(&square, None, 4).unwrap(), Curves::new(&square, Some(16.0), 4).unwrap());
         // With 1 point an edge these are the middles, and there is one curve for each polygon.
         let mut two = square.clone();

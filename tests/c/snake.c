@@ -604,13 +604,13 @@ static void smooth_curves_keep_length_and_area(void) {
     uint64_t offsets[3] = {7, 7, 7};
     GOOD(isoline_polygons_smooth(&both, 1e6, 8, 0, offsets, NULL));
     CHECK(offsets[0] == 0 && offsets[1] == 64 && offsets[2] == 88);
-    isoline_point points[89];
+    isoline_curve_point points[89];
     points[88].x = -77;
     GOOD(isoline_polygons_smooth(&both, 1e6, 8, 88, offsets, points));
     CHECK_NUMBER(points[88].x, -77);
     double area = 0, length = 0;
     for (int i = 0; i < 64; i++) {
-        const isoline_point a = points[i], b = points[(i + 1) % 64];
+        const isoline_curve_point a = points[i], b = points[(i + 1) % 64];
         area += (a.x * b.y - a.y * b.x) / 2;
         length += hypot(b.x - a.x, b.y - a.y);
     }

@@ -161,7 +161,8 @@ fn threads_steps_and_memory_layout_do_not_change_the_result() {
         let (x, y) = (5 + 36 * (index % 8), 5 + 38 * (index / 8));
         starts.push(&[Node::new(x, y), Node::new(x + 30, y), Node::new(x + 30, y + 32), Node::new(x, y + 32)]);
     }
-    let params = Params { background: Background::Window { margin: 0.5 }, node_spacing: Some(5.0), ..Params::default() };
+    let params =
+        Params { background: Background::Window { margin: 0.5 }, node_spacing: Some(5.0), ..Params::default() };
     let (expected, statistics, _) = snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap();
     for threads in 1..5 {
         let context = Context::with_threads("cpu", threads).unwrap();
@@ -338,7 +339,8 @@ fn neighbours_outside_the_window_do_not_matter() {
     let (dim, mut bright) = (paint(40.0), paint(250.0));
     bright.slice_mut(s![.., ..150]).assign(&dim.slice(s![.., ..150]));
     let start = polygon(&[(45, 45), (75, 45), (75, 75), (45, 75)]);
-    let params = Params { background: Background::Window { margin: 1.0 }, node_spacing: Some(6.0), ..Params::default() };
+    let params =
+        Params { background: Background::Window { margin: 1.0 }, node_spacing: Some(6.0), ..Params::default() };
     let [with, without] = [&bright, &dim].map(|image| mask_of(image.view(), Some(&start), &params));
     assert_eq!(with, without);
     let truth = Array2::from_shape_fn((120, 300), |(y, x)| cell(x, y, 60.0, 60.0));

@@ -161,7 +161,8 @@ fn sums_over_results_are_those_over_their_masks() {
         let (x, y) = (20 + 60 * (index % 5), 15 + 50 * (index / 5));
         starts.push(&[Node::new(x, y), Node::new(x + 20, y + 3), Node::new(x + 17, y + 20), Node::new(x - 2, y + 18)]);
     }
-    let params = Params { background: Background::Window { margin: 0.3 }, node_spacing: Some(5.0), ..Params::default() };
+    let params =
+        Params { background: Background::Window { margin: 0.3 }, node_spacing: Some(5.0), ..Params::default() };
     let snake = converged(image.view(), Some(&starts), &params);
     let mut labels = Array2::<u16>::zeros((230, 310));
     snake.read_labels(labels.view_mut().into()).unwrap();

@@ -104,7 +104,8 @@ fn competing_targets_do_not_depend_on_threads_or_steps() {
     let centres: Vec<(f64, f64)> =
         (0..30).map(|i| (f64::from(i % 6) * 39.0 + 30.0, f64::from(i / 6) * 38.0 + 30.0)).collect();
     let (image, starts) = discs(260, 220, &centres, 5);
-    let params = Params { background: WINDOW, overlap: Overlap::Excluded, node_spacing: Some(8.0), ..Params::default() };
+    let params =
+        Params { background: WINDOW, overlap: Overlap::Excluded, node_spacing: Some(8.0), ..Params::default() };
     let (polygons, told, _) = snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap();
     for threads in [1, 3, 90] {
         let context = isoline::Context::with_threads("cpu", threads).unwrap();

@@ -134,7 +134,8 @@ fn automatic_node_spacing_is_that_of_each_start() {
     let mut starts = Polygons::new();
     for (index, (side, _)) in sides.into_iter().enumerate() {
         let (cx, cy) = (30 + 60 * index as i32 + if side == 100 { 40 } else { 0 }, 80);
-        starts.push(&rectangle(cx - side / 2, cy - side / 2, cx + side / 2, cy + side / 2).map(|(x, y)| Node::new(x, y)));
+        starts
+            .push(&rectangle(cx - side / 2, cy - side / 2, cx + side / 2, cy + side / 2).map(|(x, y)| Node::new(x, y)));
         for ((y, x), pixel) in image.indexed_iter_mut() {
             let (dx, dy) = (x as f64 + 0.5 - f64::from(cx), y as f64 + 0.5 - f64::from(cy));
             *pixel += if dx.hypot(dy) < 0.55 * f64::from(side) { 600 } else { 0 };
@@ -157,9 +158,7 @@ fn automatic_node_spacing_is_that_of_each_start() {
     assert_eq!(differ, sides.len());
     // The default rectangle of an image of 80 x 80 pixels has the largest one.
     let square = image.slice(ndarray::s![40..120, 170..250]).to_owned();
-    let found = |node_spacing| {
-        converged(square.view(), None, &Params { node_spacing, ..Params::default() }).polygons()
-    };
+    let found = |node_spacing| converged(square.view(), None, &Params { node_spacing, ..Params::default() }).polygons();
     assert_eq!(found(None), found(Some(16.0)));
     assert_ne!(found(None), found(Some(8.0)));
 }

@@ -3,7 +3,7 @@ package io.github.isoline.ij;
 import ij.gui.Roi;
 import io.github.isoline.TargetStatistics;
 
-/** What the row and the selection of a target show: its outline, and the pixels in it. */
+/** The outline of a target and the pixels in it, as its row and its selection show them. */
 final class SnakeShape {
     /** The selection; null if the target is not there. */
     final Roi roi;

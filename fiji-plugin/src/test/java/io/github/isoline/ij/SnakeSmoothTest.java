@@ -137,7 +137,7 @@ class SnakeSmoothTest extends SnakeTest {
         assertEquals(3, smooth.getTable().size());
         assertNotEquals(
                 plain.getTable().getValue("Perim.", 0), smooth.getTable().getValue("Perim.", 0));
-        // Where targets may overlap, rows and selections have all their pixels, labels those of the first one.
+        // If targets may overlap, rows and selections have all their pixels, labels those of the first one.
         Result both = snake(image, "label_image results_table roi_manager smooth overlap=allowed", starts);
         ImageProcessor labels = both.getImage().getProcessor();
         for (int row = 0; row < 3; row++) {

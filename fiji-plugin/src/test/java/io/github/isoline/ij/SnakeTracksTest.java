@@ -180,7 +180,7 @@ class SnakeTracksTest extends SnakeTest {
             int slice = (int) table().getValue("Slice", i);
             int target = (int) table().getValue("Target", i);
             int pixels = count(labels.getStack().getProcessor(slice), target);
-            // What the first one has is not the second one's: the row has the pixels of the label.
+            // The second one gets no pixel of the first: the row has the pixels of the label.
             assertEquals(pixels, table().getValue("Area", i), slice + " " + target);
             assertTrue(pixels > 0, slice + " " + target);
         }
