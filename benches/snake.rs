@@ -28,6 +28,9 @@ const PAPER_GPU: [[f64; 2]; 3] = [[0.06, 0.02], [0.13, 0.46], [0.20, 0.59]];
 /// The cost of a node, the same as in all records, with which no node is removed.
 const NODE_COST: f64 = 0.0;
 
+/// The node spacing of all searches, so that an automatic one does not change their work.
+const NODE_SPACING: Option<f64> = Some(16.0);
+
 /// Returns noise without a pattern: a sum of bytes of a mixed counter.
 fn noise(x: usize, y: usize) -> f32 {
     let mut v = (x as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (y as u64).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
@@ -177,7 +180,12 @@ impl Bench {
     /// Measures the sequential schedule on one core: a step tries eight positions of every node.
     fn sequential(&mut self, side: usize, image: &Array2<u16>, paper: Option<[f64; 2]>) -> Outcome<()> {
         let context = Context::with_threads("cpu", 1)?;
-        let params = Params { schedule: Schedule::Sequential, node_cost: NODE_COST, ..Params::default() };
+        let params = Params {
+            schedule: Schedule::Sequential,
+            node_cost: NODE_COST,
+            node_spacing: NODE_SPACING,
+            ..Params::default()
+        };
         let [mut made, mut search] = [f64::INFINITY; 2];
         let [mut candidates, mut nodes] = [0; 2];
         for _ in 0..self.rounds {
@@ -234,7 +242,7 @@ fn main() -> Outcome<()> {
             name: format!("one target, {:.1} Mpixel", (side * side) as f64 / 1e6),
             image: &image,
             starts: None,
-            params: Params { node_cost: NODE_COST, ..Params::default() },
+            params: Params { node_cost: NODE_COST, node_spacing: NODE_SPACING, ..Params::default() },
             // The goal is stated for 150 Mpixel.
             targets: if *side == SIDES[2] { [Some(1.5e-3), Some(15e-3), None] } else { [None; 3] },
         };
@@ -253,7 +261,12 @@ fn main() -> Outcome<()> {
         name: format!("{count} targets, {side} x {side}"),
         image: &image,
         starts: Some(&starts),
-        params: Params { background: Background::Window { margin: 0.5 }, node_cost: NODE_COST, ..Params::default() },
+        params: Params {
+            background: Background::Window { margin: 0.5 },
+            node_cost: NODE_COST,
+            node_spacing: NODE_SPACING,
+            ..Params::default()
+        },
         targets: if quick { [None; 3] } else { [None, Some(50e-3), Some(5.0)] },
     };
     for (context, threads) in &contexts {

@@ -15,8 +15,8 @@
  * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
  *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
  *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_node, isoline_sphere, isoline_box, isoline_iteration_statistics, isoline_target_statistics
- *   and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
+ *   (isoline_point, isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_iteration_statistics,
+ *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
  * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
  *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
@@ -2162,6 +2162,17 @@ typedef struct {
     const uint64_t *offsets;
 } isoline_polygons;
 
+/**
+ * A point of a smooth curve, in the coordinates of isoline_node: whole numbers are corners of pixels. The struct never
+ * changes.
+ */
+typedef struct {
+    /** The coordinate to the right. */
+    double x;
+    /** The coordinate downwards. */
+    double y;
+} isoline_curve_point;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -2175,6 +2186,32 @@ extern "C" {
  */
 isoline_status isoline_polygons_init(isoline_polygons *polygons,
                                      size_t struct_size);
+
+/**
+ * Makes a smooth closed curve along each polygon, for outlines whose length and shape are to be those of an object: a
+ * quadratic B-spline near the nodes, with a continuous tangent and about the area of the polygon (on a regular polygon
+ * of 8 nodes it differs by 0.2 %, of 16 by 0.01 %). The curve is nowhere farther from the polygon than longest_edge / 4;
+ * where edges of a polygon come closer to each other than twice that, it may touch itself.
+ *
+ * @param polygons not NULL; those of isoline_snake_polygons, or others. They may touch themselves.
+ * @param longest_edge in pixels, more than 0; or ISOLINE_AUTOMATIC: for each polygon the automatic node_spacing of
+ *   isoline_snake_params for an initial polygon of its size. Longer edges are divided into equal parts first, so that
+ *   only the ends of long straight edges are rounded.
+ * @param points_per_edge the number of points of each edge, or part of one, 1 to 1024; 8 is a good choice.
+ * @param capacity the number of points that `points` has memory for; 0 to ask for the offsets only.
+ * @param offsets memory for polygons->count + 1 elements: curve i has the points from offsets[i] up to but not
+ *   including offsets[i + 1]. The last one is the number of all points.
+ * @param points memory for `capacity` points, at least as many as there are in all. NULL to ask for the offsets only.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
+ *   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY. Nothing is written on failure. May be called on any
+ *   thread.
+ */
+isoline_status isoline_polygons_smooth(const isoline_polygons *polygons,
+                                       double longest_edge,
+                                       uint32_t points_per_edge,
+                                       size_t capacity,
+                                       uint64_t *offsets,
+                                       isoline_curve_point *points);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -2315,8 +2352,9 @@ typedef struct {
      */
     double margin;
     /**
-     * The length, in pixels, above which an edge gets another node; at least 2. Default 16. A smaller length follows
-     * finer detail, and noise.
+     * The length, in pixels, above which an edge gets another node; at least 2. A smaller length follows finer detail,
+     * and noise. ISOLINE_AUTOMATIC (default): automatic, for each target two fifths of the root of its initial polygon's
+     * area, from 6 to 16; 16 for the default rectangle of images from 80 x 80 pixels on.
      */
     double node_spacing;
     /**

@@ -50,6 +50,7 @@ struct DeviceTarget {
     u64 iterations;            // done so far; at 0 the polygon is still to be measured
     i64 area;                  // twice the polygon's area, in pixels
     i64 territory;             // the entry of the window's first row in `first_runs`; -1: all pixels may be its own
+    i64 spacing_squared;       // an edge whose squared length is greater gets another node
     int x0, y0, x1, y1;        // the window, in pixel corners; nodes stay in it
     u32 node_count;
     int distance;              // from a node to its candidate positions along an axis, in pixels
@@ -80,7 +81,6 @@ struct SearchJob {
     double looks;                 // of NOISE_GAMMA
     u64 max_iterations;           // the most iterations of a target in all
     u64 launch_iterations;        // the most iterations of a target in this launch; 0 only measures new targets
-    i64 spacing_squared;          // an edge whose squared length is greater gets another node
     u32 target_count;
     u32 capacity;                 // the number of nodes that the arrays of a target have memory for
     u32 max_nodes;                // the most nodes that a target is given; up to `capacity`

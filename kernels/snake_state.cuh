@@ -156,7 +156,7 @@ struct BlockState {
     {
         const int2 a = nodes[i], b = nodes[next_of(i)];
         const i64 dx = b.x - a.x, dy = b.y - a.y;
-        return dx * dx + dy * dy > job.spacing_squared;
+        return dx * dx + dy * dy > target.spacing_squared;
     }
 
     // Returns half of a sum of coordinates, rounded down.

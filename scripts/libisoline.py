@@ -18,6 +18,7 @@ Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
 import ctypes
 import math
 import pathlib
+import sys
 import weakref
 from ctypes import (
     POINTER,
@@ -39,6 +40,7 @@ import numpy
 TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
 # The types of parameters in params structs, in the order of isoline_storage.
 STORAGES = (c_uint32, c_uint64, c_double)
+AUTOMATIC = -sys.float_info.max  # ISOLINE_AUTOMATIC
 
 
 class Image(Structure):
@@ -406,6 +408,19 @@ class Snake:
         nodes = copied(arrays.nodes, numpy.int32, 2 * arrays.node_count).reshape(-1, 2)
         offsets = copied(arrays.offsets, numpy.uint64, arrays.count + 1).astype(int)
         return [nodes[first:end] for first, end in zip(offsets, offsets[1:])]
+
+    def curves(self, longest_edge=None, points_per_edge=8):
+        """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge None: automatic."""
+        arrays = self.library.made(PolygonArrays, "polygons")
+        self.library.call("snake_polygons", self.handle, byref(arrays))
+        offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
+        for _ in range(2):  # the first time only the offsets
+            self.library.call("polygons_smooth", byref(arrays),
+                              c_double(AUTOMATIC if longest_edge is None else longest_edge), c_uint32(points_per_edge),
+                              c_size_t(len(points)), c_void_p(offsets.ctypes.data),
+                              c_void_p(points.ctypes.data if len(points) else None))
+            points = points if len(points) else numpy.empty((int(offsets[-1]), 2))
+        return [points[first:end] for first, end in zip(offsets.astype(int), offsets[1:].astype(int))]
 
     def statistics(self):
         """A structured array (TARGET_STATISTICS), an entry a target."""

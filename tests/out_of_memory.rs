@@ -244,10 +244,10 @@ fn large_snakes(context: &Context) -> Result<Vec<u8>> {
     comb.extend([Node::new(690, 300), Node::new(690, 10), Node::new(5, 10), Node::new(5, 300)]);
     let mut starts = Polygons::new();
     starts.push(&square(200, 150, 300));
-    let params = snake::Params { node_spacing: 2.0, ..snake::Params::default() };
+    let params = snake::Params { node_spacing: Some(2.0), ..snake::Params::default() };
     starts.push(&comb);
     let parallel = snakes(context, &starts, &params, 40)?;
-    let sequential = snake::Params { schedule: Schedule::Sequential, node_spacing: 4.0, ..params };
+    let sequential = snake::Params { schedule: Schedule::Sequential, node_spacing: Some(4.0), ..params };
     Ok([parallel, snakes(context, &starts, &sequential, 12)?].concat())
 }
 

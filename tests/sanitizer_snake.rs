@@ -47,7 +47,7 @@ fn sanitizer_snakes_are_the_cpus() {
             (Noise::Bernoulli, 0.5, Background::Image, Overlap::Allowed),
             (Noise::Gaussian, 0.5, Background::Window { margin: 0.3 }, Overlap::Excluded),
         ] {
-            let params = Params { noise, node_cost, background, overlap, node_spacing: 6.0, ..Params::default() };
+            let params = Params { noise, node_cost, background, overlap, node_spacing: Some(6.0), ..Params::default() };
             for input in [Image::from(image.view()), narrow.view().into(), float.view().into()] {
                 let run = |context: &Context| snake::run(context, input, Some(&starts), &params, None).unwrap();
                 let (ours, theirs) = (run(&cpu), run(&cuda));
@@ -58,12 +58,26 @@ fn sanitizer_snakes_are_the_cpus() {
 }
 
 #[test]
+fn sanitizer_each_snake_has_its_node_spacing() {
+    let Some(cuda) = cuda() else { return };
+    let image = picture(120, 70);
+    let mut starts = Polygons::new();
+    starts.push(&rectangle(4, 4, 12, 12));
+    starts.push(&rectangle(20, 10, 50, 44));
+    starts.push(&rectangle(60, 6, 112, 62));
+    let background = Background::Window { margin: 0.3 };
+    let params = Params { background, largest_step: 4, ..Params::default() };
+    let run = |context: &Context| snake::run(context, image.view().into(), Some(&starts), &params, None).unwrap().0;
+    assert_eq!(run(&Context::new("cpu").unwrap()), run(&cuda));
+}
+
+#[test]
 fn sanitizer_several_blocks_share_one_snake() {
     let Some(cuda) = cuda() else { return };
     // Long edges: rows in several pieces, and blocks that meet at barriers.
     let height = if few_sizes() { 700 } else { 1500 };
     let image = picture(40, height);
-    let params = Params { largest_step: 8, node_spacing: 20.0, node_cost: 0.2, ..Params::default() };
+    let params = Params { largest_step: 8, node_spacing: Some(20.0), node_cost: 0.2, ..Params::default() };
     let run = |context: &Context| {
         let mut snake = Snake::new(context, image.view().into(), None, &params).unwrap();
         snake.step(if few_sizes() { 12 } else { u64::MAX }, None).unwrap();
@@ -81,8 +95,13 @@ fn sanitizer_several_blocks_share_a_competing_snake() {
     let mut starts = Polygons::new();
     starts.push(&rectangle(0, 0, 38, height));
     starts.push(&rectangle(40, 10, 80, height - 3));
-    let params =
-        Params { overlap: Overlap::Excluded, largest_step: 8, node_spacing: 20.0, node_cost: 0.2, ..Params::default() };
+    let params = Params {
+        overlap: Overlap::Excluded,
+        largest_step: 8,
+        node_spacing: Some(20.0),
+        node_cost: 0.2,
+        ..Params::default()
+    };
     let run = |context: &Context| {
         let mut snake = Snake::new(context, image.view().into(), Some(&starts), &params).unwrap();
         snake.step(if few_sizes() { 12 } else { u64::MAX }, None).unwrap();

@@ -9,7 +9,7 @@ run("Convert to Mask");
 run("Watershed");
 selectImage(image);
 run("Clear Results");
-run("Region Snake...", "start=labels start_image=starts noise=poisson node_spacing=6 overlap=excluded"
+run("Region Snake...", "start=labels start_image=starts noise=poisson overlap=excluded"
     + " label_image results_table overlay");
 meeting = 0;
 for (row = 0; row < nResults; row++)

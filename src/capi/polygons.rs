@@ -2,8 +2,10 @@
 
 use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, isoline_status};
+use crate::error::Error;
 use crate::error::Result;
-use crate::snake::{Node, Polygons};
+use crate::parameter::AUTOMATIC;
+use crate::snake::{Curves, Node, Polygons};
 
 /// A node of a polygon, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the
 /// lower right one, and (x, y) the corner that the pixels (x - 1, y - 1) and (x, y) share. The struct never changes.
@@ -18,6 +20,17 @@ pub struct isoline_node {
 
 // Nodes are read and returned in the layout that they have in Rust's memory.
 same_layout!(isoline_node, Node, x, y);
+
+/// A point of a smooth curve, in the coordinates of isoline_node: whole numbers are corners of pixels. The struct never
+/// changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_curve_point {
+    /// The coordinate to the right.
+    pub x: f64,
+    /// The coordinate downwards.
+    pub y: f64,
+}
 
 /// Closed polygons as flat arrays. Polygon i has the nodes from `offsets[i]` up to but not including
 /// `offsets[i + 1]`; its last node is joined to its first.
@@ -106,4 +119,59 @@ impl isoline_polygons {
 pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(polygons, struct_size, "polygons") })
+}
+
+/// Makes a smooth closed curve along each polygon, for outlines whose length and shape are to be those of an object: a
+/// quadratic B-spline near the nodes, with a continuous tangent and about the area of the polygon (on a regular polygon
+/// of 8 nodes it differs by 0.2 %, of 16 by 0.01 %). The curve is nowhere farther from the polygon than longest_edge / 4;
+/// where edges of a polygon come closer to each other than twice that, it may touch itself.
+///
+/// @param polygons not NULL; those of isoline_snake_polygons, or others. They may touch themselves.
+/// @param longest_edge in pixels, more than 0; or ISOLINE_AUTOMATIC: for each polygon the automatic node_spacing of
+///   isoline_snake_params for an initial polygon of its size. Longer edges are divided into equal parts first, so that
+///   only the ends of long straight edges are rounded.
+/// @param points_per_edge the number of points of each edge, or part of one, 1 to 1024; 8 is a good choice.
+/// @param capacity the number of points that `points` has memory for; 0 to ask for the offsets only.
+/// @param offsets memory for polygons->count + 1 elements: curve i has the points from offsets[i] up to but not
+///   including offsets[i + 1]. The last one is the number of all points.
+/// @param points memory for `capacity` points, at least as many as there are in all. NULL to ask for the offsets only.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
+///   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY. Nothing is written on failure. May be called on any
+///   thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_polygons_smooth(
+    polygons: *const isoline_polygons,
+    longest_edge: f64,
+    points_per_edge: u32,
+    capacity: usize,
+    offsets: *mut u64,
+    points: *mut isoline_curve_point,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: NULL or valid, as the caller ensures; NULL is refused.
+        let polygons = unsafe { isoline_polygons::read(polygons, "polygons") }?;
+        check::not_null(offsets, "offsets")?;
+        check::array(points, capacity, "points")?;
+        let longest_edge = (longest_edge != AUTOMATIC).then_some(longest_edge);
+        let made = if points.is_null() {
+            Curves::without_points(&polygons, longest_edge, points_per_edge)
+        } else {
+            Curves::new(&polygons, longest_edge, points_per_edge)
+        }?;
+        if made.points().len() > capacity {
+            return Err(Error::argument(format!(
+                "capacity must be at least the number of points, {}, but it is {capacity}; ask for the offsets first",
+                made.points().len()
+            )));
+        }
+        // SAFETY: not NULL, with memory for one offset more than there are polygons, and for `capacity` points, as the
+        // caller ensures.
+        unsafe {
+            offsets.copy_from_nonoverlapping(made.offsets().as_ptr(), made.offsets().len());
+            for (index, [x, y]) in made.points().iter().enumerate() {
+                points.add(index).write(isoline_curve_point { x: *x, y: *y });
+            }
+        }
+        Ok(())
+    })
 }

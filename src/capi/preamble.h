@@ -15,8 +15,8 @@
  * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
  *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
  *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_node, isoline_sphere, isoline_box, isoline_iteration_statistics, isoline_target_statistics
- *   and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
+ *   (isoline_point, isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_iteration_statistics,
+ *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
  * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
  *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the

@@ -99,8 +99,9 @@ pub struct isoline_snake_params {
     /// side by this share of its longer side (by at least 16 pixels) and cut to the image; nodes stay in it. More
     /// than 0. Default 0.5.
     pub margin: f64,
-    /// The length, in pixels, above which an edge gets another node; at least 2. Default 16. A smaller length follows
-    /// finer detail, and noise.
+    /// The length, in pixels, above which an edge gets another node; at least 2. A smaller length follows finer detail,
+    /// and noise. ISOLINE_AUTOMATIC (default): automatic, for each target two fifths of the root of its initial polygon's
+    /// area, from 6 to 16; 16 for the default rectangle of images from 80 x 80 pixels on.
     pub node_spacing: f64,
     /// The cost of a node in the criterion, in logarithms of the number of pixels that it is placed among
     /// (description length), 0 to 1e6. Default 0.5; 1 is the cost of writing the node down. With a larger cost
@@ -153,7 +154,7 @@ impl isoline_snake_params {
             background: parameters::BACKGROUND.chosen(self.background, &backgrounds)?,
             overlap: parameters::OVERLAP.chosen(self.overlap, &parameters::OVERLAPS)?,
             largest_step: self.largest_step,
-            node_spacing: self.node_spacing,
+            node_spacing: parameters::NODE_SPACING.unless_automatic(self.node_spacing),
             max_nodes: self.max_nodes,
             max_iterations: self.max_iterations,
             node_cost: self.node_cost,

@@ -64,7 +64,8 @@ pub(super) fn initial_targets(
         Ok(match normalise(polygon, image, index)? {
             Some(nodes) => {
                 let bounds = bounds_of(&nodes, params, image);
-                Target::unmeasured(nodes, bounds, params.largest_step as i32)
+                let spacing_squared = params.spacing_squared(&nodes);
+                Target::unmeasured(nodes, bounds, params.largest_step as i32, spacing_squared)
             }
             None => Target::start_outside(collected(polygon.iter().copied())?, *image),
         })

@@ -250,7 +250,6 @@ impl Solver {
             looks,
             max_iterations: params.max_iterations,
             launch_iterations: 0,
-            spacing_squared: params.spacing_squared(),
             target_count: targets.len() as u32,
             capacity: capacity as u32,
             max_nodes: params.max_nodes,
@@ -394,7 +393,9 @@ impl Solver {
         self.cuda.bind()?;
         let most = polygons.iter().map(Vec::len).max().unwrap_or(3);
         let params = Params { max_nodes: most as u32, ..Params::default() };
-        let mut targets: Vec<Target> = polygons.into_iter().map(|nodes| Target::unmeasured(nodes, *image, 1)).collect();
+        // Sums are made without an iteration, so that no edge gets a node.
+        let mut targets: Vec<Target> =
+            polygons.into_iter().map(|nodes| Target::unmeasured(nodes, *image, 1, i64::MAX)).collect();
         let mut search = self.prepare(&params, &targets)?;
         self.launch(&mut search, 0)?;
         self.fetch(&search, &mut targets)?;

@@ -42,12 +42,14 @@ mod image;
 pub(crate) mod parameters;
 mod polygon;
 mod search;
+mod smooth;
 mod sums;
 mod sweep;
 mod territory;
 
 pub use criterion::Noise;
 pub use polygon::{MAX_COORDINATE, Node, Polygons};
+pub use smooth::{Curves, MAX_POINTS_PER_EDGE};
 pub use sums::RegionSum;
 
 use crate::device::Context;
@@ -132,9 +134,10 @@ pub struct Params {
     /// The distance d of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32. A
     /// larger one comes over a larger distance past noise, a smaller one keeps to what is near.
     pub largest_step: u32,
-    /// Edges longer than this get another node, in pixels, at least 2. Default 16. Smaller follows finer detail, and
-    /// noise.
-    pub node_spacing: f64,
+    /// Edges longer than this get another node, in pixels, at least 2. Smaller follows finer detail, and noise. `None`
+    /// (default): for each target by itself two fifths of the root of its initial polygon's area, from 6 to 16; 16 for
+    /// the default rectangle of images from 80 x 80 pixels on.
+    pub node_spacing: Option<f64>,
     /// The most nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
     /// The most iterations of a target, at least 1. Default 10000.
@@ -158,7 +161,7 @@ impl Default for Params {
                 .default_of(&[Background::Image, Background::Window { margin: DEFAULT_MARGIN }]),
             overlap: parameters::OVERLAP.default_of(&parameters::OVERLAPS),
             largest_step: parameters::LARGEST_STEP.default as u32,
-            node_spacing: parameters::NODE_SPACING.default,
+            node_spacing: None,
             max_nodes: parameters::MAX_NODES.default as u32,
             max_iterations: parameters::MAX_ITERATIONS.default as u64,
             node_cost: parameters::NODE_COST.default,
@@ -179,15 +182,19 @@ impl Params {
             parameters::MARGIN.check(margin)?;
         }
         parameters::LARGEST_STEP.check(f64::from(self.largest_step))?;
-        parameters::NODE_SPACING.check(self.node_spacing)?;
+        if let Some(spacing) = self.node_spacing {
+            parameters::NODE_SPACING.check_given(spacing)?;
+        }
         parameters::MAX_NODES.check(f64::from(self.max_nodes))?;
         parameters::MAX_ITERATIONS.check(self.max_iterations as f64)?;
         parameters::NODE_COST.check(self.node_cost)?;
         check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)
     }
 
-    fn spacing_squared(&self) -> i64 {
-        (self.node_spacing * self.node_spacing).min(1e18) as i64
+    /// Returns the square of the length above which an edge of a target that starts from `nodes` gets another node.
+    fn spacing_squared(&self, nodes: &[Node]) -> i64 {
+        let spacing = self.node_spacing.unwrap_or_else(|| automatic_spacing(nodes));
+        (spacing * spacing).min(1e18) as i64
     }
 
     /// Returns the plan of the search of a target within `bounds`.
@@ -196,13 +203,24 @@ impl Params {
         Plan {
             noise: self.noise,
             schedule: self.schedule,
-            spacing_squared: self.spacing_squared(),
             max_nodes: self.max_nodes as usize,
             max_iterations: self.max_iterations,
             node_cost: self.node_cost * criterion::ln(pixels.max(1.0)),
             parallel: false,
         }
     }
+}
+
+/// The automatic node spacing as a share of the root of a target's area, and its bounds in pixels. On discs of 10 to 40
+/// pixels in noise these overlap most with the truth and have the best perimeters; below 6 pixels edges follow single
+/// pixels, and above 16 finer ones gain nothing.
+const SPACING_OF_SIZE: f64 = 2.0 / 5.0;
+const AUTOMATIC_SPACINGS: [f64; 2] = [6.0, 16.0];
+
+/// Returns the automatic [`Params::node_spacing`] of a target of the size of a polygon.
+fn automatic_spacing(nodes: &[Node]) -> f64 {
+    let area = polygon::twice_area(nodes).abs() as f64 / 2.0;
+    (area.sqrt() * SPACING_OF_SIZE).clamp(AUTOMATIC_SPACINGS[0], AUTOMATIC_SPACINGS[1])
 }
 
 /// The statistics of one target. Grey values are in the image's own units.

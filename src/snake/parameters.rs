@@ -149,11 +149,12 @@ pub(crate) const MARGIN: Parameter = Parameter::float(
 pub(crate) const NODE_SPACING: Parameter = Parameter::float(
     c"node_spacing",
     c"Node spacing",
-    16.0,
+    0.0,
     c"Edges longer than this get another node. A larger one follows less detail, and less noise.",
 )
 .at_least(2.0)
-.unit(c"pixels");
+.unit(c"pixels")
+.automatic(c"For each target two fifths of the root of its start's area, from 6 to 16.");
 
 pub(crate) const NODE_COST: Parameter = Parameter::float(
     c"node_cost",

@@ -36,8 +36,6 @@ pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1),
 pub(super) struct Plan {
     pub(super) noise: Noise,
     pub(super) schedule: Schedule,
-    /// The square of the length above which an edge gets a node.
-    pub(super) spacing_squared: i64,
     /// The most nodes that a target is given.
     pub(super) max_nodes: usize,
     pub(super) max_iterations: u64,
@@ -77,6 +75,8 @@ pub(super) struct Target {
     pub(super) cost: f64,
     /// The distance d of the candidate positions, along each axis, in pixels.
     pub(super) distance: i32,
+    /// The square of the length above which an edge gets a node.
+    pub(super) spacing_squared: i64,
     phase: Phase,
     /// The number of iterations done.
     pub(super) iterations: u64,
@@ -115,7 +115,7 @@ impl Target {
     }
 
     /// Returns a target without its sums. `nodes` come from [`normalise`](super::polygon::normalise).
-    pub(super) fn unmeasured(nodes: Vec<Node>, bounds: Bounds, distance: i32) -> Self {
+    pub(super) fn unmeasured(nodes: Vec<Node>, bounds: Bounds, distance: i32, spacing_squared: i64) -> Self {
         Self {
             nodes,
             edges: Vec::new(),
@@ -126,6 +126,7 @@ impl Target {
             inside: RegionSum::default(),
             cost: 0.0,
             distance,
+            spacing_squared,
             phase: Phase::Evolve,
             iterations: 0,
             status: Status::Running,
@@ -134,7 +135,7 @@ impl Target {
 
     /// Returns a target whose initial polygon lies outside the image: there is nothing to search.
     pub(super) fn start_outside(nodes: Vec<Node>, bounds: Bounds) -> Self {
-        Self { status: Status::StartOutside, ..Self::unmeasured(nodes, bounds, 1) }
+        Self { status: Status::StartOutside, ..Self::unmeasured(nodes, bounds, 1, i64::MAX) }
     }
 
     /// Returns a node, counted on from the first one after the last.
@@ -504,7 +505,7 @@ impl Target {
         let middles: Vec<Option<Node>> = collected(self.ends().map(|(a, b)| {
             let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
             let middle = Node::new((a.x + b.x).div_euclid(2), (a.y + b.y).div_euclid(2));
-            (dx * dx + dy * dy > plan.spacing_squared).then_some(middle)
+            (dx * dx + dy * dy > self.spacing_squared).then_some(middle)
         }))?;
         let mut left = plan.max_nodes.saturating_sub(count);
         let mut nodes = reserved(2 * count)?;

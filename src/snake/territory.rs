@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     fn target(nodes: &[(i32, i32)], bounds: Bounds) -> Target {
-        Target::unmeasured(nodes.iter().map(|&(x, y)| Node::new(x, y)).collect(), bounds, 1)
+        Target::unmeasured(nodes.iter().map(|&(x, y)| Node::new(x, y)).collect(), bounds, 1, i64::MAX)
     }
 
     /// Returns whether a convex polygon, clockwise on the screen, contains a pixel's centre.

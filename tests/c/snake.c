@@ -586,7 +586,68 @@ static void cuda_and_cpu_agree(const char *device) {
     end_snake_job(&here);
 }
 
+/* ---- smooth curves ------------------------------------------------------------------------------------------- */
+
+static void smooth_curves_keep_length_and_area(const char *device) {
+    (void)device; /* Curves are made without one. */
+    /* An octagon of a circle's area, radius 1000, and a triangle. */
+    const double around = 2 * acos(-1.0);
+    isoline_node nodes[11];
+    const uint64_t ends[3] = {0, 8, 11};
+    const double radius = 1000 * sqrt(around / 8 / sin(around / 8));
+    for (int i = 0; i < 8; i++) {
+        nodes[i].x = (int32_t)lround(radius * cos(around * i / 8));
+        nodes[i].y = (int32_t)lround(radius * sin(around * i / 8));
+        nodes[8 + i % 3].x = i % 3 == 1 ? 9 : 0;
+        nodes[8 + i % 3].y = i % 3 == 2 ? 9 : 0;
+    }
+    const isoline_polygons both = polygons_of(nodes, ends, 2);
+    uint64_t offsets[3] = {7, 7, 7};
+    GOOD(isoline_polygons_smooth(&both, 1e6, 8, 0, offsets, NULL));
+    CHECK(offsets[0] == 0 && offsets[1] == 64 && offsets[2] == 88);
+    isoline_curve_point points[89];
+    points[88].x = -77;
+    GOOD(isoline_polygons_smooth(&both, 1e6, 8, 88, offsets, points));
+    CHECK_NUMBER(points[88].x, -77);
+    double area = 0, length = 0;
+    for (int i = 0; i < 64; i++) {
+        const isoline_curve_point a = points[i], b = points[(i + 1) % 64];
+        area += (a.x * b.y - a.y * b.x) / 2;
+        length += hypot(b.x - a.x, b.y - a.y);
+    }
+    CHECK(fabs(area / (around / 2 * 1e6) - 1) < 0.005 && fabs(length / (around * 1e3) - 1) < 0.005);
+    /* The automatic edge of a large polygon is 16 pixels, of a small one 6. */
+    uint64_t automatic[3], given[3];
+    GOOD(isoline_polygons_smooth(&both, ISOLINE_AUTOMATIC, 1, 0, automatic, NULL));
+    GOOD(isoline_polygons_smooth(&both, 16, 1, 0, given, NULL));
+    CHECK(automatic[1] == given[1] && automatic[1] > 300);
+    GOOD(isoline_polygons_smooth(&both, 6, 1, 0, given, NULL));
+    CHECK(automatic[2] - automatic[1] == given[2] - given[1]);
+    /* No polygons have no points. */
+    isoline_polygons none;
+    GOOD(isoline_polygons_init(&none, sizeof none));
+    GOOD(isoline_polygons_smooth(&none, 16, 8, 0, offsets, NULL));
+    CHECK(offsets[0] == 0 && offsets[1] == 64);
+    /* Misuse, which writes nothing. */
+    isoline_polygons line = polygons_of(nodes, ends, 1);
+    const uint64_t two[2] = {0, 2};
+    line.offsets = two;
+    line.node_count = 2;
+    REFUSED(isoline_polygons_smooth(NULL, 16, 8, 0, offsets, NULL), ISOLINE_NULL_POINTER, "polygons");
+    REFUSED(isoline_polygons_smooth(&both, 16, 8, 88, NULL, points), ISOLINE_NULL_POINTER, "offsets");
+    REFUSED(isoline_polygons_smooth(&both, 16, 8, 88, offsets, NULL), ISOLINE_NULL_POINTER, "points");
+    REFUSED(isoline_polygons_smooth(&both, 1e6, 8, 87, offsets, points), ISOLINE_INVALID_ARGUMENT, "capacity");
+    REFUSED(isoline_polygons_smooth(&both, 0, 8, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "longest_edge");
+    REFUSED(isoline_polygons_smooth(&both, NAN, 8, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "longest_edge");
+    REFUSED(isoline_polygons_smooth(&both, 16, 0, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "points_per_edge");
+    REFUSED(isoline_polygons_smooth(&both, 16, 1025, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "points_per_edge");
+    REFUSED(isoline_polygons_smooth(&line, 16, 8, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "at least 3 nodes");
+    CHECK(offsets[0] == 0 && offsets[1] == 64);
+    CHECK_NUMBER(points[88].x, -77);
+}
+
 int main(void) {
+    RUN(smooth_curves_keep_length_and_area);
     RUN_ON_EACH(every_cell_is_outlined);
     RUN_ON_EACH(steps_add_up_to_the_one_call);
     RUN_ON_EACH(polygons_are_borrowed_until_the_snake_goes_on);

@@ -103,6 +103,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     SPOILT(work.params.largest_step = 0, ISOLINE_INVALID_ARGUMENT, "largest_step");
     SPOILT(work.params.largest_step = 24, ISOLINE_INVALID_ARGUMENT, "largest_step");
     SPOILT(work.params.largest_step = 8192, ISOLINE_INVALID_ARGUMENT, "largest_step");
+    SPOILT(work.params.node_spacing = 0, ISOLINE_INVALID_ARGUMENT, "node_spacing");
     SPOILT(work.params.node_spacing = 1.9, ISOLINE_INVALID_ARGUMENT, "node_spacing");
     SPOILT(work.params.node_cost = -1e-9, ISOLINE_INVALID_ARGUMENT, "node_cost");
     SPOILT(work.params.node_cost = 1e300, ISOLINE_INVALID_ARGUMENT, "node_cost");

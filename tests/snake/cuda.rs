@@ -69,7 +69,7 @@ fn cuda_and_cpu_give_the_same_polygons() {
     for noise in noises {
         for node_cost in [0.0, 0.7] {
             for background in [Background::Image, Background::Window { margin: 0.6 }] {
-                let params = Params { noise, node_cost, background, node_spacing: 7.0, ..Params::default() };
+                let params = Params { noise, node_cost, background, node_spacing: Some(7.0), ..Params::default() };
                 let what = format!("{noise:?} {node_cost} {background:?}");
                 let threshold = if noise == Noise::Bernoulli { 2500 } else { 0 };
                 let image = image.mapv(|pixel| pixel.saturating_sub(threshold));
@@ -111,7 +111,7 @@ fn competing_targets_are_the_same_on_cuda() {
                     background,
                     node_cost,
                     overlap: Overlap::Excluded,
-                    node_spacing: 5.0,
+                    node_spacing: Some(5.0),
                     largest_step: 8,
                     ..Params::default()
                 };
@@ -146,12 +146,36 @@ fn cuda_and_cpu_agree_on_long_edges_and_many_nodes() {
     let Some(cuda) = cuda() else { return };
     // Edges of more rows than a warp sums at a time, and several blocks a target.
     let (image, _) = cells(2100, 3001, 900, 8);
-    for (node_spacing, max_nodes) in [(16.0, 1024), (3.0, 5000), (40.0, 9)] {
+    for (node_spacing, max_nodes) in [(Some(16.0), 1024), (Some(3.0), 5000), (Some(40.0), 9)] {
         let params = Params { node_spacing, max_nodes, ..Params::default() };
         compare(&cuda, image.view(), None, &params, "long edges");
         let off = polygon(&[(5, 2), (2090, 10), (2000, 2900), (1100, 1500), (30, 2990)]);
         compare(&cuda, image.view(), Some(&off), &params, "far off");
     }
+}
+
+#[test]
+fn automatic_node_spacings_are_the_same_on_cuda() {
+    let Some(cuda) = cuda() else { return };
+    // Starts of 6 to 120 pixels: a spacing of its own for each, from the smallest to the largest.
+    let (image, _) = cells(603, 431, 40, 9);
+    let mut starts = Polygons::new();
+    for (index, side) in [6, 11, 16, 23, 31, 38, 47, 120].into_iter().enumerate() {
+        let (x, y) = (10 + 140 * (index as i32 % 4), 12 + 190 * (index as i32 / 4));
+        starts.push(&[(0, 0), (side, 1), (side + 2, side), (1, side)].map(|(dx, dy)| Node::new(x + dx, y + dy)));
+    }
+    for overlap in [Overlap::Allowed, Overlap::Excluded] {
+        for node_cost in [0.0, 0.5] {
+            let background = Background::Window { margin: 0.5 };
+            let params = Params { background, overlap, node_cost, largest_step: 4, ..Params::default() };
+            compare(&cuda, image.view(), Some(&starts), &params, &format!("automatic, {overlap:?}, {node_cost}"));
+        }
+    }
+    // Several blocks share each of a few targets.
+    let (image, _) = cells(1500, 1300, 300, 4);
+    let mut starts = polygon(&[(40, 40), (240, 60), (250, 260), (30, 240)]);
+    starts.push(&[Node::new(700, 700), Node::new(730, 700), Node::new(730, 731)]);
+    compare(&cuda, image.view(), Some(&starts), &Params::default(), "automatic, several blocks");
 }
 
 #[test]
@@ -173,7 +197,7 @@ fn cuda_and_cpu_agree_on_the_smallest_images_and_odd_starts() {
 fn steps_sums_and_restarts_are_the_same_on_cuda() {
     let Some(cuda) = cuda() else { return };
     let (image, starts) = cells(300, 280, 50, 2);
-    let params = Params { node_spacing: 6.0, ..Params::default() };
+    let params = Params { node_spacing: Some(6.0), ..Params::default() };
     let mut snakes =
         [cpu(), cuda.clone()].map(|context| Snake::new(&context, image.view().into(), Some(&starts), &params).unwrap());
     let start = snakes.each_ref().map(|snake| snake.statistics());
@@ -220,7 +244,7 @@ fn an_f32_image_in_device_memory_gets_the_range_of_its_pixels() {
     (float[[0, 0]], float[[3, 1]]) = (f32::NAN, f32::INFINITY);
     let mut on_device = cuda.device_image(PixelType::F32, [300, 280, 1]).unwrap();
     on_device.upload(float.view().into()).unwrap();
-    let params = Params { node_spacing: 6.0, ..Params::default() };
+    let params = Params { node_spacing: Some(6.0), ..Params::default() };
     let run = |image: Image<'_>| snake::run(&cuda, image, Some(&starts), &params, None).unwrap();
     let (there, here) = (run(on_device.view()), run(float.view().into()));
     assert!(there.0 == here.0 && same_bits(&there.1, &here.1));

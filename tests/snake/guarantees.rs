@@ -30,7 +30,7 @@ fn no_move_of_a_node_by_one_pixel_improves_a_result() {
                 if noise == Noise::Bernoulli {
                     image.mapv_inplace(|pixel| u16::from(pixel > 190));
                 }
-                let params = Params { noise, schedule, node_spacing: 6.0, ..Params::default() };
+                let params = Params { noise, schedule, node_spacing: Some(6.0), ..Params::default() };
                 let snake = converged(image.view(), None, &params);
                 assert_eq!(snake.statistics()[0].status, Status::Converged, "{noise:?}");
             }
@@ -121,7 +121,7 @@ fn every_way_to_list_a_start_gives_the_same_result() {
             }
             for ring in rings {
                 for node_cost in [0.0, 0.5] {
-                    let params = Params { schedule, node_cost, node_spacing: 8.0, ..Params::default() };
+                    let params = Params { schedule, node_cost, node_spacing: Some(8.0), ..Params::default() };
                     let starts = writings(ring);
                     let (found, statistics, _) =
                         snake::run(&context, image.view().into(), Some(&starts), &params, None).unwrap();
@@ -142,7 +142,7 @@ fn stepwise_search_equals_a_single_run() {
     let image = blob(120, 100, 9);
     let start = polygon(&[(60, 70), (95, 80), (100, 20), (20, 15), (25, 85)]);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
-        let params = Params { schedule, node_cost: 0.5, node_spacing: 8.0, ..Params::default() };
+        let params = Params { schedule, node_cost: 0.5, node_spacing: Some(8.0), ..Params::default() };
         let whole = converged(image.view(), Some(&start), &params);
         let mut stopped = Snake::new(&cpu(), image.view().into(), Some(&start), &params).unwrap();
         while !stopped.step(1, None).unwrap().converged {
@@ -161,7 +161,8 @@ fn threads_steps_and_memory_layout_do_not_change_the_result() {
         let (x, y) = (5 + 36 * (index % 8), 5 + 38 * (index / 8));
         starts.push(&[Node::new(x, y), Node::new(x + 30, y), Node::new(x + 30, y + 32), Node::new(x, y + 32)]);
     }
-    let params = Params { background: Background::Window { margin: 0.5 }, node_spacing: 5.0, ..Params::default() };
+    let params =
+        Params { background: Background::Window { margin: 0.5 }, node_spacing: Some(5.0), ..Params::default() };
     let (expected, statistics, _) = snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap();
     for threads in 1..5 {
         let context = Context::with_threads("cpu", threads).unwrap();
@@ -338,7 +339,8 @@ fn neighbours_outside_the_window_do_not_matter() {
     let (dim, mut bright) = (paint(40.0), paint(250.0));
     bright.slice_mut(s![.., ..150]).assign(&dim.slice(s![.., ..150]));
     let start = polygon(&[(45, 45), (75, 45), (75, 75), (45, 75)]);
-    let params = Params { background: Background::Window { margin: 1.0 }, node_spacing: 6.0, ..Params::default() };
+    let params =
+        Params { background: Background::Window { margin: 1.0 }, node_spacing: Some(6.0), ..Params::default() };
     let [with, without] = [&bright, &dim].map(|image| mask_of(image.view(), Some(&start), &params));
     assert_eq!(with, without);
     let truth = Array2::from_shape_fn((120, 300), |(y, x)| cell(x, y, 60.0, 60.0));
@@ -392,7 +394,7 @@ fn labels_are_the_targets_numbers() {
 #[test]
 fn a_cancel_keeps_whole_steps() {
     let image = blob(2000, 2000, 1);
-    let params = Params { largest_step: 1, node_spacing: 2.0, ..Params::default() };
+    let params = Params { largest_step: 1, node_spacing: Some(2.0), ..Params::default() };
     let mut snake = Snake::new(&cpu(), image.view().into(), None, &params).unwrap();
     let mut stop = |_: f64, _: &str| ControlFlow::Break(());
     let error = snake.step(u64::MAX, Some(&mut stop)).unwrap_err();

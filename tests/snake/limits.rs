@@ -22,7 +22,7 @@ fn node_cost_removes_nodes_that_follow_noise() {
             let (truth, image) = square(1.0, seed);
             let mut counts = [0; 3];
             for (index, node_cost) in COSTS.into_iter().enumerate() {
-                let params = Params { schedule, node_cost, node_spacing: 8.0, ..Params::default() };
+                let params = Params { schedule, node_cost, node_spacing: Some(8.0), ..Params::default() };
                 counts[index] = converged(image.view(), None, &params).statistics()[0].nodes;
                 overlaps[index] += overlap(&mask_of(image.view(), None, &params), &truth) / 5.0;
                 nodes[index] += counts[index];
@@ -41,7 +41,7 @@ fn node_cost_removes_nodes_that_follow_noise() {
 #[test]
 fn no_remaining_node_is_worth_less_than_its_cost() {
     let (_, image) = square(1.0, 9);
-    let params = Params { node_cost: 1.0, node_spacing: 8.0, ..Params::default() };
+    let params = Params { node_cost: 1.0, node_spacing: Some(8.0), ..Params::default() };
     let snake = converged(image.view(), None, &params);
     let (found, statistics) = (snake.polygons(), snake.statistics()[0]);
     let nodes = found.get(0).unwrap();
@@ -68,7 +68,7 @@ fn max_nodes_bounds_the_nodes() {
     let (_, image) = square(1.0, 2);
     for max_nodes in [4, 5, 7, 19] {
         for schedule in [Schedule::Parallel, Schedule::Sequential] {
-            let params = Params { max_nodes, schedule, node_spacing: 2.0, node_cost: 0.0, ..Params::default() };
+            let params = Params { max_nodes, schedule, node_spacing: Some(2.0), node_cost: 0.0, ..Params::default() };
             let statistics = converged(image.view(), None, &params).statistics()[0];
             assert_eq!(
                 (statistics.nodes, statistics.status),
@@ -161,7 +161,8 @@ fn sums_over_results_are_those_over_their_masks() {
         let (x, y) = (20 + 60 * (index % 5), 15 + 50 * (index / 5));
         starts.push(&[Node::new(x, y), Node::new(x + 20, y + 3), Node::new(x + 17, y + 20), Node::new(x - 2, y + 18)]);
     }
-    let params = Params { background: Background::Window { margin: 0.3 }, node_spacing: 5.0, ..Params::default() };
+    let params =
+        Params { background: Background::Window { margin: 0.3 }, node_spacing: Some(5.0), ..Params::default() };
     let snake = converged(image.view(), Some(&starts), &params);
     let mut labels = Array2::<u16>::zeros((230, 310));
     snake.read_labels(labels.view_mut().into()).unwrap();

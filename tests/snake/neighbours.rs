@@ -52,7 +52,7 @@ fn touching_discs_become_one_target_each() {
                 background: Background::Window { margin: 2.0 },
                 overlap: Overlap::Excluded,
                 largest_step: 4,
-                node_spacing: 6.0,
+                node_spacing: Some(6.0),
                 ..Params::default()
             };
             let mut snake = Snake::new(&cpu(), image.view().into(), Some(&starts), &params).unwrap();
@@ -86,7 +86,7 @@ fn a_pixel_belongs_to_one_target_whatever_the_starts() {
     for background in [WINDOW, Background::Image] {
         for noise in [Noise::Gaussian, Noise::Poisson] {
             let params =
-                Params { noise, background, overlap: Overlap::Excluded, node_spacing: 6.0, ..Params::default() };
+                Params { noise, background, overlap: Overlap::Excluded, node_spacing: Some(6.0), ..Params::default() };
             let mut snake = Snake::new(&cpu(), image.view().into(), Some(&starts), &params).unwrap();
             for _ in 0..4 {
                 check_labels(&image, &snake);
@@ -104,7 +104,8 @@ fn competing_targets_do_not_depend_on_threads_or_steps() {
     let centres: Vec<(f64, f64)> =
         (0..30).map(|i| (f64::from(i % 6) * 39.0 + 30.0, f64::from(i / 6) * 38.0 + 30.0)).collect();
     let (image, starts) = discs(260, 220, &centres, 5);
-    let params = Params { background: WINDOW, overlap: Overlap::Excluded, node_spacing: 8.0, ..Params::default() };
+    let params =
+        Params { background: WINDOW, overlap: Overlap::Excluded, node_spacing: Some(8.0), ..Params::default() };
     let (polygons, told, _) = snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap();
     for threads in [1, 3, 90] {
         let context = isoline::Context::with_threads("cpu", threads).unwrap();
@@ -130,7 +131,7 @@ fn targets_are_said_to_touch_image_and_window_and_to_have_no_contrast() {
         starts.push(&[(x0, y0), (x1, y0), (x1, y1), (x0, y1)].map(|(x, y)| Node::new(x, y)));
     }
     // The window of the second start ends 16 pixels beside it, within the disc's reach.
-    let params = Params { background: WINDOW, node_spacing: 6.0, ..Params::default() };
+    let params = Params { background: WINDOW, node_spacing: Some(6.0), ..Params::default() };
     let told = converged(image.view(), Some(&starts), &params).statistics();
     assert!(told[0].touches_image && !told[0].flat, "{:?}", told[0]);
     let grey = Array2::from_elem((100, 120), 7u16);

@@ -126,13 +126,51 @@ fn edges_without_length_and_straight_nodes_do_not_matter_to_the_start() {
 }
 
 #[test]
+fn automatic_node_spacing_is_that_of_each_start() {
+    let mut random = Random::new(11);
+    let mut image = Array2::from_shape_fn((160, 320), |_| (1000.0 + 100.0 * random.normal()).round() as u16);
+    // A disc a start, of a size of its own, with the start's automatic spacing.
+    let sides = [(8, 6.0), (20, 8.0), (30, 12.0), (100, 16.0)];
+    let mut starts = Polygons::new();
+    for (index, (side, _)) in sides.into_iter().enumerate() {
+        let (cx, cy) = (30 + 60 * index as i32 + if side == 100 { 40 } else { 0 }, 80);
+        starts
+            .push(&rectangle(cx - side / 2, cy - side / 2, cx + side / 2, cy + side / 2).map(|(x, y)| Node::new(x, y)));
+        for ((y, x), pixel) in image.indexed_iter_mut() {
+            let (dx, dy) = (x as f64 + 0.5 - f64::from(cx), y as f64 + 0.5 - f64::from(cy));
+            *pixel += if dx.hypot(dy) < 0.55 * f64::from(side) { 600 } else { 0 };
+        }
+    }
+    let background = Background::Window { margin: 0.5 };
+    let params = Params { background, largest_step: 4, ..Params::default() };
+    let together = converged(image.view(), Some(&starts), &params).polygons();
+    let mut differ = 0;
+    for (index, (side, spacing)) in sides.into_iter().enumerate() {
+        let mut alone = Polygons::new();
+        alone.push(starts.get(index).unwrap());
+        let with = |spacing| {
+            let params = Params { node_spacing: Some(spacing), ..params.clone() };
+            converged(image.view(), Some(&alone), &params).polygons()
+        };
+        assert_eq!(together.get(index), with(spacing).get(0), "side {side}");
+        differ += usize::from(with(spacing) != with(spacing / 2.0));
+    }
+    assert_eq!(differ, sides.len());
+    // The default rectangle of an image of 80 x 80 pixels has the largest one.
+    let square = image.slice(ndarray::s![40..120, 170..250]).to_owned();
+    let found = |node_spacing| converged(square.view(), None, &Params { node_spacing, ..Params::default() }).polygons();
+    assert_eq!(found(None), found(Some(16.0)));
+    assert_ne!(found(None), found(Some(8.0)));
+}
+
+#[test]
 fn results_never_touch_themselves_however_fine_and_noisy() {
     // Nodes two pixels apart in noise without a target, where polygons fold up as far as they may.
     let mut random = Random::new(3);
     let image = Array2::from_shape_fn((50, 60), |_| (200.0 + 60.0 * random.normal()).round() as u16);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
         for background in [Background::Image, Background::Window { margin: 0.4 }] {
-            let params = Params { schedule, background, node_spacing: 2.0, node_cost: 0.0, ..Params::default() };
+            let params = Params { schedule, background, node_spacing: Some(2.0), node_cost: 0.0, ..Params::default() };
             let mut starts = polygon(&rectangle(12, 10, 50, 40));
             starts.push(&[Node::new(4, 4), Node::new(25, 8), Node::new(8, 29)]);
             let snake = converged(image.view(), Some(&starts), &params);

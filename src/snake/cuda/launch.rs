@@ -33,9 +33,9 @@ const MAX_BLOCKS: usize = 128;
 /// has its own in device memory.
 const MAX_BLOCKS_UNSHARED: usize = 32;
 
-// SAFETY: a struct of numbers, which have no padding between them or at the end: 15 times 8 bytes.
+// SAFETY: a struct of numbers, which have no padding between them or at the end: 16 times 8 bytes.
 unsafe impl bytemuck::NoUninit for DeviceTarget {}
-const _: () = assert!(size_of::<DeviceTarget>() == 120);
+const _: () = assert!(size_of::<DeviceTarget>() == 128);
 
 /// The kernels' `STATUS_...` numbers.
 const STATUSES: [(usize, Status); 5] = [
@@ -58,6 +58,7 @@ impl DeviceTarget {
             y1,
             node_cost,
             territory,
+            spacing_squared: target.spacing_squared,
             node_count: target.nodes.len() as u32,
             distance: target.distance,
             status: STATUSES

@@ -98,6 +98,14 @@ final class IsolineLibrary {
 
     static native int isoline_polygons_init(Structs.Polygons out, long structSize);
 
+    static native int isoline_polygons_smooth(
+            Structs.Polygons polygons,
+            double longestEdge,
+            int pointsPerEdge,
+            long capacity,
+            Pointer offsets,
+            Pointer points);
+
     static native int isoline_snake_new(
             Pointer context, Structs.Image input, Structs.Polygons initial, Pointer params, PointerByReference out);
 

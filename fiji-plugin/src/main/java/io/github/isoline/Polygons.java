@@ -85,6 +85,34 @@ public final class Polygons {
         return struct;
     }
 
+    /**
+     * Returns a smooth closed curve along each polygon, with about its area: x and y alternately.
+     *
+     * @param longestEdge in pixels: only the ends of longer edges are rounded; or the automatic value of the region
+     *     snakes' parameter node_spacing
+     * @param pointsPerEdge 1 to 1024
+     */
+    public double[][] smooth(double longestEdge, int pointsPerEdge) throws IsolineException {
+        double[][] curves = new double[count()][];
+        if (curves.length == 0) {
+            return curves;
+        }
+        NativeLoader.load();
+        Structs.Polygons struct = struct();
+        Memory ends = new Memory((long) offsets.length * Long.BYTES);
+        Status.check(IsolineLibrary.isoline_polygons_smooth(struct, longestEdge, pointsPerEdge, 0, ends, Pointer.NULL));
+        long capacity = ends.getLong((long) curves.length * Long.BYTES);
+        Memory points = new Memory(capacity * COORDINATES * Double.BYTES);
+        Status.check(
+                IsolineLibrary.isoline_polygons_smooth(struct, longestEdge, pointsPerEdge, capacity, ends, points));
+        for (int i = 0; i < curves.length; i++) {
+            long from = ends.getLong((long) i * Long.BYTES);
+            long count = ends.getLong((i + 1L) * Long.BYTES) - from;
+            curves[i] = points.getDoubleArray(from * COORDINATES * Double.BYTES, Math.toIntExact(count * COORDINATES));
+        }
+        return curves;
+    }
+
     private static Memory memory(int[] numbers) {
         Memory memory = new Memory((long) numbers.length * Integer.BYTES);
         memory.write(0, numbers, 0, numbers.length);

@@ -18,15 +18,19 @@ final class IntensitySample {
     void add(Object pixels, byte[] region) {
         for (int i = 0; i < region.length; i++) {
             if (region[i] != 0) {
-                double value = value(pixels, i);
-                if (!Double.isNaN(value) && !Double.isInfinite(value)) {
-                    first = Double.isNaN(first) ? value : first;
-                    double apart = value - first;
-                    sum += apart;
-                    squares += apart * apart;
-                    count++;
-                }
+                add(value(pixels, i));
             }
+        }
+    }
+
+    /** Adds a value; NaN and infinity are left out. */
+    void add(double value) {
+        if (!Double.isNaN(value) && !Double.isInfinite(value)) {
+            first = Double.isNaN(first) ? value : first;
+            double apart = value - first;
+            sum += apart;
+            squares += apart * apart;
+            count++;
         }
     }
 

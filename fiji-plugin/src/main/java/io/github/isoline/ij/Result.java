@@ -15,6 +15,7 @@ public final class Result {
     private final List<ImagePlus> images = new ArrayList<>();
     private final List<Roi> rois;
     private final ResultsTable table;
+    private final ResultsTable links;
     private final List<String> warnings;
     private final String summary;
     private final String device;
@@ -28,6 +29,7 @@ public final class Result {
         images.addAll(job.otherImages());
         rois = workspace.found();
         table = workspace.table();
+        links = workspace.links();
         warnings = new ArrayList<>(job.warnings());
         summary = job.summary();
         device = job.report().device();
@@ -56,6 +58,11 @@ public final class Result {
      */
     public ResultsTable getTable() {
         return table;
+    }
+
+    /** Returns the links of tracked region snakes, one row each; empty unless the options have {@code links}. */
+    public ResultsTable getLinks() {
+        return links;
     }
 
     /** Returns a sentence for each deviation from what was asked for; empty if there is none. */

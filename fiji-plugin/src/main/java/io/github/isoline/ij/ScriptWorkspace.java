@@ -12,6 +12,7 @@ final class ScriptWorkspace implements Workspace {
     private final List<Roi> given = new ArrayList<>();
     private final List<Roi> found = new ArrayList<>();
     private ResultsTable table = new ResultsTable();
+    private final ResultsTable links = new ResultsTable();
 
     /** Adds an image that a parameter names. */
     void add(ImagePlus image) {
@@ -59,6 +60,11 @@ final class ScriptWorkspace implements Workspace {
     @Override
     public ResultsTable table() {
         return table;
+    }
+
+    @Override
+    public ResultsTable links() {
+        return links;
     }
 
     @Override

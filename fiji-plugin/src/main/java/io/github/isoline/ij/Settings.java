@@ -360,7 +360,8 @@ abstract class Settings implements Cloneable {
     /** Returns the problem that none of these outputs is on and no file is given; null if one is. */
     final String outputProblem() {
         List<String> outputs = outputs();
-        if (outputs.stream().anyMatch(this::is) || !text(ROI_FILE).isEmpty()) {
+        if (outputs.stream().anyMatch(key -> setting(key).isUsed(this) && is(key))
+                || !text(ROI_FILE).isEmpty()) {
             return null;
         }
         return String.format(

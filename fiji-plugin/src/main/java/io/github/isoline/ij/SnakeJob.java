@@ -39,6 +39,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** The status of a target all pixels of which belong to others with smaller numbers. */
     private static final String HIDDEN = "hidden";
 
+    /** The noise model for binary images. */
+    private static final String BERNOULLI = "bernoulli";
+
     /** The most targets that a message names. */
     private static final int MOST_NAMED = 20;
 
@@ -73,6 +76,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     private int overlapping;
 
+    /** The number of rows that the results table had before. */
+    private int rowsBefore;
+
     /** Holds the numbers of the targets by the way in which they ended. */
     private final Map<String, List<Integer>> ends = new TreeMap<>();
 
@@ -84,7 +90,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         super(image, settings, 1);
         size = new VoxelSize(image, false);
         // The levels of a binary image are 0 and 1, whatever its pixel values.
-        boolean binary = settings.is(SnakeSettings.NOISE, "bernoulli");
+        boolean binary = settings.is(SnakeSettings.NOISE, BERNOULLI);
         offset = binary ? 0 : Pixels.rawThreshold(image, 0);
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
@@ -127,10 +133,10 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
-            throws IsolineException {
+            throws BadInput, IsolineException {
         int index = part[0];
         drawn = null;
-        List<SnakeTarget> targets = tracks.targets(part);
+        List<SnakeTarget> targets = tracks.targets(settings.isCompeting(), part);
         if (stopped) {
             unreached.add(index);
             return null;
@@ -147,9 +153,19 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         try (Snake snake = Snake.start(context, input, Polygons.of(nodes), params)) {
             search(snake, index, progress);
             TargetStatistics[] statistics = snake.statistics();
-            SnakePixels pixels =
-                    SnakePixels.of(context, snake, output, statistics, image.getWidth(), image.getHeight());
-            take(index, targets, snake.polygons(), statistics, pixels);
+            int width = image.getWidth();
+            int height = image.getHeight();
+            boolean isSmooth = settings.is(SnakeSettings.SMOOTH);
+            SnakePixels pixels = SnakePixels.of(context, snake, output, statistics, isSmooth, width, height);
+            Polygons polygons = snake.polygons();
+            SnakeCurves curves = null;
+            if (isSmooth) {
+                curves = new SnakeCurves(polygons, statistics, pixels, settings, width, height);
+                if (output != null) {
+                    pixels.write(output);
+                }
+            }
+            take(index, targets, polygons, statistics, pixels, curves);
             drawn = targets;
             return snake.report();
         }
@@ -213,29 +229,42 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             List<SnakeTarget> targets,
             Polygons polygons,
             TargetStatistics[] statistics,
-            SnakePixels pixels) {
+            SnakePixels pixels,
+            SnakeCurves curves)
+            throws BadInput {
         List<SnakeTarget> on = new ArrayList<>();
+        Object values = curves == null ? null : pixels(index);
         for (int i = 0; i < targets.size(); i++) {
             SnakeTarget target = targets.get(i);
+            if (target.isRival) {
+                continue;
+            }
             int[] nodes = polygons.get(i);
             boolean there = statistics[i].isThere();
             String name = target.name(image, index);
             TargetStatistics told = statistics[i];
-            // A target that its neighbours limit is a part of its polygon.
-            boolean isPart = there && settings.isCompeting() && SimplePolygon.pixels(nodes) > told.pixels();
-            Roi roi = there ? isPart ? pixels.outline(i + 1, nodes) : polygon(nodes) : null;
+            SnakeShape shape = curves == null
+                    ? null
+                    : curves.shape(i, values, image.getWidth(), settings.is(SnakeSettings.NOISE, BERNOULLI), size);
+            if (shape == null) {
+                // A target that its neighbours limit is a part of its polygon.
+                boolean isPart = there && settings.isCompeting() && SimplePolygon.pixels(nodes) > told.pixels();
+                Roi whole = there ? polygon(nodes) : null;
+                Roi roi = isPart ? pixels.outline(i + 1, SimplePolygon.bounds(nodes)) : whole;
+                shape = new SnakeShape(roi, told, there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0);
+            }
             if (there) {
-                dress(roi, target, name, index, told);
+                dress(shape.roi, target, name, index, told);
+                tracks.addRival(index, target.rival(nodes));
             }
             boolean isHidden = there && pixels != null && pixels.isHidden(i + 1);
-            double perimeter = there ? SimplePolygon.perimeter(nodes, size.x, size.y) : 0;
             String status = isHidden ? HIDDEN : status(told);
-            found.add(new Found(index, target, roi, row(index, target, name, told, roi, perimeter, status)));
+            found.add(new Found(index, target, name, shape.roi, row(index, target, name, told, shape, status)));
             ends.computeIfAbsent(status, end -> new ArrayList<>()).add(target.id);
             held += there && told.touchesWindow() ? 1 : 0;
             overlapping += there && told.overlaps() && !settings.isCompeting() ? 1 : 0;
             if (there) {
-                on.add(target.next(loosened(nodes), name));
+                on.add(target.next(loosened(nodes), name, index));
             }
         }
         tracks.keep(index, targets, on);
@@ -245,12 +274,19 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     private static final class Found {
         final int index;
         final int id;
+
+        /** The plane of the outline that this one continues; 0 for none. */
+        final int parentIndex;
+
+        final String name;
         final Roi roi;
         final Consumer<ResultsTable> row;
 
-        Found(int index, SnakeTarget target, Roi roi, Consumer<ResultsTable> row) {
+        Found(int index, SnakeTarget target, String name, Roi roi, Consumer<ResultsTable> row) {
             this.index = index;
             this.id = target.id;
+            this.parentIndex = target.parentIndex;
+            this.name = name;
             this.roi = roi;
             this.row = row;
         }
@@ -268,10 +304,42 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         }
     }
 
+    /** Returns the links between the outlines, which are sorted. */
+    private SnakeLinks links() {
+        Map<String, SnakeLinks.End> ends = new HashMap<>();
+        int row = 0;
+        for (Found one : found) {
+            ends.put(one.index + " " + one.id, new SnakeLinks.End(one.index, ++row, one.name, one.roi));
+        }
+        SnakeLinks links = new SnakeLinks(planes);
+        found.stream()
+                .filter(one -> one.parentIndex > 0 && one.roi != null)
+                // The links of a track are in the order of its planes.
+                .sorted(Comparator.comparingInt((Found one) -> one.id)
+                        .thenComparingInt(one -> Math.min(one.index, one.parentIndex)))
+                .forEach(one -> links.add(
+                        one.id, ends.get(one.index + " " + one.id), ends.get(one.parentIndex + " " + one.id)));
+        return links;
+    }
+
+    @Override
+    void addRows(ResultsTable table) throws IsolineException {
+        rowsBefore = table.size();
+        super.addRows(table);
+    }
+
+    @Override
+    void deliver() throws BadInput, IsolineException {
+        super.deliver();
+        if (start.isTrack() && settings.is(SnakeSettings.LINKS)) {
+            links().deliver(settings.workspace.links(), rowsBefore);
+        }
+    }
+
     private Consumer<ResultsTable> row(
-            int index, SnakeTarget target, String name, TargetStatistics s, Roi roi, double perimeter, String status) {
+            int index, SnakeTarget target, String name, TargetStatistics s, SnakeShape shape, String status) {
         return table -> {
-            double area = s.pixels() * size.x * size.y;
+            double area = shape.pixels * size.x * size.y;
             table.addValue("Target", target.id);
             table.addValue("Name", name);
             if (start.isTrack()) {
@@ -280,13 +348,13 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             }
             addPosition(table, planes, index, true);
             table.addValue("Area", area);
-            table.addValue("Mean", s.mean() - offset);
-            table.addValue("IntDen", (s.mean() - offset) * area);
-            table.addValue("RawIntDen", s.mean() * s.pixels());
-            if (roi != null) {
-                ShapeColumns.add(table, image, roi, perimeter);
+            table.addValue("Mean", shape.mean - offset);
+            table.addValue("IntDen", (shape.mean - offset) * area);
+            table.addValue("RawIntDen", shape.mean * shape.pixels);
+            if (shape.roi != null) {
+                ShapeColumns.add(table, image, shape.roi, shape.perimeter);
             }
-            table.addValue("SD inside", s.deviation());
+            table.addValue("SD inside", shape.deviation);
             table.addValue("Mean outside", s.backgroundMean() - offset);
             table.addValue("SD outside", s.backgroundDeviation());
             table.addValue("Criterion", s.criterion());
@@ -318,11 +386,12 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     /** Returns the start for the next slice: without nodes that came close to others on this one. */
     private int[] loosened(int[] nodes) {
-        int[] fewer = NodeThinner.spread(nodes, settings.number(SnakeSettings.NODE_SPACING) * SHORT_EDGE);
+        int[] fewer = NodeThinner.spread(nodes, settings.startSpacing() * SHORT_EDGE);
         return SimplePolygon.isSimple(fewer) ? fewer : nodes;
     }
 
-    private static Roi polygon(int... nodes) {
+    /** Returns a polygon as an area. */
+    static Roi polygon(int... nodes) {
         int count = nodes.length / 2;
         int[] x = new int[count];
         int[] y = new int[count];

@@ -71,16 +71,21 @@ final class SnakeLabels {
             buffer.read(0, found);
             for (int i = 0; i < plane.length; i++) {
                 int number = found[i] & MOST_OF_16_BITS;
-                plane[i] = number == 0 || plane[i] != 0 ? plane[i] : (short) targets.get(number - 1).id;
+                plane[i] = number == 0 || plane[i] != 0 ? plane[i] : (short) label(targets.get(number - 1));
             }
         } else {
             float[] plane = large[place];
             float[] found = new float[plane.length];
             buffer.read(0, found);
             for (int i = 0; i < plane.length; i++) {
-                plane[i] = found[i] == 0 || plane[i] != 0 ? plane[i] : targets.get((int) found[i] - 1).id;
+                plane[i] = found[i] == 0 || plane[i] != 0 ? plane[i] : label(targets.get((int) found[i] - 1));
             }
         }
+    }
+
+    /** Returns the label of a target; 0 for one whose pixels were drawn in an earlier pass. */
+    private static int label(SnakeTarget target) {
+        return target.isRival ? 0 : target.id;
     }
 
     /** Returns the new image. */

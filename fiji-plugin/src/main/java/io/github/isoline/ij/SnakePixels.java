@@ -31,12 +31,19 @@ final class SnakePixels {
      * Draws the labels of a plane.
      *
      * @param output receives them; null for none
+     * @param always true for a result also if no targets meet
      * @return null if no targets meet
      */
     static SnakePixels of(
-            Context context, Snake snake, PixelBuffer output, TargetStatistics[] statistics, int width, int height)
+            Context context,
+            Snake snake,
+            PixelBuffer output,
+            TargetStatistics[] statistics,
+            boolean always,
+            int width,
+            int height)
             throws IsolineException {
-        boolean meet = false;
+        boolean meet = always;
         for (TargetStatistics target : statistics) {
             meet |= target.overlaps();
         }
@@ -68,9 +75,46 @@ final class SnakePixels {
         return counts[number] == 0;
     }
 
-    /** Returns the border of the pixels of a target, which has some, within its polygon. */
-    Roi outline(int number, int... nodes) {
-        Rectangle box = SimplePolygon.bounds(nodes);
+    /** Writes the labels. */
+    void write(PixelBuffer labels) {
+        boolean small = labels.type() == PixelBuffer.Type.U16;
+        short[] words = new short[small ? numbers.length : 0];
+        float[] floats = new float[small ? 0 : numbers.length];
+        for (int i = 0; i < numbers.length; i++) {
+            if (small) {
+                words[i] = (short) numbers[i];
+            } else {
+                floats[i] = numbers[i];
+            }
+        }
+        labels.write(0, small ? words : floats, 0, numbers.length);
+    }
+
+    /** Returns the number of the target that a pixel belongs to, 0 for none. */
+    int number(int x, int y) {
+        return numbers[y * width + x];
+    }
+
+    /** Gives a pixel to a target; 0 for none. */
+    void set(int x, int y, int number) {
+        counts[number(x, y)]--;
+        counts[number]++;
+        numbers[y * width + x] = number;
+    }
+
+    /** Passes on each pixel of a target, all of which lie in a box within the image. */
+    void forEach(int number, Rectangle box, AreaPixels.Visitor visitor) {
+        for (int y = box.y; y < box.y + box.height; y++) {
+            for (int x = box.x; x < box.x + box.width; x++) {
+                if (number(x, y) == number) {
+                    visitor.visit(x, y);
+                }
+            }
+        }
+    }
+
+    /** Returns the border of the pixels of a target, which has some and all of them in a box within the image. */
+    Roi outline(int number, Rectangle box) {
         byte[] mask = new byte[box.width * box.height];
         for (int i = 0; i < mask.length; i++) {
             int at = (box.y + i / box.width) * width + box.x + i % box.width;

@@ -23,6 +23,8 @@ final class SnakeSettings extends Settings {
     static final String NODE_SPACING = "node_spacing";
     static final String MAX_ITERATIONS = "max_iterations";
     static final String LABEL_IMAGE = "label_image";
+    static final String SMOOTH = "smooth";
+    static final String LINKS = "links";
 
     static final String TRACK = "track";
     static final String TRACK_FRAMES = "track_frames";
@@ -35,6 +37,9 @@ final class SnakeSettings extends Settings {
 
     /** The ratio of the root of a start's area to its automatic largest step. */
     private static final double STEPS_OF_SIZE = 8;
+
+    /** The library's largest automatic node spacing, in pixels. */
+    private static final double LARGEST_AUTOMATIC_SPACING = 16;
 
     SnakeSettings() throws IsolineException {
         super(Snake.NAME, SnakeStart.KIND, "A region snake");
@@ -65,6 +70,9 @@ final class SnakeSettings extends Settings {
                 Setting.orAuto(parameter(LARGEST_STEP)).unit("pixels: 1, 2, 4, ..."));
         declare(NODE_SPACING);
         declare(Setting.of(parameter("node_cost")).unit("more: fewer nodes"));
+        declare(Setting.toggle(SMOOTH)
+                .label("Smooth outlines")
+                .help("Curves along the nodes, for perimeters and shapes; label image and rows follow them."));
         declare("max_nodes", MAX_ITERATIONS, "schedule");
         declare(
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
@@ -77,6 +85,8 @@ final class SnakeSettings extends Settings {
                 Setting.output(OVERLAY).first(true),
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE).first(true),
+                // The table "Links" has a row for each step of a track.
+                Setting.output(LINKS).usedWith(STACK, TRACK, TRACK_FRAMES),
                 // The outlines are saved to this ZIP file.
                 Setting.file(ROI_FILE));
         declareOthers();
@@ -156,6 +166,19 @@ final class SnakeSettings extends Settings {
     }
 
     /**
+     * Returns the length to which the nodes of starts are thinned out: the search itself adds nodes. It is the node
+     * spacing; the largest automatic one suits all starts, since thinning depends on their size, too.
+     */
+    double startSpacing() {
+        return isAutomatic(NODE_SPACING) ? LARGEST_AUTOMATIC_SPACING : number(NODE_SPACING);
+    }
+
+    /** Returns the root of the area of an outline. */
+    private static double size(int... outline) {
+        return Math.sqrt(Math.abs(SimplePolygon.twiceArea(outline)) / 2.0);
+    }
+
+    /**
      * Returns the largest step for these starts. An automatic one depends on the median size of the starts: nodes that
      * move farther would land in neighbouring objects.
      */
@@ -165,7 +188,7 @@ final class SnakeSettings extends Settings {
         }
         double[] sizes = new double[starts.size()];
         for (int i = 0; i < sizes.length; i++) {
-            sizes[i] = Math.sqrt(Math.abs(SimplePolygon.twiceArea(starts.get(i).nodes)) / 2.0);
+            sizes[i] = size(starts.get(i).nodes);
         }
         Arrays.sort(sizes);
         double most = sizes.length == 0 ? 0 : sizes[sizes.length / 2] / STEPS_OF_SIZE;

@@ -64,7 +64,7 @@ final class SnakeStart {
         this.planes = planes;
         this.settings = settings;
         ImagePlus image = planes.image;
-        outlines = new StartOutlines(image, settings.number(SnakeSettings.NODE_SPACING), notes);
+        outlines = new StartOutlines(image, settings.startSpacing(), notes);
         shown = planes.position(image.getCurrentSlice());
         trackAxis = settings.isTrack() ? trackAxis(image, settings) : -1;
         switch (settings.text(SnakeSettings.START)) {

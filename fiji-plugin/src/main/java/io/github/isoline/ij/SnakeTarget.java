@@ -18,16 +18,24 @@ final class SnakeTarget {
     /** The name of the outline on a neighbouring plane that the target continues; "" for a start of its own. */
     final String parent;
 
+    /** The plane of that outline; 0 for a start of its own. */
+    final int parentIndex;
+
+    /** Holds true for an outline of an earlier pass, which others must not take pixels from. */
+    final boolean isRival;
+
     SnakeTarget(int id, String name, int home, int[] nodes) {
-        this(id, name, home, nodes, "");
+        this(id, name, home, nodes, "", 0, false);
     }
 
-    private SnakeTarget(int id, String name, int home, int[] nodes, String parent) {
+    private SnakeTarget(int id, String name, int home, int[] nodes, String parent, int parentIndex, boolean isRival) {
         this.id = id;
         this.name = name;
         this.home = home;
         this.nodes = nodes;
         this.parent = parent;
+        this.parentIndex = parentIndex;
+        this.isRival = isRival;
     }
 
     /** Returns the same target with an outline. */
@@ -35,14 +43,20 @@ final class SnakeTarget {
         return new SnakeTarget(id, name, home, outline);
     }
 
+    /** Returns the outline that was found, for the search of others on its plane. */
+    SnakeTarget rival(int[] outline) {
+        return new SnakeTarget(id, name, home, outline, parent, parentIndex, true);
+    }
+
     /**
      * Returns the same target on a neighbouring plane.
      *
      * @param from its nodes
      * @param outline the name of the outline that it continues
+     * @param index the plane of that outline
      */
-    SnakeTarget next(int[] from, String outline) {
-        return new SnakeTarget(id, name, home, from, outline);
+    SnakeTarget next(int[] from, String outline, int index) {
+        return new SnakeTarget(id, name, home, from, outline, index, false);
     }
 
     /** Returns the name on a plane: "nucleus 7" on its own, "nucleus 7 s3" on others. */

@@ -24,6 +24,9 @@ final class SnakeTracks {
     /** Holds the targets that continue backwards from the plane on which they started. */
     private final Map<Integer, List<SnakeTarget>> begun = new HashMap<>();
 
+    /** Holds the outlines that the first pass found on each plane. */
+    private final Map<Integer, List<SnakeTarget>> rivals = new HashMap<>();
+
     private boolean backwards;
 
     /** The first plane of the second pass, as the job takes it; null if there is no second pass. */
@@ -59,8 +62,19 @@ final class SnakeTracks {
         return order;
     }
 
-    /** Returns the targets of a plane, which comes in the order of the search. */
-    List<SnakeTarget> targets(int... part) {
+    /** Adds an outline of the first pass, from which targets that compete in the second one must not take pixels. */
+    void addRival(int index, SnakeTarget found) {
+        if (start.isTrack() && !backwards) {
+            rivals.computeIfAbsent(index, plane -> new ArrayList<>()).add(found);
+        }
+    }
+
+    /**
+     * Returns the targets of a plane, which comes in the order of the search.
+     *
+     * @param compete true if rivals, too, which come first: the pixels that several starts have are theirs
+     */
+    List<SnakeTarget> targets(boolean compete, int... part) {
         if (part == turn) {
             backwards = true;
             next.clear();
@@ -68,6 +82,9 @@ final class SnakeTracks {
         List<SnakeTarget> targets = new ArrayList<>();
         if (start.isTrack()) {
             targets.addAll(next.getOrDefault(start.track(part[0]), Collections.emptyList()));
+        }
+        if (backwards && compete && !targets.isEmpty()) {
+            targets.addAll(0, rivals.getOrDefault(part[0], Collections.emptyList()));
         }
         if (!backwards) {
             targets.addAll(starts.get(part[0]));

@@ -31,6 +31,9 @@ interface Workspace {
     /** Returns the table that rows are added to; null for one of ImageJ's own. */
     ResultsTable table();
 
+    /** Returns the table that the links of tracks are added to; null for one of ImageJ's own. */
+    ResultsTable links();
+
     /** Returns true if a person may watch the input image while a run works. */
     boolean isWatched();
 
@@ -74,6 +77,11 @@ interface Workspace {
 
             @Override
             public ResultsTable table() {
+                return null;
+            }
+
+            @Override
+            public ResultsTable links() {
                 return null;
             }
 

@@ -85,7 +85,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
     void rememberedDialogValuesDoNotChangeMacros() throws Exception {
         SnakeSettings other = new SnakeSettings();
         other.set("start", "manager").set("noise", "gamma").set("looks", 3);
-        other.set("node_spacing", 5).set("max_iterations", 2).set("overlay", true);
+        other.set("node_spacing", "5").set("max_iterations", 2).set("overlay", true);
         ImagePlus image = disc(60, 50, 30, 25, 10);
         assertRemembered(other, new SnakeSettings(), SNAKE, image, "start=rectangle label_image");
     }
@@ -134,7 +134,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 "overlay start=rectangle largest_step=12 | largest_step must be a power of two from 1 to 4096 (pixels), but it is 12",
                 "overlay start=rectangle largest_step=0 | largest_step must be a power of two",
                 "overlay start=rectangle largest_step=8192 | largest_step must be a power of two",
-                "overlay start=rectangle node_spacing=1 | node_spacing must be at least 2 (pixels), but it is 1",
+                "overlay start=rectangle node_spacing=1 | node_spacing must be at least 2 (pixels), or automatic, but it is 1",
                 "overlay start=rectangle node_cost=-1 | node_cost must be from 0 to 1000000, but it is -1",
                 "overlay start=rectangle max_nodes=2 | max_nodes must be a whole number from 3 to 65536",
                 "overlay start=rectangle max_nodes=70000 | max_nodes must be a whole number from 3 to 65536",

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
@@ -10,6 +11,11 @@ import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.PolygonRoi;
 import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import ij.process.ImageProcessor;
+import io.github.isoline.IsolineException;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** Tests targets that are tracked through the slices or the frames of noisy images. */
@@ -75,6 +81,108 @@ class SnakeTracksTest extends SnakeTest {
             assertTrue(overlap(current().getStack().getProcessor(z), 2, 30, 40, 12) > 0.9, "early on " + z);
             assertEquals(1, table().getValue("Target", 2 * z - 2));
             assertEquals(2, table().getValue("Target", 2 * z - 1));
+        }
+    }
+
+    @Test
+    void linksJoinTheOutlinesOfNeighbouringSlices() throws Exception {
+        ImagePlus image = moving(7, 8);
+        image.getCalibration().pixelWidth = 0.5;
+        image.getCalibration().pixelHeight = 0.25;
+        image.getCalibration().setUnit("um");
+        image.setSlice(4);
+        image.setRoi(new OvalRoi(48, 32, 16, 16));
+        Result result = Isoline.regionSnake(image, "stack=track links results_table label_image roi_manager");
+        ResultsTable links = result.getLinks();
+        assertEquals(6, links.size());
+        for (int i = 0; i < 6; i++) {
+            // The track went from slice 4 in both directions; links go with the slices.
+            assertEquals(1, links.getValue("Track", i));
+            assertEquals(i + 1, links.getValue("Source slice", i));
+            assertEquals(i + 2, links.getValue("Target slice", i));
+            assertEquals(i + 1, links.getValue("Source row", i));
+            assertEquals(i + 2, links.getValue("Target row", i));
+            assertEquals("snake s" + (i + 1), links.getStringValue("Source", i));
+            assertEquals("snake s" + (i + 2), links.getStringValue("Target", i));
+            assertEquals(4, links.getValue("Displacement X", i), 0.4);
+            assertEquals(0, links.getValue("Displacement Y", i), 0.2);
+            assertEquals("µm", links.getStringValue("Unit", i));
+            // Two discs of radius 12, 8 pixels apart.
+            assertEquals(0.41, links.getValue("Overlap", i), 0.06);
+            double there =
+                    result.getTable().getValue("X", i + 1) - result.getTable().getValue("X", i);
+            assertEquals(there, links.getValue("Displacement X", i), 1e-3);
+        }
+        assertEquals(-1, links.getColumnIndex("Source frame"));
+        // Rows are counted as the table shows them, with those that it had before.
+        Map<String, Object> options = new HashMap<>();
+        options.put("stack", "track");
+        options.put("links", true);
+        options.put("results_table", result.getTable());
+        links = Isoline.regionSnake(image, options).getLinks();
+        assertEquals(8, links.getValue("Source row", 0));
+        assertEquals(0, Isoline.regionSnake(image, "stack=track").getLinks().size());
+        IsolineException refused = assertThrows(
+                IsolineException.class, () -> Isoline.regionSnake(image, "stack=slices links label_image"));
+        assertTrue(refused.getMessage().contains("links is used with stack=track"), refused.getMessage());
+        // Without a display ImageJ has no table of links, which is said.
+        Outcome outcome = macro(image, call("stack=track links"));
+        assertTrue(outcome.log.contains("a script gets it with Result.getLinks()"), outcome.log);
+    }
+
+    @Test
+    void linksOfAHyperstackNameSlicesAndFrames() throws Exception {
+        ImagePlus film = moving(3, 8);
+        ImageStack planes = new ImageStack(film.getWidth(), film.getHeight());
+        for (int t = 1; t <= 3; t++) {
+            planes.addSlice(plane(120, 80, 0, 0, 1, t));
+            planes.addSlice(film.getStack().getProcessor(t));
+        }
+        ImagePlus image = new ImagePlus("hyper", planes);
+        image.setDimensions(1, 2, 3);
+        image.setOpenAsHyperStack(true);
+        image.setPosition(1, 2, 1);
+        image.setRoi(new OvalRoi(24, 32, 16, 16));
+        ResultsTable links =
+                Isoline.regionSnake(image, "stack=track_frames links").getLinks();
+        assertEquals(2, links.size());
+        for (int i = 0; i < 2; i++) {
+            assertEquals(1, links.getValue("Ch", i));
+            assertEquals(2, links.getValue("Source slice", i));
+            assertEquals(2, links.getValue("Target slice", i));
+            assertEquals(i + 1, links.getValue("Source frame", i));
+            assertEquals(i + 2, links.getValue("Target frame", i));
+        }
+    }
+
+    @Test
+    void targetsOfLaterStartsDoNotTakePixelsOfEarlierOnes() {
+        // Two discs that overlap in the first two slices. The second one starts on the third.
+        ImageStack stack = new ImageStack(120, 80);
+        int[] apart = {12, 16, 34, 40};
+        for (int z = 1; z <= 4; z++) {
+            ImageProcessor left = plane(120, 80, 40, 40, 14, z);
+            ImageProcessor right = plane(120, 80, 40 + apart[z - 1], 40, 14, 10 + z);
+            for (int i = 0; i < left.getPixelCount(); i++) {
+                left.set(i, Math.max(left.get(i), right.get(i)));
+            }
+            stack.addSlice(left);
+        }
+        Roi early = new OvalRoi(30, 32, 16, 16);
+        early.setPosition(1);
+        Roi late = new OvalRoi(66, 32, 16, 16);
+        late.setPosition(3);
+        Overlay starts = new Overlay(early);
+        starts.add(late);
+        ImagePlus labels = labels(new ImagePlus("discs", stack), from(starts) + " stack=track results_table");
+        assertEquals(8, table().size());
+        for (int i = 0; i < 8; i++) {
+            int slice = (int) table().getValue("Slice", i);
+            int target = (int) table().getValue("Target", i);
+            int pixels = count(labels.getStack().getProcessor(slice), target);
+            // The second one gets no pixel of the first: the row has the pixels of the label.
+            assertEquals(pixels, table().getValue("Area", i), slice + " " + target);
+            assertTrue(pixels > 0, slice + " " + target);
         }
     }
 

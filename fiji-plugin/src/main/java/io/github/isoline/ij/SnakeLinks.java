@@ -1,0 +1,137 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.measure.Calibration;
+import ij.measure.ResultsTable;
+import java.awt.GraphicsEnvironment;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The links of tracks: each joins the outlines of a target on two neighbouring planes, whatever the direction in which
+ * it was tracked. The source is on the earlier one.
+ */
+final class SnakeLinks {
+    static final String TITLE = "Links";
+
+    /** One end of a link: the outline of a target on a plane. */
+    static final class End {
+        final int index;
+        final int row;
+        final String name;
+        final Roi roi;
+
+        /**
+         * Creates an end.
+         *
+         * @param row its number in the run's rows, from 1 on
+         */
+        End(int index, int row, String name, Roi roi) {
+            this.index = index;
+            this.row = row;
+            this.name = name;
+            this.roi = roi;
+        }
+    }
+
+    private static final class Link {
+        int track;
+        End source;
+        End target;
+    }
+
+    private final HyperStackSelection planes;
+    private final List<Link> links = new ArrayList<>();
+
+    SnakeLinks(HyperStackSelection planes) {
+        this.planes = planes;
+    }
+
+    /** Adds the link between two outlines, in any order. */
+    void add(int track, End one, End other) {
+        Link link = new Link();
+        link.track = track;
+        link.source = one.index < other.index ? one : other;
+        link.target = one.index < other.index ? other : one;
+        links.add(link);
+    }
+
+    /**
+     * Adds a row for each link.
+     *
+     * @param before the rows that the results table had before those of the run
+     */
+    void addTo(ResultsTable table, int before) {
+        ImagePlus image = planes.image;
+        boolean hyperstack = ResultImage.isHyperStack(image);
+        Calibration unit = image.getCalibration();
+        for (Link link : links) {
+            // This works also with ImageJ before 1.53d, which has no addRow().
+            table.incrementCounter();
+            table.addLabel(image.getTitle());
+            table.addValue("Track", link.track);
+            if (hyperstack) {
+                table.addValue("Ch", planes.position(link.source.index)[0]);
+            }
+            addEnd(table, "Source", link.source, before, hyperstack);
+            addEnd(table, "Target", link.target, before, hyperstack);
+            double[] shape = compare(link.source.roi, link.target.roi);
+            table.addValue("Displacement X", unit.getX(shape[2]) - unit.getX(shape[0]));
+            table.addValue(
+                    "Displacement Y", unit.getY(shape[3], image.getHeight()) - unit.getY(shape[1], image.getHeight()));
+            table.addValue("Overlap", shape[4]);
+            ShapeColumns.addUnit(table, image);
+        }
+    }
+
+    private void addEnd(ResultsTable table, String side, End end, int before, boolean hyperstack) {
+        int[] position = planes.position(end.index);
+        table.addValue(side, end.name);
+        table.addValue(side + " row", before + end.row);
+        table.addValue(side + " slice", hyperstack ? position[1] : end.index);
+        if (hyperstack) {
+            table.addValue(side + " frame", position[2]);
+        }
+    }
+
+    /** Returns the centroids of two areas in pixels, x and y of each, and their intersection over union. */
+    private static double[] compare(Roi one, Roi other) {
+        double[] found = new double[5];
+        double[] counts = new double[2];
+        AreaPixels[] areas = {new AreaPixels(one), new AreaPixels(other)};
+        double[] common = {0};
+        for (int side = 0; side < 2; side++) {
+            int at = side;
+            areas[at].forEach((x, y) -> {
+                counts[at]++;
+                found[2 * at] += x + 0.5;
+                found[2 * at + 1] += y + 0.5;
+                common[0] += at == 0 && areas[1].contains(x, y) ? 1 : 0;
+            });
+            found[2 * at] /= counts[at];
+            found[2 * at + 1] /= counts[at];
+        }
+        found[4] = common[0] / (counts[0] + counts[1] - common[0]);
+        return found;
+    }
+
+    /** Adds the rows to the script's table, or to ImageJ's own, which is shown. */
+    void deliver(ResultsTable given, int before) {
+        if (given != null) {
+            addTo(given, before);
+            return;
+        }
+        if (GraphicsEnvironment.isHeadless()) {
+            RunLog.warn(
+                    SnakePlugin.COMMAND,
+                    planes.image,
+                    "ImageJ has no table of links without a display; a script gets it with Result.getLinks().");
+            return;
+        }
+        ResultsTable shown = ResultsTable.getResultsTable(TITLE);
+        shown = shown == null ? new ResultsTable() : shown;
+        addTo(shown, before);
+        shown.show(TITLE);
+    }
+}
