@@ -173,6 +173,22 @@ static void the_automatic_threshold_follows_the_noise(const char *device) {
     end_drawing_job(&work);
 }
 
+static void sigma_is_of_the_smoothing(const char *device) {
+    drawing_job work = new_drawing_job(device);
+    uint8_t *smoothed = not_written(COUNT);
+    isoline_image map = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, smoothed);
+    for (int sigma = 0; sigma < 2; sigma++) {
+        work.params.sigma = 4 * sigma;
+        GOOD(isoline_edge_drawing_maps(work.context, &work.input, &work.params, NULL, &map, NULL, NULL, NULL, NULL));
+        CHECK((differing(smoothed, work.pixels, COUNT) == 0) == (sigma == 0));
+    }
+    work.params.sigma = 11;
+    REFUSED(isoline_edge_drawing_maps(work.context, &work.input, &work.params, NULL, &map, NULL, NULL, NULL, NULL),
+            ISOLINE_INVALID_ARGUMENT, "sigma must be from 0 to 10 (pixels), but it is 11");
+    free(smoothed);
+    end_drawing_job(&work);
+}
+
 static void the_automatic_threshold_without_noise_follows_the_range(const char *device) {
     /* 20 of 255: for u16 and f32 of what the whole input spans. */
     drawing_job work = new_drawing_job(device);
@@ -456,6 +472,7 @@ int main(void) {
     RUN_ON_EACH(every_parameter_does_what_the_header_says);
     RUN_ON_EACH(null_params_are_the_defaults);
     RUN_ON_EACH(the_automatic_threshold_follows_the_noise);
+    RUN_ON_EACH(sigma_is_of_the_smoothing);
     RUN_ON_EACH(the_automatic_threshold_without_noise_follows_the_range);
     RUN_ON_EACH(a_range_scales_and_clips_floats);
     RUN_ON_EACH(map_and_segments_can_be_asked_for_alone);
