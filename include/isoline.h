@@ -1908,6 +1908,11 @@ typedef struct {
      * never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
      */
     uint64_t expected_iterations;
+    /**
+     * The share of the voxels in the middle of the object whose intensity is at the range's limits, see
+     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest.
+     */
+    double limit_share;
     /** How the last step ended, an isoline_level_set_outcome. */
     uint32_t outcome;
     /** 0. */
