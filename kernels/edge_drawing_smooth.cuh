@@ -18,7 +18,7 @@ __device__ __forceinline__ u32 level_of(float pixel, const isoline_ed_job &job)
     return quantise(pixel, job.minimum, job.scale);
 }
 
-// Returns a smoothed level as the output has it: as it is, or in the own units of an image of floats.
+// Stores a smoothed level: as it is, or in the own units of an image of floats.
 __device__ __forceinline__ void store_level(unsigned char *to, u32 level, const isoline_ed_smoothing &)
 {
     *to = static_cast<unsigned char>(level);
