@@ -26,8 +26,7 @@ impl Curves {
     /// longer than `longest_edge` (pixels, more than 0; `None`: for each polygon the automatic
     /// [`node_spacing`](super::Params::node_spacing) of one of its size) are divided into equal parts first, so that only
     /// the ends of long straight edges are rounded. Each edge or part of one gets `points_per_edge` points (1 to
-    /// [`MAX_POINTS_PER_EDGE`]), at equal steps of the parameter, the first
-    /// between its control point and the one before.
+    /// [`MAX_POINTS_PER_EDGE`]), at equal steps of the parameter, the first between its control point and the one before.
     ///
     /// The control points lie by 1/24 of the second difference of the nodes outside these, so that the curve has about
     /// the polygon's area: on a regular polygon of 8 nodes it differs by 0.2 %, of 16 by 0.01 %. The curve is nowhere
