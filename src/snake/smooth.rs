@@ -26,7 +26,7 @@ impl Curves {
     /// longer than `longest_edge` (pixels, more than 0; `None`: for each polygon the automatic
     /// [`node_spacing`](super::Params::node_spacing) of one of its size) are divided into equal parts first, so that only
     /// the ends of long straight edges are rounded. Each edge or part of one gets `points_per_edge` points (1 to
-    /// [`MAX_POINTS_PER_EDGE`]), at equal steps of the parameter; 1 gives the middles of the edges.
+    /// [`MAX_POINTS_PER_EDGE`]), at equal steps of the parameter, the first between its control point and the one before.
     ///
     /// The control points lie by 1/24 of the second difference of the nodes outside these, so that the curve has about
     /// the polygon's area: on a regular polygon of 8 nodes it differs by 0.2 %, of 16 by 0.01 %. The curve is nowhere
@@ -196,7 +196,7 @@ mod tests {
         }
         // The automatic spacing of a square of 100 x 100 pixels is 16.
         assert_eq!(Curves::new(&square, None, 4).unwrap(), Curves::new(&square, Some(16.0), 4).unwrap());
-        // With 1 point an edge these are the middles, and there is one curve for each polygon.
+        // There is one curve for each polygon, and with 1 point an edge as many points as nodes.
         let mut two = square.clone();
         two.push(&[Node::new(0, 0), Node::new(4, 0), Node::new(0, 4)]);
         let curves = Curves::new(&two, Some(1e3), 1).unwrap();

@@ -159,7 +159,7 @@ class SnakeTracksTest extends SnakeTest {
     void targetsOfLaterStartsDoNotTakePixelsOfEarlierOnes() {
         // Two discs that overlap in the first two slices. The second one starts on the third.
         ImageStack stack = new ImageStack(120, 80);
-        int[] apart = {12, 16, 34, 40};
+        int[] apart = {22, 25, 32, 38};
         for (int z = 1; z <= 4; z++) {
             ImageProcessor left = plane(120, 80, 40, 40, 14, z);
             ImageProcessor right = plane(120, 80, 40 + apart[z - 1], 40, 14, 10 + z);
@@ -170,7 +170,7 @@ class SnakeTracksTest extends SnakeTest {
         }
         Roi early = new OvalRoi(30, 32, 16, 16);
         early.setPosition(1);
-        Roi late = new OvalRoi(66, 32, 16, 16);
+        Roi late = new OvalRoi(64, 32, 16, 16);
         late.setPosition(3);
         Overlay starts = new Overlay(early);
         starts.add(late);
