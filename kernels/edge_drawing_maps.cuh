@@ -41,7 +41,7 @@ __device__ __forceinline__ void smooth_kernel(const isoline_ed_job &job, const i
 #pragma unroll 1
         for (int i = 0; i < count + 2 * ED_SMOOTH; ++i) {
             u32 pixel[N], five[N], s[N + 2];
-            C::split(rows.read(), pixel, job.minimum, job.scale);
+            C::split(rows.read(), pixel, job.half_minimum, job.double_scale);
             add_row(sum, pixel, five);
             if (i < 2 * ED_SMOOTH) continue;
             C::smooth(five, s);
@@ -76,7 +76,7 @@ __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const iso
             const double own = job.margin > 0 && outermost ? maps.border : __dmul_rn(g, maps.unit);
             float *line = reinterpret_cast<float *>(reinterpret_cast<unsigned char *>(maps.gradient) +
                                                     y * maps.gradient_pitch);
-            line[x] = __double2float_rn(own);
+            line[x] = __double2float_rn(fmin(own, MAX_FLOAT));
         }
         if (maps.direction)
             maps.direction[y * maps.direction_pitch + x] =

@@ -78,7 +78,7 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
 
             // 1. A row of pixels completes one sum of five rows, and is added to four others.
             u32 pixel[N], five[N], s[N + 2], left[N], right[N];
-            c.split(raw[slot], pixel, job.minimum, job.scale);
+            c.split(raw[slot], pixel, job.half_minimum, job.double_scale);
             raw[slot] = rows.read();
             add_row(c.sum, pixel, five);
             if (i < 2 * ED_SMOOTH) continue;
