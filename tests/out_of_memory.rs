@@ -283,7 +283,7 @@ const OPERATIONS: [Operation; 12] = [
 
 /// Runs an operation while the large allocations from `first` to `last` are refused; returns its result and their number.
 fn attempt((_, run): Operation, context: &Context, first: u64, last: u64) -> (Result<Vec<u8>>, u64) {
-    // What is kept between calls would spare the next one an allocation.
+    // Memory that is kept between calls would spare the next one an allocation.
     context.trim();
     COUNT.store(0, Ordering::Relaxed);
     REFUSED[0].store(first, Ordering::Relaxed);

@@ -5,7 +5,7 @@
 
 enum { WIDTH = 700, HEIGHT = 600, DEPTH = 3, COUNT = WIDTH * HEIGHT * DEPTH, LIMITS = 13, TARGETS = 2500 };
 
-/* What the operations read and write. */
+/* The memory that the operations read and write. */
 static struct {
     isoline_context *context;
     uint8_t *pixels, *bytes;
