@@ -310,7 +310,7 @@ fn refuse_in_turn(operation: Operation) {
                 failures += 1;
             }
         }
-        if first / stride as u64 % 16 == 0 {
+        if (first / stride as u64).is_multiple_of(16) {
             let (again, _) = attempt(operation, &context, u64::MAX, u64::MAX);
             assert!(again.unwrap() == wanted, "{} of {count}: the context is not as before", first);
         }
