@@ -18,6 +18,9 @@ constexpr int MASK_LEAD = 1;
 // The largest integer level to which float pixels are scaled.
 constexpr double MAX_LEVEL = 65535.0;
 
+// The largest number of single precision.
+constexpr double MAX_FLOAT = 3.4028234663852886e38;
+
 // The threads of a block of the kernels that find the range of an image's pixels, and the sign bit of their pixels' keys.
 constexpr u32 RANGE_THREADS = 256;
 constexpr u32 FLOAT_SIGN = 0x80000000;

@@ -35,7 +35,7 @@ struct isoline_ed_job {
                                    // have no gradient, and gradients below T are 0 in memory whatever `low` is
     u32 link;                      // 0: anchors only
     u32 follow_turns;
-    float minimum, scale;          // f32 images: q = (p - minimum) * scale
+    float half_minimum, double_scale; // f32 images: q = (p / 2 - half_minimum) * double_scale
 };
 
 // ------------------------------------------------------------------------------------------------ tile

@@ -97,10 +97,10 @@ struct Columns {
     {
         pixel[0] = raw.v.x & 0xFFFFu, pixel[1] = raw.v.x >> 16, pixel[2] = raw.v.y & 0xFFFFu, pixel[3] = raw.v.y >> 16;
     }
-    static __device__ __forceinline__ void split(const Raw<float> &raw, u32 *pixel, float minimum, float scale)
+    static __device__ __forceinline__ void split(const Raw<float> &raw, u32 *pixel, float half_minimum, float double_scale)
     {
-        pixel[0] = quantise(raw.v.x, minimum, scale), pixel[1] = quantise(raw.v.y, minimum, scale);
-        pixel[2] = quantise(raw.v.z, minimum, scale), pixel[3] = quantise(raw.v.w, minimum, scale);
+        pixel[0] = quantise(raw.v.x, half_minimum, double_scale), pixel[1] = quantise(raw.v.y, half_minimum, double_scale);
+        pixel[2] = quantise(raw.v.z, half_minimum, double_scale), pixel[3] = quantise(raw.v.w, half_minimum, double_scale);
     }
     // Computes smoothed pixels from sums of five rows; s has one more at either end.
     static __device__ __forceinline__ void smooth(const u32 *five, u32 *s)

@@ -18,7 +18,7 @@ __device__ __forceinline__ void maps_kernel(const isoline_ed_job &job, const iso
             const double own = job.margin > 0 && outermost ? maps.border : __dmul_rn(g, maps.unit);
             float *line = reinterpret_cast<float *>(reinterpret_cast<unsigned char *>(maps.gradient) +
                                                     y * maps.gradient_pitch);
-            line[x] = __double2float_rn(own);
+            line[x] = __double2float_rn(fmin(own, MAX_FLOAT));
         }
         if (maps.direction)
             maps.direction[y * maps.direction_pitch + x] =

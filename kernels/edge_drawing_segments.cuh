@@ -513,7 +513,7 @@ __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const is
     for (u32 i = blockIdx.x * SEGMENT_THREADS + threadIdx.x; i < found; i += gridDim.x * SEGMENT_THREADS) {
         const u64 at = segments + i, begin = i > 0 ? out.offsets[at] : points;
         const double mean = __ddiv_rn(__ull2double_rn(__ldcg(&out.gradients[i])), __ull2double_rn(out.offsets[at + 1] - begin));
-        out.mean_gradients[at] = __double2float_rn(__dmul_rn(mean, out.unit));
+        out.mean_gradients[at] = __double2float_rn(fmin(__dmul_rn(mean, out.unit), MAX_FLOAT));
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         out.totals[0] = segments + found;

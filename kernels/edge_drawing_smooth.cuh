@@ -15,7 +15,7 @@ __device__ __forceinline__ u32 level_of(unsigned char pixel, const isoline_ed_jo
 __device__ __forceinline__ u32 level_of(unsigned short pixel, const isoline_ed_job &) { return pixel; }
 __device__ __forceinline__ u32 level_of(float pixel, const isoline_ed_job &job)
 {
-    return quantise(pixel, job.minimum, job.scale);
+    return quantise(pixel, job.half_minimum, job.double_scale);
 }
 
 // Stores a smoothed level: as it is, or in the own units of an image of floats.

@@ -79,7 +79,7 @@ __device__ __forceinline__ void tile_gradients(const isoline_ed_job &job, typena
 
             // 1. A row of pixels completes one sum of five rows, and is added to four others.
             u32 pixel[N], five[N], s[N + 2], left[N], right[N];
-            c.split(raw[slot], pixel, job.minimum, job.scale);
+            c.split(raw[slot], pixel, job.half_minimum, job.double_scale);
             raw[slot] = rows.read();
             if (T::SMOOTHED) {
 #pragma unroll

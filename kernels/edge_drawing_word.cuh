@@ -37,10 +37,10 @@ __device__ __forceinline__ int reflect(int i, int n)
 }
 
 // Converts a float pixel to an integer as the CPU does: NaN, and 0 times infinity, become 0.
-__device__ __forceinline__ u32 quantise(float pixel, float minimum, float scale)
+__device__ __forceinline__ u32 quantise(float pixel, float half_minimum, float double_scale)
 {
     constexpr float TOP = MAX_LEVEL, HALF = 0.5f;
-    float scaled = __fmul_rn(__fsub_rn(pixel, minimum), scale);
+    float scaled = __fmul_rn(__fsub_rn(__fmul_rn(HALF, pixel), half_minimum), double_scale);
     scaled = scaled > 0.0f ? fminf(scaled, TOP) : 0.0f;
     return static_cast<u32>(__fadd_rn(scaled, HALF));
 }

@@ -353,9 +353,12 @@ pub(crate) fn par_collected<T: Send>(items: impl IndexedParallelIterator<Item = 
 }
 
 fn out_of_memory<T>(count: usize) -> Error {
-    if let Ok(mut room) = ROOM_FOR_ERRORS.try_lock() {
-        *room = Vec::new();
+    let room = ROOM_FOR_ERRORS.try_lock().map(|mut room| std::mem::take(&mut *room)).unwrap_or_default();
+    // Thousands of tasks may be out of memory at the same time: the first one says how much it wanted.
+    if room.capacity() == 0 {
+        return Error::memory("cannot allocate host memory; close other programs or process fewer pixels at a time");
     }
+    drop(room);
     Error::memory(format!(
         "cannot allocate {} of host memory; close other programs or process fewer pixels at a time",
         crate::error::human_bytes((count as u64).saturating_mul(size_of::<T>() as u64))

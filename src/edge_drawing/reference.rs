@@ -30,6 +30,7 @@ use super::segments::{Point, Segments};
 use crate::device::kernels::edge_drawing::{GRADIENT_SHIFT, TRACED};
 use crate::device::{self, PooledBuffer};
 use crate::error::{Error, Result};
+use crate::levels::finite_f32;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
@@ -278,7 +279,7 @@ fn add<W: Word>(
     segments.flags.push(if closed { Segments::CLOSED } else { 0 });
     segments.slices.push(slice);
     let sum: u64 = pixels.iter().map(|&index| u64::from(gradient_of(words[index]))).sum();
-    segments.mean_gradients.push((sum as f64 * unit / pixels.len() as f64) as f32);
+    segments.mean_gradients.push(finite_f32(sum as f64 * unit / pixels.len() as f64));
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use super::{Operator, Profile};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
 use crate::error::{Error, Result};
 use crate::image::{collected, push, reserved};
+use crate::levels::finite_f32;
 use crate::progress::Ticker;
 
 /// A working image of unsigned integers.
@@ -147,7 +148,7 @@ impl Drawing {
     /// Returns the mean of |gx| + |gy| over some points; `unit` is one of the working image's units in the image's own.
     pub(super) fn mean_gradient(&self, points: &[Point], unit: f64) -> f32 {
         let sum: u64 = points.iter().map(|p| u64::from(self.gradient.at(p.x as usize, p.y as usize))).sum();
-        (sum as f64 / points.len() as f64 * unit) as f32
+        finite_f32(sum as f64 / points.len() as f64 * unit)
     }
 }
 

@@ -92,7 +92,7 @@ impl Line<'_> {
             if key(from) < key(to) { [from, to] } else { [to, from] }
         };
         let (first, second) = (sorted(a), sorted(b));
-        // The side on which the later one begins; or, if it begins on the other one, on which it ends.
+        // The side on which the later one begins or, if it begins on the other one, ends.
         let place = |[from, to]: [Node; 2], [begin, end]: [Node; 2]| match side(from, to, begin) {
             0 => side(from, to, end),
             side => side,

@@ -59,6 +59,9 @@ pub(super) fn divide(targets: &mut [Target]) -> Result<()> {
         let nearest = Nearest::new(&inside)?;
         let territory = |(member, target): (usize, &&Target)| nearest.territory(member, &target.bounds);
         let territories = par_collected(inside.par_iter().enumerate().map(territory))?;
+        // An Arc that cannot be allocated ends the process: as much memory as they all take is allocated, and freed.
+        let room = reserved::<[usize; 16]>(members.len())?;
+        drop(std::hint::black_box(room));
         for (index, territory) in members.into_iter().zip(territories) {
             targets[index].territory = Some(Arc::new(territory?));
         }

@@ -398,3 +398,35 @@ proptest! {
         prop_assert_eq!(off, 0);
     }
 }
+
+/// Differences of pixels exceed the largest number of single precision.
+#[test]
+fn pixels_up_to_the_largest_number_have_the_edges_of_small_ones() {
+    let shift = 2f32.powi(-100);
+    let steps = [-3e38f32, -1e38, 1.5e38, 3e38, f32::MAX, f32::MIN];
+    let steps = Array3::from_shape_fn((1, 70, 90), |(_, _, x)| steps[x / 15]);
+    let smooth = picture(2, 70, 90).mapv(|pixel| (f32::from(pixel) - 127.5) / 127.5 * f32::MAX);
+    for large in [steps, smooth] {
+        let small = large.mapv(|pixel| pixel * shift);
+        everywhere(|context, name| {
+            for params in kinds() {
+                for variant in variants(context, &params) {
+                    let params = Params { variant, gradient_threshold: Some(0.0), ..params.clone() };
+                    let [found, wanted] = [&large, &small].map(|image| draw(context, image.view(), &params));
+                    assert_eq!(found.edges, wanted.edges, "{name} {params:?}");
+                    assert!(found.edges.iter().any(|edge| *edge > 0), "{name} {params:?}");
+                    assert_eq!(found.segments.points(), wanted.segments.points(), "{name} {params:?}");
+                    let gradients = found.segments.mean_gradients().iter().zip(wanted.segments.mean_gradients());
+                    for (found, wanted) in gradients {
+                        let wanted = (f64::from(*wanted) / f64::from(shift)).min(f64::from(f32::MAX)) as f32;
+                        assert_eq!(*found, wanted, "{name} {params:?}");
+                    }
+                    let mut gradient = Array3::<f32>::zeros(large.dim());
+                    let maps = Maps { gradient: Some(gradient.view_mut().into()), ..Maps::default() };
+                    edge_drawing::maps(context, large.view().into(), &params, None, maps).unwrap();
+                    assert!(gradient.iter().all(|gradient| gradient.is_finite()), "{name} {params:?}");
+                }
+            }
+        });
+    }
+}

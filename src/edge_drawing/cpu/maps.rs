@@ -9,6 +9,7 @@ use crate::device::Context;
 use crate::device::kernels::edge_drawing::{HORIZONTAL_EDGE, VERTICAL_EDGE};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, zeroed};
+use crate::levels::finite_f32;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::Axis;
@@ -110,7 +111,7 @@ fn slices<P: Pixel, S: Source<P>>(
 
 /// Returns the gradient map's value, in the image's own units.
 fn own_gradient(gradient: u32, plan: &Plan) -> f32 {
-    (f64::from(gradient) * plan.unit) as f32
+    finite_f32(f64::from(gradient) * plan.unit)
 }
 
 /// Computes the maps of one slice by the working_image loops.

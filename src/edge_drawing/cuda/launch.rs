@@ -254,8 +254,8 @@ impl Launcher {
             margin: if reference { REFERENCE_MARGIN } else { 0 },
             link: u32::from(!reference),
             follow_turns: u32::from(plan.follow_turns && !reference),
-            minimum: plan.quantise.map_or(0.0, |q| q.minimum),
-            scale: plan.quantise.map_or(0.0, |q| q.scale),
+            half_minimum: plan.quantise.map_or(0.0, |q| q.half_minimum),
+            double_scale: plan.quantise.map_or(0.0, |q| q.double_scale),
             ..Job::default()
         }
     }

@@ -160,7 +160,7 @@ fn float_pixels_and_nan() {
     pixels[100] = f32::NAN;
     pixels[200] = f32::INFINITY;
     pixels[300] = f32::NEG_INFINITY;
-    let quantise = Quantise { minimum: 0.0, scale: 655.35 };
+    let quantise = Quantise { half_minimum: 0.0, double_scale: 1310.7 };
     let view = ArrayView2::from_shape((40, 70), &pixels[..]).unwrap();
     let source = gradient::Quantised { pixels: view, quantise };
     let plan = plan(&Params { gradient_threshold: Some(20000.0), ..Params::default() });

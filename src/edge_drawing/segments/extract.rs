@@ -16,6 +16,8 @@ use super::thin::thin;
 use super::{Point, Segments};
 use crate::error::{Error, Result};
 use crate::image::zeroed;
+use crate::image::{par_collected, reserved};
+use crate::levels::finite_f32;
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -76,15 +78,16 @@ pub(in super::super) fn extract(
     let arch = Arch::new();
     let map = &thin(map, ticker)?;
     let rows = map.height().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).clamp(MIN_ROWS, MAX_ROWS);
-    let starts: Vec<usize> = (0..map.height()).step_by(rows).collect();
-    starts
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|start| {
-            let rows = start..map.height().min(start + rows);
-            arch.dispatch(Extract { map, rows, slice, min_length, unit, gradient, ticker })
-        })
-        .collect()
+    let found = (0..map.height()).into_par_iter().step_by(rows).with_max_len(1).map(|start| {
+        let rows = start..map.height().min(start + rows);
+        arch.dispatch(Extract { map, rows, slice, min_length, unit, gradient, ticker })
+    });
+    let found: Vec<Result<Part>> = par_collected(found)?;
+    let mut parts = reserved(found.len())?;
+    for part in found {
+        parts.push(part?);
+    }
+    Ok(parts)
 }
 
 /// Consecutive segments of one slice.
@@ -230,7 +233,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
         // The sum of whole numbers is exact, in any order.
         let sum: u64 = points.iter().map(|point| u64::from((self.gradient)(*point))).sum();
         let mean = sum as f64 / points.len() as f64 * self.unit;
-        part.close(closed, mean as f32)
+        part.close(closed, finite_f32(mean))
     }
 }
 
