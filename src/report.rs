@@ -12,7 +12,7 @@ pub enum Outcome {
     Moving,
     /// The front is at rest, and the range suits the intensities inside.
     Front,
-    /// The front is at rest, but more than a twelfth of the intensities inside lie at the range's limits, so that the
+    /// The front is at rest, but more than a tenth of the intensities inside lie at the range's limits, so that the
     /// limits cut into the object rather than between it and its surroundings. See `docs/level_set.md`.
     AtLimit,
     /// Every voxel is inside: no front is left.

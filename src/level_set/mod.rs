@@ -221,7 +221,7 @@ pub struct State {
     /// How the last step ended.
     pub outcome: Outcome,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
-    /// depends; NaN where there is no front at rest.
+    /// depends; NaN where there is no front at rest, or no middle.
     pub limit_share: f64,
     /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
     pub expected_iterations: u64,

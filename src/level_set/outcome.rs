@@ -13,7 +13,7 @@ use crate::report::Outcome;
 /// either end, or outside. On an open side none is.
 const INNER: f64 = 0.8;
 /// The share of the voxels in the middle of the object above which the result is at the range's limits.
-const LARGEST_SHARE: f64 = 1.0 / 12.0;
+const LARGEST_SHARE: f64 = 0.1;
 
 impl Plan {
     /// Returns the largest distance from T of an intensity that is not at the limits.
@@ -39,8 +39,9 @@ pub(super) fn without_front(plan: &Plan, inside: u64) -> Option<Outcome> {
     }
 }
 
-/// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits.
+/// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits;
+/// NaN where the object is so thin that it has no middle.
 pub(super) fn of_front(fit: Fit) -> (Outcome, f64) {
-    let share = fit.at_limits as f64 / fit.middle.max(1) as f64;
+    let share = fit.at_limits as f64 / fit.middle as f64;
     (if share > LARGEST_SHARE { Outcome::AtLimit } else { Outcome::Front }, share)
 }

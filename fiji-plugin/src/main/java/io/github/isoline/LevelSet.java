@@ -112,7 +112,10 @@ public final class LevelSet extends Solver {
         return OUTCOMES[state.outcome];
     }
 
-    /** Returns the iterations, since the start, after which the front is likely to be at rest; negative if it never stops. */
+    /**
+     * Returns the iterations, since the start, after which the front is likely to be at rest; negative if it never
+     * stops.
+     */
     public long expectedIterations() {
         return state.expected_iterations;
     }
