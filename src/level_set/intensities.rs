@@ -13,7 +13,9 @@ use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The distance from the start within which surroundings are first looked for, in radii of the start.
+/// The depth of the start's rim, in radii of the start.
+const RIM: f64 = 0.5;
+/// The distance from the rim's inner boundary within which surroundings are first looked for, in depths of the rim.
 const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings, where the start does not have more.
 const FEWEST: usize = 64;
@@ -24,7 +26,7 @@ const DEVIATION_PER_MEDIAN: f64 = 1.4826;
 /// The share of the surroundings that must be darker (or brighter) than the start for a range without an upper (or
 /// lower) limit.
 const ONE_SIDED: f64 = 0.9;
-/// The most pixels of the start, and the most cells round it, that are sampled.
+/// The most cells of the start and round it that are sampled.
 const SAMPLES: usize = 1 << 18;
 /// The share of pixels at each end of the histogram whose values count as the last within it.
 const TAIL: f64 = 0.005;
@@ -65,13 +67,6 @@ pub(super) fn range(
 /// The first and the last voxel plus one, along x, y, z.
 type Box3 = [Range<usize>; 3];
 
-/// The initial mask: the box that holds it, and its number of pixels above 0.
-#[derive(Clone, Debug, PartialEq)]
-struct Start {
-    bounds: Box3,
-    count: usize,
-}
-
 /// Calls a function with the view of an image in host memory.
 macro_rules! with_view {
     ($image:expr, $view:ident => $body:expr) => {
@@ -84,11 +79,11 @@ macro_rules! with_view {
     };
 }
 
-/// Finds the initial mask; `None` if it is empty.
-fn find_start<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Option<Start> {
-    let none = || ([usize::MAX, 0, usize::MAX, 0, usize::MAX, 0], 0);
-    let merge = |(a, m): ([usize; 6], usize), (b, n): ([usize; 6], usize)| {
-        (std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) }), m + n)
+/// Returns the box that holds the initial mask; `None` if it is empty.
+fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Option<Box3> {
+    let none = || [usize::MAX, 0, usize::MAX, 0, usize::MAX, 0];
+    let merge = |a: [usize; 6], b: [usize; 6]| {
+        std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) })
     };
     let row = |z: usize, y: usize| {
         let row = mask.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
@@ -103,12 +98,12 @@ fn find_start<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Opt
         }
         let first = row.iter().position(is_inside).unwrap_or_default();
         let last = row.iter().rposition(is_inside).unwrap_or_default();
-        ([first, last + 1, y, y + 1, z, z + 1], count)
+        [first, last + 1, y, y + 1, z, z + 1]
     };
     let (depth, height, _) = mask.dim();
     let slice = |z: usize| (0..height).map(|y| row(z, y)).fold(none(), merge);
-    let ([left, right, top, bottom, front, back], count) = (0..depth).into_par_iter().map(slice).reduce(none, merge);
-    (count > 0).then_some(Start { bounds: [left..right, top..bottom, front..back], count })
+    let [left, right, top, bottom, front, back] = (0..depth).into_par_iter().map(slice).reduce(none, merge);
+    (left < right).then_some([left..right, top..bottom, front..back])
 }
 
 /// The measurement of a range, on the threads of the current pool.
@@ -143,7 +138,7 @@ impl Neighbourhood {
     }
 }
 
-/// The start's pixels.
+/// The start's pixels, without its rim.
 #[derive(Clone, Copy)]
 struct Object {
     count: usize,
@@ -165,26 +160,27 @@ struct Surroundings {
 
 impl Measurement<'_, '_, '_> {
     fn run(&self) -> Result<(TargetRange, Side)> {
-        let start = with_view!(self.mask, view => find_start(*view));
-        let start = start.ok_or_else(|| unmeasurable("the mask is empty"))?;
-        let mut object = self.object(&start)?;
+        let bounds = with_view!(self.mask, view => bounds_of(*view));
+        let bounds = bounds.ok_or_else(|| unmeasurable("the mask is empty"))?;
         let spacing = self.params.used_spacing();
         // The reach is at first that of a start as thick as its bounds; its own radius is not yet known.
         let thickness =
-            start.bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
+            bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
         let largest = spacing.iter().copied().fold(0.0, f64::max);
         let mut reach = None;
         let mut margin = REACH * (thickness / 2.0).max(largest);
         loop {
-            let around = self.cut(&start.bounds, margin)?;
+            let around = self.cut(&bounds, margin)?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
-            let reach = reach.get_or_insert(REACH * f64::from(radius).max(largest));
+            // A start that is too large holds surroundings, too, most of all in its rim: the object is its inner half.
+            let rim = RIM * f64::from(radius);
+            let reach = reach.get_or_insert(((REACH - 1.0) * rim).max(largest));
             if margin < *reach && !around.whole {
                 margin = *reach;
                 continue;
             }
-            object.noise = object.noise.max(self.least_noise(&around));
-            let surroundings = self.surroundings(&around, object, *reach);
+            let object = self.object(&around, rim)?;
+            let surroundings = self.surroundings(&around, object, rim, *reach);
             let fewest = object.count.max(FEWEST).div_ceil(around.voxels_per_cell());
             let modes = modes(&surroundings.histogram, object, fewest);
             let everything = around.whole && around.distances.iter().all(|d| !d.is_finite() || f64::from(*d) <= *reach);
@@ -195,22 +191,33 @@ impl Measurement<'_, '_, '_> {
         }
     }
 
-    fn object(&self, start: &Start) -> Result<Object> {
-        // Of a large start every n-th pixel of a slice counts.
-        let every = start.count.div_ceil(SAMPLES);
-        let [x, y, z] = &start.bounds;
-        let slice = |z: usize| -> Vec<f64> {
-            let places = y.clone().flat_map(|y| x.clone().map(move |x| [z, y, x]));
-            let inside = places.filter(|place| with_view!(self.mask, view => f32::from(view[*place]) > 0.0));
-            let values = inside.step_by(every).map(|place| self.pixel(place));
-            values.filter(|value| value.is_finite()).map(f64::from).collect()
+    /// Measures the start's pixels that are deeper inside than `rim`, or all of them if none of these is finite.
+    fn object(&self, around: &Neighbourhood, rim: f64) -> Result<Object> {
+        let slice = |k: usize| -> [Vec<f64>; 2] {
+            let z = around.middle(2, k);
+            let mut found = [Vec::new(), Vec::new()];
+            for ((j, i), distance) in around.distances.index_axis(Axis(0), k).indexed_iter() {
+                if *distance > 0.0 {
+                    continue;
+                }
+                let pixel = self.pixel([z, around.middle(1, j), around.middle(0, i)]);
+                if pixel.is_finite() {
+                    found[usize::from(f64::from(*distance) >= -rim)].push(pixel.into());
+                }
+            }
+            found
         };
-        let slices: Vec<Vec<f64>> = z.clone().into_par_iter().map(slice).collect();
-        let mut values = slices.concat();
+        let slices: Vec<_> = (0..around.distances.dim().0).into_par_iter().map(slice).collect();
+        let of = |which: usize| slices.iter().flat_map(|found| found[which].iter().copied()).collect::<Vec<f64>>();
+        let mut values = of(0);
+        if values.is_empty() {
+            values = of(1);
+        }
+        let count = values.len() * around.voxels_per_cell();
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
         let noise = DEVIATION_PER_MEDIAN * self::median(&mut values).unwrap_or_default();
-        Ok(Object { count: start.count, median, noise })
+        Ok(Object { count, median, noise: noise.max(self.least_noise(around)) })
     }
 
     /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
@@ -274,8 +281,8 @@ impl Measurement<'_, '_, '_> {
         Ok(Neighbourhood { ranges, steps, distances, whole })
     }
 
-    /// Returns the pixels of the start and within `reach` of it.
-    fn surroundings(&self, around: &Neighbourhood, object: Object, reach: f64) -> Surroundings {
+    /// Returns the pixels of the start and within `reach` of it. The start's rim belongs to the surroundings.
+    fn surroundings(&self, around: &Neighbourhood, object: Object, rim: f64, reach: f64) -> Surroundings {
         let [width, height, depth] = self.input.shape();
         let volume = self.params.dimensions == Dimensions::Volume;
         // The difference of two pixels has √2 times the noise.
@@ -304,7 +311,7 @@ impl Measurement<'_, '_, '_> {
                 if flat {
                     found.histogram.push(pixel);
                 }
-                if *distance > 0.0 && (pixel - object.median).abs() > DIFFERENCE * object.noise {
+                if f64::from(*distance) >= -rim && (pixel - object.median).abs() > DIFFERENCE * object.noise {
                     found.differ.push(pixel);
                     if flat {
                         found.flat.push(pixel);
