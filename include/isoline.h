@@ -1749,7 +1749,7 @@ typedef uint32_t isoline_level_set_side;
 #endif // __cplusplus
 
 /**
- * How a level set ended. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
+ * The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
  * behind ISOLINE_LEVEL_SET_AT_LIMIT.
  */
 enum isoline_level_set_outcome
@@ -1894,7 +1894,7 @@ typedef struct {
      * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
      */
     double limit_share;
-    /** How the last step ended, an isoline_level_set_outcome. */
+    /** The end of the last step, an isoline_level_set_outcome. */
     uint32_t outcome;
     /** 0. */
     uint32_t reserved;

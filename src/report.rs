@@ -4,7 +4,7 @@ use crate::device::{Context, DeviceInfo};
 use std::fmt;
 use std::time::Instant;
 
-/// How a level set ended: whether it found a front, and whether the range of intensities suits what it found.
+/// The end of a level set: whether it found a front, and whether the range of intensities suits what it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -35,7 +35,7 @@ pub struct Report {
     /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
     /// reached. A region snake: `true` if all targets have ended, whatever their status.
     pub converged: bool,
-    /// How a level set ended; `None` for other operations.
+    /// The end of a level set; `None` for other operations.
     pub outcome: Option<Outcome>,
     /// The last residual, as the operation defines it; NaN where there is none.
     pub residual: f64,

@@ -48,7 +48,7 @@ pub enum isoline_level_set_side {
     ISOLINE_LEVEL_SET_BELOW = 3,
 }
 
-/// How a level set ended. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
+/// The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
 /// behind ISOLINE_LEVEL_SET_AT_LIMIT.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,7 +214,7 @@ pub struct isoline_level_set_state {
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
     /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
     pub limit_share: f64,
-    /// How the last step ended, an isoline_level_set_outcome.
+    /// The end of the last step, an isoline_level_set_outcome.
     pub outcome: u32,
     /// 0.
     pub reserved: u32,

@@ -1,4 +1,4 @@
-//! How a level set ended, the same for every device.
+//! The outcome of a level set, the same for every device.
 //!
 //! A range suits an object if its limits lie between the object's intensities and those around it. The share of
 //! the object's voxels whose intensity is at the limits says whether it does: of normally distributed intensities that the

@@ -1,4 +1,4 @@
-//! How a run ended, and how far it says that it is.
+//! Tests of the outcome of a run, and of how far it says that it is.
 
 use super::agreement::dice;
 use super::range::{BRIGHT, CENTRE, DARK, DIM, SPACING, noisy_ball, oval, voxels};
