@@ -14,8 +14,10 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// The depth of the start's rim, in radii of the start.
-const RIM: f64 = 0.5;
-/// The distance from the rim's inner boundary within which surroundings are first looked for, in depths of the rim.
+const RIM: f64 = 2.0 / 3.0;
+/// The fewest pixels within the rim that stand for the start; where there are fewer the start has no rim.
+const FEWEST_WITHIN_RIM: usize = 256;
+/// The distance from the object within which surroundings are first looked for, in radii of the object.
 const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings, where the start does not have more.
 const FEWEST: usize = 64;
@@ -172,9 +174,11 @@ impl Measurement<'_, '_, '_> {
         loop {
             let around = self.cut(&bounds, margin)?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
-            // A start that is too large holds surroundings, too, most of all in its rim: the object is its inner half.
+            // A start that is too large holds surroundings, too, most of all in its rim: the object is what is within.
             let rim = RIM * f64::from(radius);
-            let reach = reach.get_or_insert(((REACH - 1.0) * rim).max(largest));
+            let within = around.distances.iter().filter(|distance| f64::from(**distance) < -rim).count();
+            let rim = if within * around.voxels_per_cell() < FEWEST_WITHIN_RIM { 0.0 } else { rim };
+            let reach = reach.get_or_insert((REACH * (f64::from(radius) - rim) - rim).max(largest));
             if margin < *reach && !around.whole {
                 margin = *reach;
                 continue;

@@ -119,7 +119,7 @@ pub struct Params {
     /// be anything.
     pub spacing: [f64; 3],
     /// The intensity range T ± ε. `None` (default): measured, with each limit half way between the median of the pixels
-    /// of the initial mask's inner half and the nearest mode of its surroundings on the limit's side, see `docs/level_set.md`.
+    /// of the initial mask within its rim and the nearest mode of its surroundings on the limit's side, see `docs/level_set.md`.
     pub range: Option<TargetRange>,
     /// The limits that the range has. `None` (default): both if `range` is given. If it is measured, only the lower one
     /// if at least 90 % of the surroundings are darker than the pixels inside the initial mask, only the upper one if as
