@@ -241,11 +241,13 @@ impl Measurement<'_, '_, '_> {
         (high - low).max(0.0) / 1000.0
     }
 
+    #[allow(clippy::useless_conversion, reason = "the views are of several types")]
     fn pixel(&self, place: [usize; 3]) -> f32 {
         with_view!(self.input, view => f32::from(view[place]))
     }
 
     /// Cuts what lies within `margin` of the start's bounds, in the unit of the spacing.
+    #[allow(clippy::useless_conversion, reason = "the views are of several types")]
     fn cut(&self, bounds: &Box3, margin: f64) -> Result<Neighbourhood> {
         let sizes = self.input.shape();
         let spacing = self.params.used_spacing();

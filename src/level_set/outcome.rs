@@ -27,7 +27,7 @@ pub(super) fn is_at_limits(constants: &Constants, inner: f32, pixel: f32) -> boo
     let difference = pixel - constants.intensity_centre;
     let apart = if difference * constants.open_side > 0.0 { 0.0 } else { difference.abs() };
     // NaN is outside of every range.
-    !(apart <= inner)
+    apart.is_nan() || apart > inner
 }
 
 /// Returns the outcome of a level set that has converged, or `None` if it depends on the intensities inside.
