@@ -1768,7 +1768,7 @@ typedef uint32_t isoline_level_set_side;
 #endif // __cplusplus
 
 /**
- * How a level set ended. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
+ * The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
  * behind ISOLINE_LEVEL_SET_AT_LIMIT.
  */
 enum isoline_level_set_outcome
@@ -1781,7 +1781,7 @@ enum isoline_level_set_outcome
     /** The front is at rest, and the intensity range suits the intensities inside. */
     ISOLINE_LEVEL_SET_FRONT = 1,
     /**
-     * The front is at rest, but the intensity range does not suit the object: more than a twelfth of the voxels in its
+     * The front is at rest, but the intensity range does not suit the object: more than a tenth of the voxels in its
      * middle (those whose neighbours along each axis are inside, too) have an intensity in the outer tenth of the range's
      * width at either end, or outside of it. The limits cut into the object, and it is probably larger than was found. An
      * open side has no such end.
@@ -1910,10 +1910,10 @@ typedef struct {
     uint64_t expected_iterations;
     /**
      * The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest.
+     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
      */
     double limit_share;
-    /** How the last step ended, an isoline_level_set_outcome. */
+    /** The end of the last step, an isoline_level_set_outcome. */
     uint32_t outcome;
     /** 0. */
     uint32_t reserved;

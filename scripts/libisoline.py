@@ -67,7 +67,7 @@ class ChoiceInfo(Structure):
                 ("help", c_char_p)]
 
 
-# How a level set ended, in the order of isoline_level_set_outcome.
+# The ways in which a level set can end, in the order of isoline_level_set_outcome.
 OUTCOMES = ("moving", "front", "at limit", "filled", "lost")
 
 
@@ -79,7 +79,7 @@ class LevelSetState(Structure):
                 ("limit_share", c_double), ("outcome", c_uint32), ("reserved", c_uint32)]
 
     def ended(self):
-        """How the last step ended, one of OUTCOMES."""
+        """The end of the last step, one of OUTCOMES."""
         return OUTCOMES[self.outcome]
 
 
@@ -91,7 +91,7 @@ class Report(Structure):
                 ("device_name", c_char * 128), ("outcome", c_uint32), ("reserved", c_uint32)]
 
     def ended(self):
-        """How a level set ended, one of OUTCOMES."""
+        """The end of a level set, one of OUTCOMES."""
         return OUTCOMES[self.outcome]
 
 

@@ -4,7 +4,7 @@ use crate::device::{Context, DeviceInfo};
 use std::fmt;
 use std::time::Instant;
 
-/// How a level set ended: whether it found a front, and whether the range of intensities suits what it found.
+/// The end of a level set: whether it found a front, and whether the range of intensities suits what it found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -12,7 +12,7 @@ pub enum Outcome {
     Moving,
     /// The front is at rest, and the range suits the intensities inside.
     Front,
-    /// The front is at rest, but more than a twelfth of the intensities inside lie at the range's limits, so that the
+    /// The front is at rest, but more than a tenth of the intensities inside lie at the range's limits, so that the
     /// limits cut into the object rather than between it and its surroundings. See `docs/level_set.md`.
     AtLimit,
     /// Every voxel is inside: no front is left.
@@ -35,7 +35,7 @@ pub struct Report {
     /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
     /// reached. A region snake: `true` if all targets have ended, whatever their status.
     pub converged: bool,
-    /// How a level set ended; `None` for other operations.
+    /// The end of a level set; `None` for other operations.
     pub outcome: Option<Outcome>,
     /// The last residual, as the operation defines it; NaN where there is none.
     pub residual: f64,

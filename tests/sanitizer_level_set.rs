@@ -148,6 +148,31 @@ fn sanitizer_level_set_in_device_memory() {
     assert!(report.converged && report.iterations == 2 * 4, "{report:?}");
 }
 
+/// Runs the kernels that look at the result, of all types: the start is counted where the image says that it is at rest.
+#[test]
+fn sanitizer_level_set_outcome() {
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    for dim in SHAPES {
+        let (image, mask) = (image(dim), mask(dim));
+        let (u16s, mut f32s) = (image.mapv(u16::from), image.mapv(f32::from));
+        f32s[[dim.0 / 2, dim.1 / 2, dim.2 / 2]] = f32::NAN;
+        for input in [Image::from(image.view()), u16s.view().into(), f32s.view().into()] {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                // Steps so small that no front moves.
+                let params = Params {
+                    time_step: Some(1e-4),
+                    change_tolerance: 1e3,
+                    ..params(Variant::Band, dimensions, [1.0; 3])
+                };
+                let [on_cuda, on_cpu] = [&cuda, &cpu].map(|context| run(context, input, &mask, &params, 100).state());
+                assert_eq!(on_cuda.inside, on_cpu.inside, "{dim:?}");
+                assert_eq!(on_cuda.outcome, on_cpu.outcome, "{dim:?} {dimensions:?}");
+                assert_eq!(on_cuda.limit_share.to_bits(), on_cpu.limit_share.to_bits(), "{dim:?} {dimensions:?}");
+            }
+        }
+    }
+}
+
 /// Runs the kernels that measure the image inside the mask, of all types, on numbers of rows and columns that are no
 /// multiples of a warp's. Masks in device memory that are not u8 are converted there.
 #[test]

@@ -47,7 +47,7 @@ pub enum isoline_level_set_side {
     ISOLINE_LEVEL_SET_BELOW = 3,
 }
 
-/// How a level set ended. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
+/// The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
 /// behind ISOLINE_LEVEL_SET_AT_LIMIT.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub enum isoline_level_set_outcome {
     ISOLINE_LEVEL_SET_MOVING = 0,
     /// The front is at rest, and the intensity range suits the intensities inside.
     ISOLINE_LEVEL_SET_FRONT = 1,
-    /// The front is at rest, but the intensity range does not suit the object: more than a twelfth of the voxels in its
+    /// The front is at rest, but the intensity range does not suit the object: more than a tenth of the voxels in its
     /// middle (those whose neighbours along each axis are inside, too) have an intensity in the outer tenth of the range's
     /// width at either end, or outside of it. The limits cut into the object, and it is probably larger than was found. An
     /// open side has no such end.
@@ -211,9 +211,9 @@ pub struct isoline_level_set_state {
     /// never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
     pub expected_iterations: u64,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest.
+    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
     pub limit_share: f64,
-    /// How the last step ended, an isoline_level_set_outcome.
+    /// The end of the last step, an isoline_level_set_outcome.
     pub outcome: u32,
     /// 0.
     pub reserved: u32,

@@ -106,15 +106,12 @@ impl ConvergenceMonitor {
     }
 
     /// Returns the fraction done of a step that began after iteration `before`, of at most `iterations`, in 0..=1. It never
-    /// falls, and is 1 only after the last iteration.
+    /// falls, and is below 1: the step ends after its last iteration, when the caller gets 1.
     pub(super) fn fraction(&mut self, before: u64, iterations: u64) -> f64 {
         let done = self.iterations - before;
-        if done >= iterations || self.converged {
-            return 1.0;
-        }
         let until = iterations.min(self.expected_iterations().saturating_sub(before));
         let last = if self.fraction.0 == before { self.fraction.1 } else { 0.0 };
-        let fraction = last.max(done as f64 / until as f64);
+        let fraction = if done < until { last.max(done as f64 / until as f64) } else { last };
         self.fraction = (before, fraction);
         fraction
     }

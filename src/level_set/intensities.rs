@@ -13,7 +13,11 @@ use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// The distance from the start within which surroundings are first looked for, in radii of the start.
+/// The depth of the start's rim, in radii of the start.
+const RIM: f64 = 2.0 / 3.0;
+/// The fewest pixels within the rim that stand for the start; where there are fewer the start has no rim.
+const FEWEST_WITHIN_RIM: usize = 256;
+/// The distance from the object within which surroundings are first looked for, in radii of the object.
 const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings, where the start does not have more.
 const FEWEST: usize = 64;
@@ -24,7 +28,7 @@ const DEVIATION_PER_MEDIAN: f64 = 1.4826;
 /// The share of the surroundings that must be darker (or brighter) than the start for a range without an upper (or
 /// lower) limit.
 const ONE_SIDED: f64 = 0.9;
-/// The most pixels of the start, and the most cells round it, that are sampled.
+/// The most cells of the start and round it that are sampled.
 const SAMPLES: usize = 1 << 18;
 /// The share of pixels at each end of the histogram whose values count as the last within it.
 const TAIL: f64 = 0.005;
@@ -65,13 +69,6 @@ pub(super) fn range(
 /// The first and the last voxel plus one, along x, y, z.
 type Box3 = [Range<usize>; 3];
 
-/// The initial mask: the box that holds it, and its number of pixels above 0.
-#[derive(Clone, Debug, PartialEq)]
-struct Start {
-    bounds: Box3,
-    count: usize,
-}
-
 /// Calls a function with the view of an image in host memory.
 macro_rules! with_view {
     ($image:expr, $view:ident => $body:expr) => {
@@ -84,11 +81,11 @@ macro_rules! with_view {
     };
 }
 
-/// Finds the initial mask; `None` if it is empty.
-fn find_start<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Option<Start> {
-    let none = || ([usize::MAX, 0, usize::MAX, 0, usize::MAX, 0], 0);
-    let merge = |(a, m): ([usize; 6], usize), (b, n): ([usize; 6], usize)| {
-        (std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) }), m + n)
+/// Returns the box that holds the initial mask; `None` if it is empty.
+fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Option<Box3> {
+    let none = || [usize::MAX, 0, usize::MAX, 0, usize::MAX, 0];
+    let merge = |a: [usize; 6], b: [usize; 6]| {
+        std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) })
     };
     let row = |z: usize, y: usize| {
         let row = mask.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
@@ -103,12 +100,12 @@ fn find_start<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Opt
         }
         let first = row.iter().position(is_inside).unwrap_or_default();
         let last = row.iter().rposition(is_inside).unwrap_or_default();
-        ([first, last + 1, y, y + 1, z, z + 1], count)
+        [first, last + 1, y, y + 1, z, z + 1]
     };
     let (depth, height, _) = mask.dim();
     let slice = |z: usize| (0..height).map(|y| row(z, y)).fold(none(), merge);
-    let ([left, right, top, bottom, front, back], count) = (0..depth).into_par_iter().map(slice).reduce(none, merge);
-    (count > 0).then_some(Start { bounds: [left..right, top..bottom, front..back], count })
+    let [left, right, top, bottom, front, back] = (0..depth).into_par_iter().map(slice).reduce(none, merge);
+    (left < right).then_some([left..right, top..bottom, front..back])
 }
 
 /// The measurement of a range, on the threads of the current pool.
@@ -143,7 +140,7 @@ impl Neighbourhood {
     }
 }
 
-/// The start's pixels.
+/// The start's pixels, without its rim.
 #[derive(Clone, Copy)]
 struct Object {
     count: usize,
@@ -165,26 +162,29 @@ struct Surroundings {
 
 impl Measurement<'_, '_, '_> {
     fn run(&self) -> Result<(TargetRange, Side)> {
-        let start = with_view!(self.mask, view => find_start(*view));
-        let start = start.ok_or_else(|| unmeasurable("the mask is empty"))?;
-        let mut object = self.object(&start)?;
+        let bounds = with_view!(self.mask, view => bounds_of(*view));
+        let bounds = bounds.ok_or_else(|| unmeasurable("the mask is empty"))?;
         let spacing = self.params.used_spacing();
         // The reach is at first that of a start as thick as its bounds; its own radius is not yet known.
         let thickness =
-            start.bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
+            bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
         let largest = spacing.iter().copied().fold(0.0, f64::max);
         let mut reach = None;
         let mut margin = REACH * (thickness / 2.0).max(largest);
         loop {
-            let around = self.cut(&start.bounds, margin)?;
+            let around = self.cut(&bounds, margin)?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
-            let reach = reach.get_or_insert(REACH * f64::from(radius).max(largest));
+            // A start that is too large holds surroundings, too, most of all in its rim: the object is what is within.
+            let rim = RIM * f64::from(radius);
+            let within = around.distances.iter().filter(|distance| f64::from(**distance) < -rim).count();
+            let rim = if within * around.voxels_per_cell() < FEWEST_WITHIN_RIM { 0.0 } else { rim };
+            let reach = reach.get_or_insert((REACH * (f64::from(radius) - rim) - rim).max(largest));
             if margin < *reach && !around.whole {
                 margin = *reach;
                 continue;
             }
-            object.noise = object.noise.max(self.least_noise(&around));
-            let surroundings = self.surroundings(&around, object, *reach)?;
+            let object = self.object(&around, rim)?;
+            let surroundings = self.surroundings(&around, object, rim, *reach)?;
             let fewest = object.count.max(FEWEST).div_ceil(around.voxels_per_cell());
             let modes = modes(&surroundings.histogram, object, fewest)?;
             let everything = around.whole && around.distances.iter().all(|d| !d.is_finite() || f64::from(*d) <= *reach);
@@ -195,26 +195,36 @@ impl Measurement<'_, '_, '_> {
         }
     }
 
-    fn object(&self, start: &Start) -> Result<Object> {
-        // Of a large start every n-th pixel of a slice counts.
-        let every = start.count.div_ceil(SAMPLES);
-        let [x, y, z] = &start.bounds;
-        let slice = |z: usize| -> Result<Vec<f64>> {
-            let places = y.clone().flat_map(|y| x.clone().map(move |x| [z, y, x]));
-            let inside = places.filter(|place| with_view!(self.mask, view => f32::from(view[*place]) > 0.0));
-            let values = inside.step_by(every).map(|place| self.pixel(place));
-            let mut found = Vec::new();
-            extend(&mut found, values.filter(|value| value.is_finite()).map(f64::from))?;
+    /// Measures the start's pixels that are deeper inside than `rim`, or all of them if none of these is finite.
+    fn object(&self, around: &Neighbourhood, rim: f64) -> Result<Object> {
+        let slice = |k: usize| -> Result<[Vec<f64>; 2]> {
+            let z = around.middle(2, k);
+            let mut found = [Vec::new(), Vec::new()];
+            for ((j, i), distance) in around.distances.index_axis(Axis(0), k).indexed_iter() {
+                if *distance > 0.0 {
+                    continue;
+                }
+                let pixel = self.pixel([z, around.middle(1, j), around.middle(0, i)]);
+                if pixel.is_finite() {
+                    push(&mut found[usize::from(f64::from(*distance) >= -rim)], pixel.into())?;
+                }
+            }
             Ok(found)
         };
-        let mut values = Vec::new();
-        for slice in par_collected(z.clone().into_par_iter().map(slice))? {
-            extend(&mut values, slice?)?;
+        let [mut values, mut of_rim] = [Vec::new(), Vec::new()];
+        for slice in par_collected((0..around.distances.dim().0).into_par_iter().map(slice))? {
+            let [deep, shallow] = slice?;
+            extend(&mut values, deep)?;
+            extend(&mut of_rim, shallow)?;
         }
+        if values.is_empty() {
+            values = of_rim;
+        }
+        let count = values.len() * around.voxels_per_cell();
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
         let noise = DEVIATION_PER_MEDIAN * self::median(&mut values).unwrap_or_default();
-        Ok(Object { count: start.count, median, noise })
+        Ok(Object { count, median, noise: noise.max(self.least_noise(around)) })
     }
 
     /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
@@ -234,11 +244,13 @@ impl Measurement<'_, '_, '_> {
         (high - low).max(0.0) / 1000.0
     }
 
+    #[allow(clippy::useless_conversion, reason = "the views are of several types")]
     fn pixel(&self, place: [usize; 3]) -> f32 {
         with_view!(self.input, view => f32::from(view[place]))
     }
 
     /// Cuts what lies within `margin` of the start's bounds, in the unit of the spacing.
+    #[allow(clippy::useless_conversion, reason = "the views are of several types")]
     fn cut(&self, bounds: &Box3, margin: f64) -> Result<Neighbourhood> {
         let sizes = self.input.shape();
         let spacing = self.params.used_spacing();
@@ -278,8 +290,8 @@ impl Measurement<'_, '_, '_> {
         Ok(Neighbourhood { ranges, steps, distances, whole })
     }
 
-    /// Returns the pixels of the start and within `reach` of it.
-    fn surroundings(&self, around: &Neighbourhood, object: Object, reach: f64) -> Result<Surroundings> {
+    /// Returns the pixels of the start and within `reach` of it. The start's rim belongs to the surroundings.
+    fn surroundings(&self, around: &Neighbourhood, object: Object, rim: f64, reach: f64) -> Result<Surroundings> {
         let [width, height, depth] = self.input.shape();
         let volume = self.params.dimensions == Dimensions::Volume;
         // The difference of two pixels has √2 times the noise.
@@ -308,7 +320,7 @@ impl Measurement<'_, '_, '_> {
                 if flat {
                     push(&mut found.histogram, pixel)?;
                 }
-                if *distance > 0.0 && (pixel - object.median).abs() > DIFFERENCE * object.noise {
+                if f64::from(*distance) >= -rim && (pixel - object.median).abs() > DIFFERENCE * object.noise {
                     push(&mut found.differ, pixel)?;
                     if flat {
                         push(&mut found.flat, pixel)?;

@@ -119,7 +119,7 @@ pub struct Params {
     /// be anything.
     pub spacing: [f64; 3],
     /// The intensity range T ± ε. `None` (default): measured, with each limit half way between the median of the pixels
-    /// inside the initial mask and that of its surroundings on the limit's side, see `docs/level_set.md`.
+    /// of the initial mask within its rim and the nearest mode of its surroundings on the limit's side, see `docs/level_set.md`.
     pub range: Option<TargetRange>,
     /// The limits that the range has. `None` (default): both if `range` is given. If it is measured, only the lower one
     /// if at least 90 % of the surroundings are darker than the pixels inside the initial mask, only the upper one if as
@@ -218,10 +218,10 @@ pub struct State {
     pub check_interval: u32,
     /// True if the last step met the stopping criterion.
     pub converged: bool,
-    /// How the last step ended.
+    /// The end of the last step.
     pub outcome: Outcome,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
-    /// depends; NaN where there is no front at rest.
+    /// depends; NaN where there is no front at rest, or no middle.
     pub limit_share: f64,
     /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
     pub expected_iterations: u64,

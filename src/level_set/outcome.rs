@@ -1,4 +1,4 @@
-//! How a level set ended, the same for every device.
+//! The outcome of a level set, the same for every device.
 //!
 //! A range suits an object if its limits lie between the object's intensities and those around it. The share of
 //! the object's voxels whose intensity is at the limits says whether it does: of normally distributed intensities that the
@@ -13,7 +13,7 @@ use crate::report::Outcome;
 /// either end, or outside. On an open side none is.
 const INNER: f64 = 0.8;
 /// The share of the voxels in the middle of the object above which the result is at the range's limits.
-const LARGEST_SHARE: f64 = 1.0 / 12.0;
+const LARGEST_SHARE: f64 = 0.1;
 
 impl Plan {
     /// Returns the largest distance from T of an intensity that is not at the limits.
@@ -27,7 +27,7 @@ pub(super) fn is_at_limits(constants: &Constants, inner: f32, pixel: f32) -> boo
     let difference = pixel - constants.intensity_centre;
     let apart = if difference * constants.open_side > 0.0 { 0.0 } else { difference.abs() };
     // NaN is outside of every range.
-    !(apart <= inner)
+    apart.is_nan() || apart > inner
 }
 
 /// Returns the outcome of a level set that has converged, or `None` if it depends on the intensities inside.
@@ -39,8 +39,9 @@ pub(super) fn without_front(plan: &Plan, inside: u64) -> Option<Outcome> {
     }
 }
 
-/// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits.
+/// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits;
+/// NaN where the object is so thin that it has no middle.
 pub(super) fn of_front(fit: Fit) -> (Outcome, f64) {
-    let share = fit.at_limits as f64 / fit.middle.max(1) as f64;
+    let share = fit.at_limits as f64 / fit.middle as f64;
     (if share > LARGEST_SHARE { Outcome::AtLimit } else { Outcome::Front }, share)
 }

@@ -95,8 +95,8 @@ pub(crate) const EPSILON: Parameter = Parameter::float(
 .at_most(LARGEST_PIXEL)
 .unit(c"pixel values")
 .automatic(
-    c"Target and epsilon are measured: the limits are half way between the median of the start and that of what surrounds \
-      it.",
+    c"Target and epsilon are measured: the limits are half way between the median of the start and the nearest modes of \
+      what surrounds it.",
 );
 
 pub(crate) const ALPHA: Parameter = Parameter::float(

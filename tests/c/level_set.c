@@ -17,6 +17,7 @@ static void a_ball_is_found_from_a_seed_in_it(const char *device) {
     GOOD(isoline_level_set_run(work.context, &work.input, &work.initial, &work.params, NULL, &work.mask, &work.report));
     CHECK(dice(work.result, ball, COUNT) >= 0.99);
     CHECK_NUMBER(work.report.converged, 1);
+    CHECK_NUMBER(work.report.outcome, ISOLINE_LEVEL_SET_FRONT);
     CHECK(work.report.iterations >= 10 && work.report.iterations < work.params.iterations);
     /* The single call gives the result of new, step and read. */
     isoline_level_set *surface = surface_of(&work);
@@ -27,6 +28,11 @@ static void a_ball_is_found_from_a_seed_in_it(const char *device) {
     CHECK(memcmp(by_steps, work.result, COUNT) == 0);
     CHECK_NUMBER(report.iterations, work.report.iterations);
     CHECK_NUMBER(report.converged, 1);
+    CHECK_NUMBER(report.outcome, ISOLINE_LEVEL_SET_FRONT);
+    const isoline_level_set_state ended = state_of(surface);
+    CHECK_NUMBER(ended.outcome, ISOLINE_LEVEL_SET_FRONT);
+    CHECK_NUMBER(ended.expected_iterations, ended.iterations);
+    CHECK(ended.limit_share >= 0 && ended.limit_share <= 0.1);
     CHECK(report.device_kind == (strcmp(device, "cpu") == 0 ? ISOLINE_DEVICE_CPU : ISOLINE_DEVICE_CUDA));
     CHECK(report.seconds_total > 0 && report.device_name[0] != '\0');
     isoline_level_set_free(surface);
@@ -50,6 +56,7 @@ static void the_state_tells_every_parameter(const char *device) {
     CHECK_NUMBER(state.epsilon, 30);
     CHECK(fabs(state.alpha - alpha) < 1e-12);
     CHECK(fabs(state.time_step_limit - limit) < 1e-6 * limit && fabs(state.time_step - 0.95 * limit) < 1e-6 * limit);
+    CHECK(state.outcome == ISOLINE_LEVEL_SET_MOVING && isnan(state.limit_share) && state.expected_iterations > 0);
     CHECK(state.iterations == 0 && state.converged == 0 && state.side == ISOLINE_LEVEL_SET_WITHIN);
     CHECK(state.check_interval >= 10 && state.check_interval <= 1000);
     size_t inside = 0;

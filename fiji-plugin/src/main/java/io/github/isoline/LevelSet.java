@@ -13,7 +13,7 @@ public final class LevelSet extends Solver {
     /** The name of the operation. */
     public static final String NAME = "level_set";
 
-    /** How a level set ended, in the order of {@code isoline_level_set_outcome}. */
+    /** The ways in which a level set can end, in the order of {@code isoline_level_set_outcome}. */
     public static final String MOVING = "moving";
 
     public static final String FRONT = "front";
@@ -112,7 +112,10 @@ public final class LevelSet extends Solver {
         return OUTCOMES[state.outcome];
     }
 
-    /** Returns the iterations, since the start, after which the front is likely to be at rest; negative if it never stops. */
+    /**
+     * Returns the iterations, since the start, after which the front is likely to be at rest; negative if it never
+     * stops.
+     */
     public long expectedIterations() {
         return state.expected_iterations;
     }

@@ -115,9 +115,23 @@ final class Structs {
 
     /** {@code isoline_level_set_state}. */
     @FieldOrder({
-        "struct_size", "converged", "check_interval", "side", "iterations",
-        "inside", "active_tiles", "tiles", "target", "epsilon",
-        "alpha", "time_step", "time_step_limit", "expected_iterations", "limit_share", "outcome", "reserved"
+        "struct_size",
+        "converged",
+        "check_interval",
+        "side",
+        "iterations",
+        "inside",
+        "active_tiles",
+        "tiles",
+        "target",
+        "epsilon",
+        "alpha",
+        "time_step",
+        "time_step_limit",
+        "expected_iterations",
+        "limit_share",
+        "outcome",
+        "reserved"
     })
     public static final class LevelSetState extends Structure {
         public int struct_size, converged, check_interval, side;

@@ -399,8 +399,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                     + "larger than was found" + advice);
         }
         if (count(LevelSet.LOST) > 0) {
-            doubts.add(
-                    where(count(LevelSet.LOST)) + "nothing is left inside: with this range there was nothing to segment" + advice);
+            doubts.add(where(count(LevelSet.LOST))
+                    + "nothing is left inside: with this range there was nothing to segment" + advice);
         }
         if (count(LevelSet.FILLED) > 0) {
             doubts.add(String.format(

@@ -438,6 +438,28 @@ class LevelSetImagesTest extends LevelSetTest {
         assertEquals(0, table.getValue("Converged", table.size() - 2));
     }
 
+    @Test
+    void rangeThatCutsIntoTheObjectIsSaid() {
+        // Noise of ±30 in the disc, of which the range takes the middle half.
+        ImagePlus image = IJ.createImage("noisy", "8-bit black", 80, 80, 1);
+        java.util.Random random = new java.util.Random(5);
+        for (int y = 0; y < 80; y++) {
+            for (int x = 0; x < 80; x++) {
+                boolean inside = Math.hypot(x - 40, y - 40) < 25;
+                image.getProcessor().set(x, y, (inside ? 170 : 40) + random.nextInt(61) - 30);
+            }
+        }
+        String options = "start=box box_x=30-50 box_y=30-50 alpha=0.03 results_table range=values target=170 epsilon=";
+        Outcome outcome = macro(image, call(options + "24"));
+        assertTrue(outcome.log.contains("at the limits of the range, which cut into the object"), outcome.log);
+        assertTrue(outcome.log.contains("converged, at the range's limits"), outcome.log);
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertEquals("at limit", table.getStringValue("Outcome", table.size() - 1));
+        outcome = macro(image, call(options + "65"));
+        assertFalse(outcome.log.contains("limits"), outcome.log);
+        assertEquals("front", table.getStringValue("Outcome", table.size() - 1));
+    }
+
     private static ImagePlus slice(ImagePlus stack, int z) {
         return new ImagePlus("slice", stack.getStack().getProcessor(z));
     }
