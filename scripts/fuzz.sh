@@ -5,7 +5,7 @@
 # Usage: fuzz.sh [SECONDS] [TARGET...]      each target for so long (default 60; 0: only the corpus); all by default
 #        fuzz.sh --repeat TARGET FILE...    run a finding again
 #
-# What a run has found is kept in target/fuzz: new inputs in corpus/TARGET, where the next run goes on, findings in
+# The results of a run are kept in target/fuzz: new inputs in corpus/TARGET, where the next run goes on, findings in
 # findings/, and a line for each run in executions.tsv.
 set -euo pipefail
 here=$PWD

@@ -1,5 +1,5 @@
 /*
- * What the fuzz targets share: they take every choice from the fuzzer's bytes, and check after each call what
+ * The common part of the fuzz targets, which take every choice from the fuzzer's bytes, and check after each call what
  * isoline.h promises of every call. README.md says how they are built and run.
  *
  * When the bytes are used up, every choice is the first one. So the first choice is always the plain one, and a short
@@ -546,7 +546,7 @@ public:
                 put(field, std::max(double(most), field.info.minimum));
             }
         }
-        // What no parameter covers is reserved.
+        // The bytes of no parameter are reserved.
         const size_t gaps = size_t(std::count(covered.begin(), covered.end(), false));
         if (gaps > 0 && bytes.rarely(64)) {
             size_t chosen = bytes.below(unsigned(gaps));

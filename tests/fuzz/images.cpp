@@ -128,7 +128,7 @@ void read_segments(Bytes &bytes, const isoline_segments *segments, const Picture
             MUST(dx * dx <= 1 && dy * dy <= 1 && (dx != 0 || dy != 0 || j == 0));
         }
     }
-    // What must be refused, and then writes nothing.
+    // These calls must be refused, and then write nothing.
     const size_t beyond = bytes.pick<size_t>({count, SIZE_MAX, count + 1, SIZE_MAX / 16});
     const isoline_point *points = nullptr;
     size_t length = 77;

@@ -19,7 +19,7 @@ Picture initial_mask(Bytes &bytes, const Picture &input) {
     return mask;
 }
 
-/* Of a mask of another size, or that is not readable, nothing is known but that the call fails. A mask may have any type. */
+/* True if a call may take the mask, which may have any type. */
 bool fits(const Picture &mask, const Picture &input) {
     return mask.readable() && mask.width == input.width && mask.height == input.height && mask.depth == input.depth;
 }

@@ -1,5 +1,5 @@
 /*
- * What belongs to no operation: versions and messages, the logger, devices and contexts, buffers, masks, the tables of
+ * The functions that belong to no operation: versions and messages, the logger, devices and contexts, buffers, masks, the tables of
  * parameters, and the init functions with sizes of older and newer callers; in any order.
  */
 #include "fuzz.h"
