@@ -281,8 +281,13 @@ private:
         const isoline_status status =
             CALL(isoline_context_new(null ? nullptr : reinterpret_cast<char *>(memory.data()), nowhere ? nullptr : &context));
         MUST((context != nullptr) == (status == ISOLINE_OK));
-        const bool named = null || text.empty() || text == "auto" || text == "cpu";
-        MUST((status == ISOLINE_OK) == (named && !nowhere));
+        // White space around the name is ignored.
+        const auto blank = [](char letter) { return std::strchr(" \t\n\v\f\r", letter) != nullptr; };
+        const auto first = std::find_if_not(text.begin(), text.end(), blank);
+        const std::string name(first, std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), blank).base());
+        const bool named = null || name.empty() || name == "auto" || name == "cpu";
+        const bool ascii = std::all_of(text.begin(), text.end(), [](char letter) { return (letter & 0x80) == 0; });
+        MUST((status == ISOLINE_OK) == (named && !nowhere) || (!ascii && status == ISOLINE_OK));
         if (context == nullptr) {
             return;
         }
