@@ -665,7 +665,6 @@ private:
 class Watch {
 public:
     std::function<void()> inside;
-    bool cancelled = false;
 
     Watch(Bytes &bytes) {
         isoline_progress value = defaults(isoline_progress_init);
@@ -686,15 +685,15 @@ public:
     const isoline_progress *get() const { return is_null ? nullptr : memory->get(); }
     bool valid() const { return is_null || (!broken && !memory->unreadable()); }
 
-    /* Checks the status of the call that was watched. */
+    /* Checks the status of the call that was watched. What the callback returns when all is done may be not used. */
     void check(isoline_status status) const {
-        MUST((status == ISOLINE_CANCELLED) == cancelled);
+        MUST(status == ISOLINE_CANCELLED ? cancelled : !cancelled || last == 1);
         MUST(memory->unchanged());
     }
 
 private:
     std::unique_ptr<Struct<isoline_progress>> memory;
-    bool is_null = true, broken = false;
+    bool is_null = true, broken = false, cancelled = false;
     unsigned cancel_at = 0, seen = 0;
     double last = 0;
     const std::thread::id thread = std::this_thread::get_id();
@@ -734,6 +733,7 @@ public:
         MUST(memory->rest_unchanged());
         const isoline_report &report = memory->read();
         MUST(report.device_kind == ISOLINE_DEVICE_CPU && report.device_index == 0 && report.converged <= 1);
+        MUST(report.outcome <= ISOLINE_LEVEL_SET_LOST && report.reserved == 0);
         MUST(report.seconds_total >= 0 && std::isfinite(report.seconds_total));
         MUST(report.seconds_compute >= 0 && std::isfinite(report.seconds_compute));
         MUST(report.seconds_upload == 0 && report.seconds_download == 0 && report.peak_device_bytes == 0);

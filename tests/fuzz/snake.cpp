@@ -371,6 +371,54 @@ private:
     }
 };
 
+/* Smooth curves along any polygons: the offsets first, then the points if there are not too many. */
+void smooth(Bytes &bytes) {
+    const Picture frame(bytes, SIDE, 1);
+    const Outlines outlines(bytes, frame);
+    const double longest = bytes.rarely(2) ? bytes.real() : bytes.rarely(2) ? ISOLINE_AUTOMATIC : (1 + bytes.byte()) / 8.0;
+    const uint32_t each = bytes.rarely(16) ? uint32_t(bytes.number(4)) : bytes.from(1, 16);
+    const size_t count = outlines.valid() ? outlines.size() : 0;
+    Memory first((count + 1) * sizeof(uint64_t), 0xA5), second((count + 1) * sizeof(uint64_t), 0xA5);
+    auto *offsets = reinterpret_cast<uint64_t *>(first.data()), *again = reinterpret_cast<uint64_t *>(second.data());
+    const isoline_status status = CALL(isoline_polygons_smooth(outlines.get(), longest, each, 0, offsets, nullptr));
+    MUST(outlines.untouched());
+    REFUSED(isoline_polygons_smooth(outlines.get(), longest, each, 0, nullptr, nullptr));
+    REFUSED(isoline_polygons_smooth(outlines.get(), longest, each, 1, again, nullptr));
+    if (status != ISOLINE_OK) {
+        MUST(first.unchanged() && second.unchanged());
+        return;
+    }
+    MUST(outlines.valid() && (longest == ISOLINE_AUTOMATIC || (longest > 0 && std::isfinite(longest))) && each >= 1 && each <= 1024);
+    MUST(offsets[0] == 0 && std::is_sorted(offsets, offsets + count + 1));
+    const bool many = offsets[count] > 20000;
+    const size_t total = many ? 0 : size_t(offsets[count]);
+    Memory memory(total * sizeof(isoline_curve_point), 0xA5);
+    auto *points = reinterpret_cast<isoline_curve_point *>(memory.data());
+    if (offsets[count] > 0) {
+        REFUSED(isoline_polygons_smooth(outlines.get(), longest, each, many ? 0 : total - 1, again, points));
+    }
+    MUST(memory.unchanged() && second.unchanged());
+    if (many) {
+        return;
+    }
+    GOOD(isoline_polygons_smooth(outlines.get(), longest, each, total, again, points));
+    MUST(std::memcmp(offsets, again, first.size()) == 0);
+    // The curve is within a quarter of the longest edge of the polygon, so of the box around it, too.
+    const isoline_polygons &given = *outlines.get();
+    for (size_t i = 0; i < count; i++) {
+        const isoline_node *begin = given.nodes + given.offsets[i], *end = given.nodes + given.offsets[i + 1];
+        const auto by_x = [](const isoline_node &a, const isoline_node &b) { return a.x < b.x; };
+        const auto by_y = [](const isoline_node &a, const isoline_node &b) { return a.y < b.y; };
+        const double left = std::min_element(begin, end, by_x)->x, right = std::max_element(begin, end, by_x)->x;
+        const double top = std::min_element(begin, end, by_y)->y, bottom = std::max_element(begin, end, by_y)->y;
+        const double around = std::hypot(right - left, bottom - top);
+        const double slack = std::min(longest == ISOLINE_AUTOMATIC ? 16 : longest, around) / 4 + 1e-9 * (1 + around);
+        MUST(std::all_of(points + offsets[i], points + offsets[i + 1], [&](const isoline_curve_point &point) {
+            return point.x >= left - slack && point.x <= right + slack && point.y >= top - slack && point.y <= bottom + slack;
+        }));
+    }
+}
+
 /* NULL for each pointer that must not be NULL. */
 void without(Bytes &bytes) {
     const Picture input(bytes, 8, 1), mask(bytes, input, ISOLINE_U8);
@@ -387,6 +435,9 @@ void without(Bytes &bytes) {
     REFUSED(isoline_snake_polygons(nullptr, &polygons));
     REFUSED(isoline_snake_statistics(nullptr, 0, 0, nullptr, &given));
     REFUSED(isoline_snake_region_sums(nullptr, &polygons, nullptr));
+    uint64_t offset = 77;
+    REFUSED(isoline_polygons_smooth(nullptr, 8, 8, 0, &offset, nullptr));
+    MUST(offset == 77);
     REFUSED(isoline_snake_draw_mask(nullptr, mask.image()));
     REFUSED(isoline_snake_draw_labels(nullptr, mask.image()));
     MUST(snake == nullptr && given == 77 && mask.untouched() && isoline_snake_count(nullptr) == 0);
@@ -400,7 +451,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const unsigned which = bytes.below(16);
     if (which == 15) {
         without(bytes);
-    } else if (which > 10) {
+    } else if (which > 12) {
+        smooth(bytes);
+    } else if (which > 9) {
         Subject(bytes).run();
     } else {
         Subject(bytes).search();
