@@ -412,7 +412,8 @@ void smooth(Bytes &bytes) {
         const double left = std::min_element(begin, end, by_x)->x, right = std::max_element(begin, end, by_x)->x;
         const double top = std::min_element(begin, end, by_y)->y, bottom = std::max_element(begin, end, by_y)->y;
         const double around = std::hypot(right - left, bottom - top);
-        const double slack = std::min(longest == ISOLINE_AUTOMATIC ? 16 : longest, around) / 4 + 1e-9 * (1 + around);
+        const double largest = std::max({1.0, -left, right, -top, bottom});
+        const double slack = std::min(longest == ISOLINE_AUTOMATIC ? 16 : longest, around) / 4 + 1e-9 * largest;
         MUST(std::all_of(points + offsets[i], points + offsets[i + 1], [&](const isoline_curve_point &point) {
             return point.x >= left - slack && point.x <= right + slack && point.y >= top - slack && point.y <= bottom + slack;
         }));
