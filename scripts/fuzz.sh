@@ -34,7 +34,7 @@ every_function_is_called() { # compares the names of the header with those in te
 }
 
 build() { # build TARGET...: the programs $out/TARGET
-    local asan fuzzer target jobs=()
+    local asan fuzzer target library
     # Rust's own AddressSanitizer fits the compiler of the library, and gcc's code, too; clang is not needed.
     asan=$(ls "$(rustc --print target-libdir)"/librustc-*_rt.asan.a)
     fuzzer=$(ls -d /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-"${host%%-*}".a 2> /dev/null | sort -V | tail -1 || true)
@@ -49,17 +49,13 @@ build() { # build TARGET...: the programs $out/TARGET
         flags+=("-Cllvm-args=-sanitizer-coverage-$flag")
     done
     RUSTC_BOOTSTRAP=1 RUSTFLAGS="${flags[*]}" CARGO_INCREMENTAL=0 ISOLINE_CUDA_ARCHS=none cargo rustc --quiet --locked --lib \
-        --crate-type staticlib --target "$host" --target-dir "$out/cargo"
+        --crate-type staticlib --target "$host" --target-dir "$out/cargo" &
+    library=$!
     for target in "$@"; do
         g++ -std=c++17 -Wall -Wextra -Werror -g -O1 -fsanitize=address -fno-omit-frame-pointer -Iinclude \
-            -c "$sources/$target.cpp" -o "$out/$target.o" &
-        jobs+=($!)
-        if [ ${#jobs[@]} -ge 2 ]; then
-            wait "${jobs[0]}"
-            jobs=("${jobs[@]:1}")
-        fi
+            -c "$sources/$target.cpp" -o "$out/$target.o"
     done
-    for job in "${jobs[@]}"; do wait "$job"; done
+    wait "$library"
     for target in "$@"; do
         g++ "$out/$target.o" "$out/cargo/$host/debug/libisoline.a" "$fuzzer" -Wl,--whole-archive "$asan" -Wl,--no-whole-archive \
             -Wl,--export-dynamic -lpthread -ldl -lm -lrt -o "$out/$target"
