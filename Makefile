@@ -2,7 +2,7 @@
 #
 # CUDA=0       build without CUDA: no compiler is fetched or needed
 # CUDA_PATH=p  use the CUDA 12.9 toolkit in this folder instead of the compiler that make fetches into .tools/cuda
-# CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on)
+# CARGO_TARGET_DIR, DEVICE (auto, cpu, cuda, cuda:N: what demo and bench run on), SECONDS=n (fuzz: for each target)
 # SITE=folder  of update-site; by default target/update-site
 # PREFIX, LIBDIR, DESTDIR: where install puts the library (/usr/local, its lib, and nothing)
 
@@ -13,6 +13,7 @@ SHELL := /bin/bash
 
 CUDA ?= 1
 DEVICE ?= auto
+SECONDS ?= 60
 TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
 SITE ?= $(TARGET)/update-site
 RELEASE := $(TARGET)/release
@@ -23,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint fuzz bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -91,6 +92,10 @@ lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, docum
 
 test: setup-test ## format, lint, Rust, header, C, C++, OpenCV, examples, Java, a macro in ImageJ
 	scripts/test.sh $(TARGET)
+
+fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so, too
+	@scripts/setup-system.sh fuzz
+	scripts/fuzz.sh $(SECONDS)
 
 bench: setup-build ## speed tables: variants, sizes, ratios (not part of test)
 	@scripts/setup-python.sh test

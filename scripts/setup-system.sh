@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks for the system tools Isoline's make targets use, and installs with apt those that are missing.
-# Usage: setup-system.sh build|lint|test|demo|jar-all|test-platforms
+# Usage: setup-system.sh build|lint|test|fuzz|demo|jar-all|test-platforms
 # Rust, a JDK and Maven are never installed for you: which one to use is your choice.
 set -euo pipefail
 
@@ -57,6 +57,11 @@ if [ "$goal" = test ]; then
     need valgrind valgrind
     need cmake cmake
     need pkg-config pkg-config
+fi
+if [ "$goal" = test ] || [ "$goal" = fuzz ]; then
+    # libFuzzer; the sanitizer is Rust's.
+    compgen -G "/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-$(uname -m).a" > /dev/null ||
+        missing_packages+=(libclang-rt-dev)
 fi
 if [ "$goal" = test ] || [ "$goal" = lint ]; then
     need doxygen doxygen

@@ -36,6 +36,7 @@ step rust env "${debug_kernels[@]}" cargo test --locked
 step header scripts/header.sh --check
 step build cargo build --release --locked
 step c tests/c/run.sh "$target/release"
+step fuzz scripts/fuzz.sh
 step install tests/install_test.sh "$target/release"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$target/release"
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
@@ -48,7 +49,7 @@ step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/ta
 step macros scripts/test-macros.sh
 
 printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "$(IFS=,; echo "${times[*]}")"
-for suite in c install multiprocessing examples macros; do
+for suite in c fuzz install multiprocessing examples macros; do
     grep -h "passed, .* failed" "$logs/$suite.log" | tail -1 | sed "s/^\([0-9]\)/$suite: \1/"
 done
 grep -h "^oracle:" "$logs"/*_oracle.log

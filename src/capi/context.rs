@@ -29,7 +29,7 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 ///
 /// @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
 ///   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
-///   another.
+///   another. White space around the name is ignored.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text;
 ///   ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the

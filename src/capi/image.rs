@@ -384,8 +384,8 @@ impl Layout {
         let pixels = width.checked_mul(height).and_then(|area| area.checked_mul(depth));
         pixels.filter(|pixels| *pixels <= limit / 4).ok_or_else(overflow)?;
         // A stride along an axis of one pixel is never used; keep it small so that it cannot overflow an index.
-        let slice_stride = if depth == 1 { packed_slice } else { slice_stride };
         let row_stride = if height == 1 { row } else { row_stride };
+        let slice_stride = if depth == 1 { height * row_stride } else { slice_stride };
         Ok(Self {
             shape: [width as usize, height as usize, depth as usize],
             strides: [row_stride as usize, slice_stride as usize],

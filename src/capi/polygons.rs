@@ -153,16 +153,16 @@ pub unsafe extern "C" fn isoline_polygons_smooth(
         check::not_null(offsets, "offsets")?;
         check::array(points, capacity, "points")?;
         let longest_edge = (longest_edge != AUTOMATIC).then_some(longest_edge);
-        let made = if points.is_null() {
-            Curves::without_points(&polygons, longest_edge, points_per_edge)
-        } else {
-            Curves::new(&polygons, longest_edge, points_per_edge)
-        }?;
-        if made.points().len() > capacity {
-            return Err(Error::argument(format!(
-                "capacity must be at least the number of points, {}, but it is {capacity}; ask for the offsets first",
-                made.points().len()
-            )));
+        let mut made = Curves::without_points(&polygons, longest_edge, points_per_edge)?;
+        if !points.is_null() {
+            // Before the points are computed, of which there may be very many.
+            let wanted = made.offsets()[polygons.len()];
+            if wanted > capacity as u64 {
+                return Err(Error::argument(format!(
+                    "capacity must be at least the number of points, {wanted}, but it is {capacity}; ask for the offsets first"
+                )));
+            }
+            made = Curves::new(&polygons, longest_edge, points_per_edge)?;
         }
         // SAFETY: not NULL, with memory for one offset more than there are polygons, and for `capacity` points, as the
         // caller ensures.

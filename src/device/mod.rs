@@ -223,7 +223,8 @@ impl Context {
                 let digits = other.strip_prefix("cuda:").filter(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
                 let index = digits.and_then(|n| n.parse::<u32>().ok()).ok_or_else(|| {
                     Error::argument(format!(
-                        "cannot open the device: its name must be auto, cpu, cuda or cuda:N (got '{other}')"
+                        "cannot open the device: its name must be auto, cpu, cuda or cuda:N (got '{}')",
+                        other.escape_debug()
                     ))
                 })?;
                 let (cuda, mut info) = cuda::Cuda::open(index)?;

@@ -62,14 +62,26 @@ static void an_unknown_text_is_refused_with_the_choices(const char *device) {
     (void)device;
     const char *const texts[] = {"gpu",      "CPU",     "cpu:0",    "cpux",     "cuda:",     "cuda:x",
                                  "cuda:-1",  "cuda:+0", "cuda: 0",  "cuda:0x1", "cuda:1.0",  "cuda:0,1",
-                                 "opencl:0", "auto,",   "\n\n%s%n", "cuda;0",   "cuda:99999999999999999999"};
+                                 "opencl:0", "auto,",   "\n\n%s%n", "cuda;0",   "cuda:99999999999999999999",
+                                 "cuda:0\nx", "a\rb\x1b"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         isoline_context *untouched = (isoline_context *)(uintptr_t)0x1234;
         isoline_context *context = untouched;
         if (!REFUSED(isoline_context_new(texts[i], &context), ISOLINE_INVALID_ARGUMENT, "auto, cpu, cuda or cuda:N")) {
             printf("       the text was '%s'\n", texts[i]);
         }
+        CHECK(strpbrk(isoline_last_error(), "\n\r\x1b") == NULL);
         CHECK(context == untouched);
+    }
+}
+
+static void white_space_around_a_name_is_ignored(const char *device) {
+    (void)device;
+    const char *const texts[] = {" cpu", "cpu\n", "\t cpu \r\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        isoline_context *context = open_context(texts[i]);
+        CHECK_TEXT(device_of(context).id, "cpu");
+        isoline_context_free(context);
     }
 }
 
@@ -276,6 +288,7 @@ int main(void) {
     RUN_ON(auto_takes_the_first_that_works_and_says_why, "auto");
     RUN_ON_EACH(null_is_refused);
     RUN(an_unknown_text_is_refused_with_the_choices);
+    RUN(white_space_around_a_name_is_ignored);
     RUN(bytes_that_are_no_text_are_refused);
     RUN_ON(a_device_that_is_not_there_says_why, "cuda");
     RUN_ON(cuda_by_name_never_falls_back, "cuda");

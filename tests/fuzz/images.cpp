@@ -1,0 +1,302 @@
+/*
+ * The operations from an image to images: edge strength, edge drawing and distance, and the segments that edge drawing
+ * returns. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
+ * same bits.
+ */
+#include "fuzz.h"
+
+using namespace fuzz;
+
+namespace {
+
+/* The parts of a call that every operation has, and what holds after it. */
+class Stage {
+public:
+    Device device;
+    Picture input;
+    Watch watch;
+    Report report;
+    /* True if nothing is known for which the call must fail. */
+    bool may_succeed;
+
+    Stage(Bytes &bytes, unsigned side, unsigned slices) : device(bytes), input(bytes, side, slices), watch(bytes), report(bytes) {
+        may_succeed = input.readable() && watch.valid() && report.valid();
+        watch.inside = [this] { reenter(device.get()); };
+    }
+
+    Picture &output(Bytes &bytes, uint32_t type) {
+        outputs.push_back(std::make_unique<Picture>(bytes, input, type));
+        Picture &output = *outputs.back();
+        if (bytes.rarely(64)) {
+            output.share(bytes, outputs.size() > 1 && bytes.rarely(2) ? *outputs.front() : input);
+        }
+        may_succeed = may_succeed && output.writable();
+        return output;
+    }
+
+    void check(isoline_status status) {
+        MUST(status != ISOLINE_OK || may_succeed);
+        MUST(status != ISOLINE_BUSY);
+        watch.check(status);
+        report.check(status);
+        MUST(input.untouched());
+        for (auto &output : outputs) {
+            // Slices of a stack that were finished before the call failed have been written.
+            MUST(status != ISOLINE_OK && output->depth == 1 ? output->untouched() : output->only_pixels_written());
+        }
+    }
+
+private:
+    std::vector<std::unique_ptr<Picture>> outputs;
+};
+
+void strength(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_edge_strength_params> params(bytes, "edge_strength", isoline_edge_strength_params_init, 40);
+    Picture &output = stage.output(bytes, ISOLINE_F32);
+    const bool again = bytes.rarely(4);
+    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
+        return CALL(isoline_edge_strength(context, stage.input.image(), params.get(), progress, output.image(), report));
+    };
+    stage.may_succeed = stage.may_succeed && params.valid();
+    const isoline_status status = call(stage.device.get(), stage.watch.get(), stage.report.get());
+    stage.check(status);
+    MUST(params.unchanged());
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    MUST(output.all<float>([](float v) { return v >= 0 && v <= 1; }));
+    if (again) {
+        const auto first = output.packed();
+        MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
+        MUST(output.packed() == first);
+    }
+}
+
+void distance(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_distance_params> params(bytes, "distance", isoline_distance_params_init, 40);
+    Picture &output = stage.output(bytes, ISOLINE_F32);
+    const bool again = bytes.rarely(4);
+    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
+        return CALL(isoline_distance(context, stage.input.image(), params.get(), progress, output.image(), report));
+    };
+    stage.may_succeed = stage.may_succeed && params.valid();
+    const isoline_status status = call(stage.device.get(), stage.watch.get(), stage.report.get());
+    stage.check(status);
+    MUST(params.unchanged());
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    const uint32_t region = params.value().region;
+    MUST(output.all<float>([&](float d) { return !std::isnan(d) && (region == ISOLINE_DISTANCE_SIGNED || d >= 0); }));
+    if (again) {
+        const auto first = output.packed();
+        MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
+        MUST(output.packed() == first);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------ edge drawing
+
+/* Reads segments by every function, and checks what isoline.h says of them. */
+void read_segments(Bytes &bytes, const isoline_segments *segments, const Picture &input, uint32_t min_length) {
+    isoline_segment_arrays all = defaults(isoline_segment_arrays_init);
+    GOOD(isoline_segments_all(segments, &all));
+    const size_t count = isoline_segments_count(segments);
+    MUST(all.count == count && all.reserved == 0 && all.offsets != nullptr && all.offsets[0] == 0);
+    MUST(all.offsets[count] == all.point_count && (all.points == nullptr) == (all.point_count == 0));
+    MUST((all.flags == nullptr) == (count == 0) && (all.slices == nullptr) == (count == 0) && (all.mean_gradients == nullptr) == (count == 0));
+    for (size_t i = 0; i < count; i++) {
+        const isoline_point *points = nullptr;
+        size_t length = 0;
+        uint32_t flags = 0xFFFFFFFF;
+        uint64_t slice = UINT64_MAX;
+        double gradient = -1;
+        GOOD(isoline_segments_points(segments, i, &points, &length));
+        GOOD(isoline_segments_flags(segments, i, &flags));
+        GOOD(isoline_segments_slice(segments, i, &slice));
+        GOOD(isoline_segments_gradient(segments, i, &gradient));
+        MUST(length >= 1 && length >= min_length && points == all.points + all.offsets[i] && length == all.offsets[i + 1] - all.offsets[i]);
+        MUST(flags <= ISOLINE_SEGMENT_CLOSED && flags == all.flags[i]);
+        MUST(slice < input.depth && slice == all.slices[i]);
+        MUST(gradient >= 0 && float(gradient) == all.mean_gradients[i]);
+        for (size_t j = 0; j < length; j++) {
+            MUST(points[j].x < input.width && points[j].y < input.height);
+            const isoline_point before = points[j > 0 ? j - 1 : flags != 0 ? length - 1 : 0];
+            const int64_t dx = int64_t(points[j].x) - before.x, dy = int64_t(points[j].y) - before.y;
+            MUST(dx * dx <= 1 && dy * dy <= 1 && (dx != 0 || dy != 0 || j == 0));
+        }
+    }
+    // These calls must be refused, and then write nothing.
+    const size_t beyond = bytes.pick<size_t>({count, SIZE_MAX, count + 1, SIZE_MAX / 16});
+    const isoline_point *points = nullptr;
+    size_t length = 77;
+    uint32_t flags = 77;
+    uint64_t slice = 77;
+    double gradient = 77;
+    REFUSED(isoline_segments_points(segments, beyond, &points, &length));
+    REFUSED(isoline_segments_flags(segments, beyond, &flags));
+    REFUSED(isoline_segments_slice(segments, beyond, &slice));
+    REFUSED(isoline_segments_gradient(segments, beyond, &gradient));
+    REFUSED(isoline_segments_points(nullptr, 0, &points, &length));
+    REFUSED(isoline_segments_points(segments, 0, nullptr, &length));
+    REFUSED(isoline_segments_points(segments, 0, &points, nullptr));
+    REFUSED(isoline_segments_flags(segments, 0, nullptr));
+    REFUSED(isoline_segments_slice(nullptr, 0, &slice));
+    REFUSED(isoline_segments_gradient(segments, 0, nullptr));
+    REFUSED(isoline_segments_all(nullptr, &all));
+    MUST(points == nullptr && length == 77 && flags == 77 && slice == 77 && gradient == 77 && isoline_segments_count(nullptr) == 0);
+    Struct<isoline_segment_arrays> odd(bytes, defaults(isoline_segment_arrays_init));
+    const isoline_status status = CALL(isoline_segments_all(segments, odd.get()));
+    MUST((status == ISOLINE_OK) != odd.too_small());
+    MUST(status == ISOLINE_OK ? odd.rest_unchanged() && odd.read().points == all.points : odd.unchanged());
+}
+
+bool same(const isoline_segments *one, const isoline_segments *other) {
+    isoline_segment_arrays a = defaults(isoline_segment_arrays_init), b = a;
+    GOOD(isoline_segments_all(one, &a));
+    GOOD(isoline_segments_all(other, &b));
+    const auto equal = [](const auto *left, const auto *right, uint64_t count) {
+        return count == 0 || std::memcmp(left, right, size_t(count) * sizeof *left) == 0;
+    };
+    return a.count == b.count && a.point_count == b.point_count && equal(a.points, b.points, a.point_count) &&
+           equal(a.offsets, b.offsets, a.count + 1) && equal(a.flags, b.flags, a.count) && equal(a.slices, b.slices, a.count) &&
+           equal(a.mean_gradients, b.mean_gradients, a.count);
+}
+
+void drawing(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_edge_drawing_params> params(bytes, "edge_drawing", isoline_edge_drawing_params_init, 40);
+    const unsigned wanted = bytes.below(8); // 7: nothing
+    Picture *edges = wanted % 3 != 1 && wanted != 7 ? &stage.output(bytes, ISOLINE_U8) : nullptr;
+    isoline_segments *segments = nullptr, *twin = nullptr;
+    isoline_segments **out = wanted % 3 != 2 && wanted != 7 ? &segments : nullptr;
+    const bool again = bytes.rarely(2);
+    const auto call = [&](isoline_context *context, const isoline_edge_drawing_params *by, const isoline_progress *progress,
+                          isoline_segments **to, isoline_report *report) {
+        const isoline_image *image = edges != nullptr ? edges->image() : nullptr;
+        return CALL(isoline_edge_drawing(context, stage.input.image(), by, progress, image, to, report));
+    };
+    stage.may_succeed = stage.may_succeed && params.valid() && (edges != nullptr || out != nullptr);
+    const isoline_status status = call(stage.device.get(), params.get(), stage.watch.get(), out, stage.report.get());
+    stage.check(status);
+    MUST(params.unchanged());
+    MUST((segments != nullptr) == (out != nullptr && status == ISOLINE_OK));
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    stage.device.release();
+    if (edges != nullptr) {
+        MUST(edges->all<uint8_t>([](uint8_t value) { return value == 0 || value == 255; }));
+    }
+    isoline_edge_drawing_params by = params.value();
+    if (segments != nullptr) {
+        read_segments(bytes, segments, stage.input, by.min_length);
+    }
+    if (again) {
+        // By the plain loops where there are some, and with the automatic threshold given.
+        const auto first = edges != nullptr ? edges->packed() : std::vector<unsigned char>();
+        by.struct_size = sizeof by;
+        by.variant = by.profile == ISOLINE_EDGE_DRAWING_PAPER ? ISOLINE_EDGE_DRAWING_SCALAR : ISOLINE_EDGE_DRAWING_DEFAULT;
+        double threshold = -1;
+        GOOD(isoline_edge_drawing_threshold(common(), stage.input.image(), &by, &threshold));
+        MUST(threshold >= 0);
+        if (by.gradient_threshold == ISOLINE_AUTOMATIC) {
+            by.gradient_threshold = threshold;
+        }
+        MUST(call(common(), &by, nullptr, out != nullptr ? &twin : nullptr, nullptr) == ISOLINE_OK);
+        MUST(edges == nullptr || edges->packed() == first);
+        MUST(segments == nullptr || same(segments, twin));
+    }
+    isoline_segments_free(segments);
+    isoline_segments_free(twin);
+}
+
+void maps(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_edge_drawing_params> params(bytes, "edge_drawing", isoline_edge_drawing_params_init, 40);
+    const unsigned left_out = bytes.byte();
+    const uint32_t types[] = {stage.input.type, ISOLINE_F32, ISOLINE_U8, ISOLINE_U8};
+    Picture *outputs[4];
+    const isoline_image *images[4];
+    for (unsigned i = 0; i < 4; i++) {
+        outputs[i] = (left_out >> i & 1) != 0 ? nullptr : &stage.output(bytes, types[i]);
+        images[i] = outputs[i] != nullptr ? outputs[i]->image() : nullptr;
+    }
+    stage.may_succeed = stage.may_succeed && params.valid() && (left_out & 15) != 15;
+    const isoline_status status = CALL(isoline_edge_drawing_maps(stage.device.get(), stage.input.image(), params.get(), stage.watch.get(),
+                                                                 images[0], images[1], images[2], images[3], stage.report.get()));
+    stage.check(status);
+    MUST(params.unchanged());
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    if (outputs[0] != nullptr && stage.input.type == ISOLINE_F32) {
+        MUST(outputs[0]->all<float>([](float value) { return std::isfinite(value); }));
+    }
+    if (outputs[1] != nullptr) {
+        MUST(outputs[1]->all<float>([](float value) { return value >= 0; }));
+    }
+    if (outputs[2] != nullptr) {
+        MUST(outputs[2]->all<uint8_t>([](uint8_t value) { return value <= 2; }));
+    }
+    if (outputs[3] != nullptr) {
+        MUST(outputs[3]->all<uint8_t>([](uint8_t value) { return value == 0 || value == 255; }));
+    }
+}
+
+void threshold(Bytes &bytes) {
+    Device device(bytes);
+    Picture input(bytes, 40, 4);
+    Params<isoline_edge_drawing_params> params(bytes, "edge_drawing", isoline_edge_drawing_params_init, 40);
+    double threshold = -77;
+    double *out = bytes.rarely(32) ? nullptr : &threshold;
+    const isoline_status status = CALL(isoline_edge_drawing_threshold(device.get(), input.image(), params.get(), out));
+    MUST(status != ISOLINE_OK || (input.readable() && params.valid() && out != nullptr));
+    MUST(status == ISOLINE_OK ? threshold >= 0 && std::isfinite(threshold) : threshold == -77);
+    MUST(input.untouched() && params.unchanged());
+}
+
+/* NULL for each pointer that must not be NULL. */
+void without(Bytes &bytes) {
+    const Picture input(bytes, 8, 1), output(bytes, input, ISOLINE_F32), edges(bytes, input, ISOLINE_U8);
+    isoline_segments *segments = nullptr;
+    double threshold;
+    REFUSED(isoline_edge_strength(nullptr, input.image(), nullptr, nullptr, output.image(), nullptr));
+    REFUSED(isoline_edge_strength(common(), nullptr, nullptr, nullptr, output.image(), nullptr));
+    REFUSED(isoline_edge_strength(common(), input.image(), nullptr, nullptr, nullptr, nullptr));
+    REFUSED(isoline_distance(nullptr, input.image(), nullptr, nullptr, output.image(), nullptr));
+    REFUSED(isoline_distance(common(), nullptr, nullptr, nullptr, output.image(), nullptr));
+    REFUSED(isoline_distance(common(), input.image(), nullptr, nullptr, nullptr, nullptr));
+    REFUSED(isoline_edge_drawing(nullptr, input.image(), nullptr, nullptr, edges.image(), &segments, nullptr));
+    REFUSED(isoline_edge_drawing(common(), nullptr, nullptr, nullptr, edges.image(), &segments, nullptr));
+    REFUSED(isoline_edge_drawing_maps(nullptr, input.image(), nullptr, nullptr, nullptr, output.image(), nullptr, nullptr, nullptr));
+    REFUSED(isoline_edge_drawing_maps(common(), nullptr, nullptr, nullptr, nullptr, output.image(), nullptr, nullptr, nullptr));
+    REFUSED(isoline_edge_drawing_threshold(nullptr, input.image(), nullptr, &threshold));
+    REFUSED(isoline_edge_drawing_threshold(common(), nullptr, nullptr, &threshold));
+    MUST(segments == nullptr && input.untouched() && output.untouched() && edges.untouched());
+    isoline_segments_free(nullptr);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    Bytes bytes(data, size);
+    switch (bytes.below(16)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3: drawing(bytes); break;
+    case 4:
+    case 5: maps(bytes); break;
+    case 6: threshold(bytes); break;
+    case 7: without(bytes); break;
+    case 8:
+    case 9:
+    case 10:
+    case 11: strength(bytes); break;
+    default: distance(bytes); break;
+    }
+    return 0;
+}
