@@ -244,7 +244,7 @@ impl From<State> for isoline_level_set_state {
             time_step: state.time_step,
             time_step_limit: state.time_step_limit,
             expected_iterations: state.expected_iterations,
-            limit_share: state.limit_share,
+            limit_share: state.limit_share.unwrap_or(f64::NAN),
             outcome: isoline_level_set_outcome::from(state.outcome) as u32,
             reserved: 0,
         }

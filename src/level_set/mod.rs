@@ -221,8 +221,8 @@ pub struct State {
     /// The end of the last step.
     pub outcome: Outcome,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
-    /// depends; NaN where there is no front at rest, or no middle.
-    pub limit_share: f64,
+    /// depends; `None` where there is no front at rest, or no middle.
+    pub limit_share: Option<f64>,
     /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
     pub expected_iterations: u64,
     /// The number of voxels with φ < 0.
@@ -243,7 +243,7 @@ pub struct LevelSet {
     plan: Plan,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
-    limit_share: f64,
+    limit_share: Option<f64>,
     solver: Solver,
 }
 
@@ -312,7 +312,7 @@ impl LevelSet {
         )?;
         log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
         let monitor = ConvergenceMonitor::new(&plan);
-        Ok(Self { context: context.clone(), monitor, outcome: Outcome::Moving, limit_share: f64::NAN, plan, solver })
+        Ok(Self { context: context.clone(), monitor, outcome: Outcome::Moving, limit_share: None, plan, solver })
     }
 
     /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
@@ -334,7 +334,7 @@ impl LevelSet {
         let _lock = context.lock()?;
         let before = monitor.iterations;
         monitor.converged = false;
-        (*outcome, *limit_share) = (Outcome::Moving, f64::NAN);
+        (*outcome, *limit_share) = (Outcome::Moving, None);
         let mut report = match solver {
             Solver::Cpu(solver) => {
                 solver.run(context, monitor, iterations, &mut progress)?;
@@ -442,7 +442,7 @@ impl LevelSet {
             (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }
         self.monitor.converged = false;
-        (self.outcome, self.limit_share) = (Outcome::Moving, f64::NAN);
+        (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
         Ok(())
     }

@@ -40,8 +40,8 @@ pub(super) fn without_front(plan: &Plan, inside: u64) -> Option<Outcome> {
 }
 
 /// Returns the outcome of a front at rest, and the share of the voxels in the middle of the object that are at the limits;
-/// NaN where the object is so thin that it has no middle.
-pub(super) fn of_front(fit: Fit) -> (Outcome, f64) {
-    let share = fit.at_limits as f64 / fit.middle as f64;
-    (if share > LARGEST_SHARE { Outcome::AtLimit } else { Outcome::Front }, share)
+/// `None` where the object is so thin that it has no middle.
+pub(super) fn of_front(fit: Fit) -> (Outcome, Option<f64>) {
+    let share = (fit.middle > 0).then(|| fit.at_limits as f64 / fit.middle as f64);
+    (if share.is_some_and(|share| share > LARGEST_SHARE) { Outcome::AtLimit } else { Outcome::Front }, share)
 }
