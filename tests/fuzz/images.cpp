@@ -192,7 +192,8 @@ void drawing(Bytes &bytes) {
     }
     isoline_edge_drawing_params by = params.value();
     if (segments != nullptr) {
-        read_segments(bytes, segments, stage.input, by.min_length);
+        // The reference profile, as OpenCV, measures a whole trace, of which it may keep shorter side chains.
+        read_segments(bytes, segments, stage.input, by.profile == ISOLINE_EDGE_DRAWING_PAPER ? by.min_length : 0);
     }
     if (again) {
         // By the plain loops where there are some, and with the automatic threshold given.
