@@ -1463,8 +1463,9 @@ typedef struct {
     uint32_t scan_interval;
     /**
      * The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge
-     * map of the paper profile keeps their pixels, that of the reference profile does not (there less than 3 acts as
-     * 3).
+     * map of the paper profile keeps their pixels. In the reference profile the number counts for all pixels that are
+     * traced from one anchor, as in OpenCV: the segments that these are divided into may be shorter, down to 10 points;
+     * its map does not have the pixels that are dropped, and less than 3 acts as 3.
      */
     uint32_t min_length;
     /**

@@ -61,8 +61,9 @@ pub struct isoline_edge_drawing_params {
     /// least 1. Default 1: everywhere. A larger interval finds fewer anchors and loses short edges.
     pub scan_interval: u32,
     /// The smallest number of points of a segment; shorter ones are dropped. Default 10; 0 and 1 keep all. The edge
-    /// map of the paper profile keeps their pixels, that of the reference profile does not (there less than 3 acts as
-    /// 3).
+    /// map of the paper profile keeps their pixels. In the reference profile the number counts for all pixels that are
+    /// traced from one anchor, as in OpenCV: the segments that these are divided into may be shorter, down to 10 points;
+    /// its map does not have the pixels that are dropped, and less than 3 acts as 3.
     pub min_length: u32,
     /// Paper profile: at a pixel where the edge direction changes between horizontal and vertical, 1 traces on in
     /// both perpendicular headings, which closes gaps at corners. 0 (default) ends the trace there, as printed,
