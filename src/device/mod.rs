@@ -307,6 +307,7 @@ impl Context {
                 isize::MAX / 2
             )));
         }
+        crate::image::make_room_for_errors()?;
         let mut memory = self.shared.freed_buffers.take(bytes)?;
         if let Backend::Cuda(cuda) = &self.shared.backend
             && !memory.is_page_locked()

@@ -1,6 +1,7 @@
 //! A value for each worker thread, such as the buffers that its tasks compute in.
 
 use crate::error::Result;
+use crate::image::reserved;
 use std::sync::Mutex;
 
 /// One value for each thread of the pool in which it was made. A lock is never contended while a value is used only by
@@ -11,7 +12,11 @@ pub(crate) struct PerThread<T>(Vec<Mutex<T>>);
 impl<T> PerThread<T> {
     /// Makes one value for each thread of the current pool.
     pub(crate) fn new(make: impl Fn() -> Result<T>) -> Result<Self> {
-        (0..rayon::current_num_threads()).map(|_| make().map(Mutex::new)).collect::<Result<_>>().map(Self)
+        let mut values = reserved(rayon::current_num_threads())?;
+        for _ in 0..rayon::current_num_threads() {
+            values.push(Mutex::new(make()?));
+        }
+        Ok(Self(values))
     }
 
     /// Runs `work`, which must not wait for other tasks, with this thread's value.

@@ -49,7 +49,7 @@ impl Candidates {
         } else {
             let mut kept = Plane::new(&rows, halo, stride)?;
             let mut next = Plane::new(&rows, halo, stride)?;
-            kept.clone_from(&two);
+            kept.copy_from(&two);
             for erosion in 1..=erosions {
                 let near = near(halo - erosion);
                 pass(map, &near, &kept, &two, next.rows_mut(&near), |here, _, to_others, _| here & !to_others);

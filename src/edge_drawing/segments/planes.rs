@@ -6,7 +6,6 @@ use crate::image::zeroed;
 use std::ops::Range;
 
 /// A bit for each pixel of the band and of some rows around it; outside the image it is 0.
-#[derive(Clone)]
 pub(super) struct Plane {
     /// The first row of the band.
     start: usize,
@@ -21,6 +20,11 @@ impl Plane {
     pub(super) fn new(rows: &Range<usize>, halo: usize, stride: usize) -> Result<Self> {
         let words = zeroed((rows.len() + 2 * halo) * stride + 2)?;
         Ok(Self { start: rows.start, inside: 1 + halo * stride, stride, words })
+    }
+
+    /// Copies all words of a plane of the same band and halo. A clone would allocate, which may end the process.
+    pub(super) fn copy_from(&mut self, other: &Self) {
+        self.words.copy_from_slice(&other.words);
     }
 
     /// Returns the range of the words of some rows.
