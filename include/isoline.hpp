@@ -645,6 +645,8 @@ inline report level_set_run(context &context, const any_image &input, const any_
 
 /** A node of a polygon, on a corner of pixels. */
 using node = isoline_node;
+/** A point of a smooth curve along a polygon. */
+using curve_point = isoline_curve_point;
 
 /** A view of closed polygons as flat arrays, or of one polygon. `{}` stands for none, where isoline.h allows NULL. */
 class polygons {
@@ -706,6 +708,26 @@ class c_polygons {
 };
 
 } // namespace detail
+
+/** Closed curves, in flat arrays. */
+struct curves {
+    /** The points of all curves. */
+    std::vector<curve_point> points;
+    /** Curve i has the points from `offsets[i]` up to but not including `offsets[i + 1]`. */
+    std::vector<std::uint64_t> offsets;
+};
+
+/** Returns a smooth closed curve along each polygon. */
+inline curves smooth(const polygons &polygons, double longest_edge = ISOLINE_AUTOMATIC, std::uint32_t points_per_edge = 8) {
+    const detail::c_polygons given(polygons);
+    curves found;
+    found.offsets.resize(polygons.size() + 1);
+    check(isoline_polygons_smooth(given.get(), longest_edge, points_per_edge, 0, found.offsets.data(), nullptr));
+    found.points.resize(static_cast<std::size_t>(found.offsets.back()));
+    check(isoline_polygons_smooth(given.get(), longest_edge, points_per_edge, found.points.size(), found.offsets.data(),
+                                  found.points.data()));
+    return found;
+}
 
 /** The parameters of region snakes. */
 using snake_params = defaults<isoline_snake_params, isoline_snake_params_init>;

@@ -751,6 +751,9 @@ void a_snake_is_that_of_c(const char *device) {
     CHECK(told[0].pixels >= bright * 9 / 10 && told[0].pixels <= bright * 11 / 10);
     CHECK(snake.statistics(1).size() == 1 && snake.statistics(1)[0].pixels == told[1].pixels);
     CHECK(snake.region_sums(found)[1].pixels == told[1].pixels);
+    const isoline::curves curves = isoline::smooth(SQUARE, 4, 2);
+    CHECK(curves.offsets.size() == 2 && curves.offsets[1] == curves.points.size() && curves.points.size() > 8);
+    CHECK(isoline::smooth(found).offsets.size() == found.size() + 1);
     CHECK(snake.region_sums(SQUARE).size() == 1 && snake.region_sums(SQUARE)[0].sum == 144 * 200);
     THROWS(ISOLINE_NULL_POINTER, "polygons", snake.region_sums({}));
 
