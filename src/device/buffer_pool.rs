@@ -91,10 +91,10 @@ impl BufferPool {
     pub(crate) fn acquire(&self, len: usize) -> Result<PooledBuffer<'_>> {
         let values = match self.0.take(len.saturating_mul(size_of::<f32>())) {
             Some(values) => values,
-            None => zeroed(len).or_else(|_| {
+            None => zeroed(len).or_else(|error| {
                 // The buffers that are kept may take the memory that this request needs.
                 self.0.clear();
-                zeroed(len)
+                zeroed(len).map_err(|_| error)
             })?,
         };
         Ok(PooledBuffer { values, pool: self })

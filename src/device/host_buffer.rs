@@ -24,10 +24,10 @@ impl FreedBuffers {
     pub(super) fn take(&self, bytes: usize) -> crate::Result<HostMemory> {
         self.0.take(HostMemory::rounded(bytes)).map_or_else(
             || {
-                HostMemory::new(bytes).or_else(|_| {
+                HostMemory::new(bytes).or_else(|error| {
                     // Those that are kept may take the memory that this one needs.
                     self.0.clear();
-                    HostMemory::new(bytes)
+                    HostMemory::new(bytes).map_err(|_| error)
                 })
             },
             Ok,
