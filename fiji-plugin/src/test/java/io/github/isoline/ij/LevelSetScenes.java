@@ -135,6 +135,7 @@ final class LevelSetScenes {
         await("the share of the selection's range", () -> share(dialog) > 0 && share(dialog) < Math.min(auto, other));
         say("side", choice(dialog, "within").getSelectedItem());
         say("target of the selection", field(dialog, "target").getText());
+        say("mean of the selection", image.getStatistics().mean);
 
         write(field(dialog, "alpha"), "7");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());

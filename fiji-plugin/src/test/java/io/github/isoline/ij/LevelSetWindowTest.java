@@ -25,7 +25,10 @@ class LevelSetWindowTest extends WindowTest {
         // The limits that were found stay when a value is typed, and no longer with another source of the range.
         assertEquals("above", seen.get("side of the values"));
         assertEquals("auto", seen.get("side"));
-        assertEquals(target, Double.parseDouble(seen.get("target of the selection")), 5);
+        assertEquals(
+                Double.parseDouble(seen.get("mean of the selection")),
+                Double.parseDouble(seen.get("target of the selection")),
+                0.01);
         assertTrue(seen.get("complaint").startsWith("Detail must be from 0 to 1"));
         assertEquals("true 1", seen.get("overlay after cancel"));
         assertEquals("1", seen.get("images"));
@@ -40,7 +43,7 @@ class LevelSetWindowTest extends WindowTest {
         assertTrue(
                 seen.get("table")
                         .endsWith(
-                                "Label,Slice,Area,Perim.,X,Y,Mean,IntDen,RawIntDen,Touches image,Iterations,Converged,Seconds,Device,Unit"),
+                                "Label,Slice,Area,Perim.,X,Y,Mean,IntDen,RawIntDen,Touches image,Iterations,Converged,Outcome,Seconds,Device,Unit"),
                 seen.get("table"));
         double pixels = Double.parseDouble(seen.get("pixels"));
         // The cell is a disc of about 128 pixels in diameter.
