@@ -31,7 +31,7 @@ static const char USAGE[] =
     "                 IN.pgm X,Y,Z,RADIUS MASK.pgm\n";
 
 /* Says how it ended. A result that has converged may still be none. */
-static const char *told(uint32_t outcome) {
+static const char *text_of_outcome(uint32_t outcome) {
     switch (outcome) {
     case ISOLINE_LEVEL_SET_FRONT: return "converged";
     case ISOLINE_LEVEL_SET_AT_LIMIT:
@@ -58,7 +58,7 @@ static isoline_status evolve(isoline_level_set *surface, uint64_t iterations, do
         }
     }
     if (status == ISOLINE_OK) {
-        printf("%s; intensities %g to %g, alpha %g\n", told(now.outcome),
+        printf("%s; intensities %g to %g, alpha %g\n", text_of_outcome(now.outcome),
                now.target - now.epsilon, now.target + now.epsilon, now.alpha);
     }
     return status;

@@ -338,7 +338,8 @@ impl Context {
     /// Waits for the calls of other threads to end, then locks the context. Hold the guard for the length of the call.
     ///
     /// # Errors
-    /// [`ErrorKind::Busy`] for a re-entrant call, and for one that would wait for a thread that waits for this one.
+    /// [`ErrorKind::Busy`] for a re-entrant call, and for one that would wait for a thread that waits for this one;
+    /// [`ErrorKind::Unsupported`] in the child of a fork; [`ErrorKind::OutOfMemory`] if there is no room for an error.
     pub(crate) fn lock(&self) -> Result<CallGuard<'_>> {
         crate::image::make_room_for_errors()?;
         self.shared.lock.acquire("context")

@@ -637,7 +637,7 @@ static void smooth_curves_keep_length_and_area(const char *device) {
     REFUSED(isoline_polygons_smooth(&both, 16, 8, 88, NULL, points), ISOLINE_NULL_POINTER, "offsets");
     REFUSED(isoline_polygons_smooth(&both, 16, 8, 88, offsets, NULL), ISOLINE_NULL_POINTER, "points");
     REFUSED(isoline_polygons_smooth(&both, 1e6, 8, 87, offsets, points), ISOLINE_INVALID_ARGUMENT, "capacity");
-    /* A capacity that is too small is refused before points are computed, of which memory could not hold so many. */
+    /* A capacity that is too small is refused before the points are computed: here there are more than memory holds. */
     REFUSED(isoline_polygons_smooth(&both, 1e-12, 1024, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "capacity");
     REFUSED(isoline_polygons_smooth(&both, 0, 8, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "longest_edge");
     REFUSED(isoline_polygons_smooth(&both, NAN, 8, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "longest_edge");
