@@ -30,7 +30,7 @@ static const char USAGE[] =
     "usage: level_set [-d DEVICE] [-s DX,DY,DZ] [-t TARGET -e EPSILON] [-a ALPHA] [-n ITERATIONS] [-2]\n"
     "                 IN.pgm X,Y,Z,RADIUS MASK.pgm\n";
 
-/* Says how it ended. A result that has converged may still be none. */
+/* Returns a sentence on how the level set ended. One that has converged may still have found nothing. */
 static const char *text_of_outcome(uint32_t outcome) {
     switch (outcome) {
     case ISOLINE_LEVEL_SET_FRONT: return "converged";
