@@ -82,7 +82,8 @@
 
 /**
  * Marks a function that a later version may remove, so that compilers warn where it is used. `instead` is a string that
- * names the replacement. No function is marked at present. Define the macro as empty to switch the warnings off.
+ * names the replacement and the version. To switch the warnings off, define the macro before this header is included:
+ * `#define ISOLINE_DEPRECATED(instead)`.
  */
 #ifndef ISOLINE_DEPRECATED
 #if defined(__GNUC__) || defined(__clang__)
@@ -1338,7 +1339,8 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
                                       uint64_t *slice);
 
 /**
- * Returns the strength of one segment: the mean of the gradient magnitude over its points.
+ * Returns the strength of one segment: the mean of the gradient magnitude over its points. Deprecated: call
+ * isoline_segments_all and read `mean_gradients[index]`, which is the same number. To be removed in version 0.3.
  *
  * @param segments not NULL.
  * @param index less than isoline_segments_count().
@@ -1347,6 +1349,7 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
  *   written then. May be called on any thread.
  */
+ISOLINE_DEPRECATED("read mean_gradients of isoline_segments_all; to be removed in version 0.3")
 isoline_status isoline_segments_gradient(const isoline_segments *segments,
                                          size_t index,
                                          double *mean_gradient);

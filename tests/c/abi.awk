@@ -38,6 +38,8 @@ in_struct && /;/ {
 /^typedef .*\(\*isoline_/ { printf "    puts(\"%s\");\n", $0 }
 /^extern "C" \{/ { in_functions = 1; next }
 in_functions && /^#/ { next }
+# A program of an older header is not concerned.
+in_functions && /^ISOLINE_DEPRECATED\(/ { next }
 in_functions && /^}/ { in_functions = 0 }
 in_functions && NF > 0 {
     prototype = prototype (prototype == "" ? "" : " ") $0

@@ -173,6 +173,19 @@ cpp_header_compiles() { # cpp_header_compiles STANDARD
         "$cxx" -x c++ -std="$1" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
 }
 
+calls_deprecated() { # calls_deprecated OPTIONS...: compiles a call; a warning is an error
+    printf '%s\n' '#include "isoline.h"' 'isoline_status use(const isoline_segments *segments, double *mean);' \
+        'isoline_status use(const isoline_segments *segments, double *mean) {' \
+        '    return isoline_segments_gradient(segments, 0, mean);' '}' |
+        "$cc" -x c -std=c11 "${strict[@]}" "$@" -I"$root/include" -fsyntax-only -
+}
+
+a_deprecated_call_is_warned_of() {
+    ! calls_deprecated > "$out/warning.log" 2>&1 &&
+        grep 'deprecated: read mean_gradients of isoline_segments_all' "$out/warning.log" &&
+        calls_deprecated '-DISOLINE_DEPRECATED(instead)='
+}
+
 cpp_header_is_linked_twice() { # cpp_header_is_linked_twice LIBRARY: two files that include it are one program
     local units=$out/units flags=("${strict[@]}" -I"$root/include")
     mkdir -p "$units"
@@ -293,6 +306,7 @@ check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
 check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
 check "C++17 accepts isoline.hpp alone" cpp_header_compiles c++17
 check "C++20 accepts isoline.hpp alone" cpp_header_compiles c++20
+check "a deprecated function is warned of, unless that is switched off" a_deprecated_call_is_warned_of
 check "isoline.hpp may be in two files of a program" cpp_header_is_linked_twice "$library"
 check "isoline.hpp has every function, or says why not" cpp_header_has_every_function
 init_structs "$out/include"
