@@ -8,6 +8,8 @@
 #        run.sh --build-only OUT [FOLDER]          only build the plain programs, for a machine without a compiler;
 #                                                  they look for the library beside them and in ../lib
 #        run.sh --no-build FOLDER-OF-PROGRAMS      only run such programs
+#        run.sh --threads FOLDER                   only build and run them with ThreadSanitizer, with the libisoline.a and
+#                                                  libtsan.a of FOLDER (scripts/sanitize-threads.sh)
 #        run.sh --update-abi                       write abi_baseline.txt anew, after a change that is meant
 #
 # ISOLINE_LIB_DIR         the folder of libisoline.so when none is given (default: target/release)
@@ -160,6 +162,22 @@ under_asan() { # under_asan FOLDER LOG
         UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 run_programs "$1" "$2" env
 }
 
+# Every program is a thread test, since loops over images run on the worker threads. A test with a race fails: its process
+# ends with the status 66. A child of a fork may have threads.
+tsan_flags=(-fsanitize=thread -static-libtsan -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+under_tsan() { # under_tsan FOLDER LOG
+    ISOLINE_TESTS_UNDER=tsan TSAN_OPTIONS=die_after_fork=0 run_programs "$1" "$2" env
+}
+
+a_race_is_noticed() { # a_race_is_noticed LIBRARY-FOLDER
+    printf '%s\n' '#include <pthread.h>' 'static int shared;' \
+        'static void *add(void *unused) { shared++; return unused; }' \
+        'int main(void) { pthread_t other; pthread_create(&other, 0, add, 0); shared++; return pthread_join(other, 0); }' |
+        "$cc" -x c -std=c11 -g "${tsan_flags[@]}" - -o "$out/race" -L"$1" "${link_flags[@]}"
+    "$out/race"
+    [ $? = 66 ]
+}
+
 # -------------------------------------------------------------------------------------------- header, exports and ABI
 
 header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
@@ -277,6 +295,18 @@ case "$mode" in
         fi
         plain "$programs" "$log"
         add_up "$log"
+        finish
+        ;;
+    --threads)
+        library=$(absolute "${2:?usage: run.sh --threads FOLDER-OF-LIBISOLINE}") || exit 1
+        mkdir -p "$out"
+        check "a race is noticed" a_race_is_noticed "$library"
+        if ! build "$library" "$out/tsan" "${tsan_flags[@]}"; then
+            result FAIL "the programs compile with ThreadSanitizer"
+            finish
+        fi
+        under_tsan "$out/tsan" "$out/tsan.log"
+        add_up "$out/tsan.log"
         finish
         ;;
     --update-abi)
