@@ -42,7 +42,9 @@ static isoline_status converged(work *all) {
     isoline_edge_strength_params params = for_drawing(0);
     params.dimensions = 3;
     params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
+    params.rho = 4;
     isoline_image input = all->bytes, output = all->strengths;
+    input.width = output.width = input.width / 2;
     input.depth = output.depth = input.depth / 8;
     return isoline_edge_strength(all->context, &input, &params, &all->progress, &output, NULL);
 }
@@ -64,7 +66,7 @@ static isoline_status level_set(work *all) {
     isoline_level_set_params params;
     GOOD(isoline_level_set_params_init(&params, sizeof params));
     params.dimensions = 3;
-    params.iterations = 20;
+    params.iterations = 5;
     return isoline_level_set_run(all->context, &all->floats, &all->start, &params, &all->progress, &all->map, NULL);
 }
 
@@ -81,8 +83,8 @@ static isoline_status region_snake(work *all) {
 }
 
 /* Runs a call to its end, and cancels it at several times between. */
-static void in_time(const char *device, isoline_status (*call)(work *)) {
-    const size_t side = scaled(512, 24), depth = scaled(96, 8), count = side * side * depth;
+static void in_time(const char *device, isoline_status (*call)(work *), size_t slices) {
+    const size_t side = scaled(512, 24), depth = scaled(slices, 8), count = side * side * depth;
     work all;
     uint8_t *bytes = drawing(side, side, depth, 5), *start = (uint8_t *)allocate(count), *map = (uint8_t *)allocate(count);
     float *floats = (float *)allocate(count * sizeof *floats), *strengths = unwritten(count);
@@ -139,14 +141,14 @@ static void in_time(const char *device, isoline_status (*call)(work *)) {
     free(bytes);
 }
 
-static void edge_strength_is_cancelled_in_time(const char *device) { in_time(device, iterations); }
-static void edge_strength_from_floats_is_cancelled_in_time(const char *device) { in_time(device, iterations_from_floats); }
-static void converged_edge_strength_is_cancelled_in_time(const char *device) { in_time(device, converged); }
-static void a_distance_is_cancelled_in_time(const char *device) { in_time(device, distances); }
-static void edge_drawing_is_cancelled_in_time(const char *device) { in_time(device, edges); }
-static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps); }
-static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set); }
-static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake); }
+static void edge_strength_is_cancelled_in_time(const char *device) { in_time(device, iterations, 64); }
+static void edge_strength_from_floats_is_cancelled_in_time(const char *device) { in_time(device, iterations_from_floats, 64); }
+static void converged_edge_strength_is_cancelled_in_time(const char *device) { in_time(device, converged, 64); }
+static void a_distance_is_cancelled_in_time(const char *device) { in_time(device, distances, 64); }
+static void edge_drawing_is_cancelled_in_time(const char *device) { in_time(device, edges, 64); }
+static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
+static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
+static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake, 64); }
 
 int main(void) {
     RUN_ON_EACH(edge_strength_is_cancelled_in_time);
