@@ -5,7 +5,7 @@
 /* The header promises 100 ms; a shared machine adds to that. */
 static const double PROMISED_SECONDS = 0.1, SLACK_SECONDS = 0.25;
 
-/* What the calls are made with; each takes what it needs. */
+/* The images and objects of all calls; each takes those that it needs. */
 typedef struct {
     isoline_context *context;
     isoline_image bytes, floats, start, strengths, map;

@@ -817,7 +817,7 @@ inline void reenter(isoline_context *context) {
     GOOD(isoline_context_trim(context));
 }
 
-/* What the targets of solvers have in common: an image, and a solver that is freed before or after its context. */
+/* The common part of the targets of solvers: an image, and a solver that is freed before or after its context. */
 template <class T, void (*FREE)(T *)> class Subject {
 public:
     Subject(const Subject &) = delete;
