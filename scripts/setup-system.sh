@@ -19,7 +19,7 @@ prerequisite() { # prerequisite COMMAND HOW-TO-GET-IT
     fi
 }
 
-prerequisite cargo "install Rust with rustup (stable, 1.88 or newer), then open a new shell"
+prerequisite cargo "install Rust with rustup (stable, 1.89 or newer), then open a new shell"
 prerequisite javac "install a JDK, 17 or newer; on Debian: apt-get install default-jdk"
 prerequisite mvn "install Maven, 3.6 or newer; on Debian: apt-get install maven"
 if command -v javac > /dev/null 2>&1; then
