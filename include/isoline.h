@@ -82,7 +82,8 @@
 
 /**
  * Marks a function that a later version may remove, so that compilers warn where it is used. `instead` is a string that
- * names the replacement. No function is marked at present. Define the macro as empty to switch the warnings off.
+ * names the replacement and the version. To switch the warnings off, define the macro before this header is included:
+ * `#define ISOLINE_DEPRECATED(instead)`.
  */
 #ifndef ISOLINE_DEPRECATED
 #if defined(__GNUC__) || defined(__clang__)
@@ -496,8 +497,8 @@ void isoline_buffer_free(void *buffer);
  * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
  * call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
  * cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback is called on the thread
- * that made the call, at most every 10 ms; how often depends on the operation and the device. It must not throw, call
- * longjmp or use the context that is calling it.
+ * that made the call, at the beginning of each part of it and then at most every 10 ms; how often depends on the
+ * operation and the device. It must not throw, call longjmp or use the context that is calling it.
  */
 typedef int (*isoline_progress_fn)(void *user, double fraction, const char *stage);
 
@@ -1338,7 +1339,8 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
                                       uint64_t *slice);
 
 /**
- * Returns the strength of one segment: the mean of the gradient magnitude over its points.
+ * Returns the strength of one segment: the mean of the gradient magnitude over its points. Deprecated: call
+ * isoline_segments_all and read `mean_gradients[index]`, which is the same number. To be removed in version 0.3.
  *
  * @param segments not NULL.
  * @param index less than isoline_segments_count().
@@ -1347,6 +1349,7 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
  *   written then. May be called on any thread.
  */
+ISOLINE_DEPRECATED("read mean_gradients of isoline_segments_all; to be removed in version 0.3")
 isoline_status isoline_segments_gradient(const isoline_segments *segments,
                                          size_t index,
                                          double *mean_gradient);

@@ -31,7 +31,8 @@
  *   while another thread uses it.
  * - Left to C: isoline_set_logger. Another thread may still be inside the previous logger after a new one is set, so
  *   that an object could not know when it may free the function that it holds.
- *   `isoline::check(isoline_set_logger(...))` throws as the calls here do.
+ *   `isoline::check(isoline_set_logger(...))` throws as the calls here do. And isoline_segments_gradient, which is
+ *   deprecated: isoline::segments::all returns the same numbers.
  */
 
 #ifndef ISOLINE_HPP
@@ -502,12 +503,6 @@ class segments : public object<isoline_segments, isoline_segments_free> {
         std::uint64_t slice = 0;
         check(isoline_segments_slice(get(), index, &slice));
         return slice;
-    }
-    /** Returns the mean gradient magnitude of one segment. */
-    double gradient(std::size_t index) const {
-        double gradient = 0;
-        check(isoline_segments_gradient(get(), index, &gradient));
-        return gradient;
     }
     /** Returns all segments without a copy. */
     segment_arrays all() const {

@@ -594,7 +594,6 @@ void edge_drawing_is_that_of_c(const char *device) {
         const isoline::span<const isoline::point> points = both.points(i);
         CHECK(points.data() == b.points.data() + b.offsets[i] && points.size() == b.offsets[i + 1] - b.offsets[i]);
         CHECK(both.flags(i) == b.flags[i] && both.slice(i) == b.slices[i]);
-        CHECK_NUMBER(static_cast<float>(both.gradient(i)), b.mean_gradients[i]);
         for (const isoline::point &point : points) {
             CHECK(map[both.slice(i) * SLICE + point.y * WIDTH + point.x] == 255);
         }

@@ -14,14 +14,13 @@ class Stage {
 public:
     Device device;
     Picture input;
-    Watch watch;
-    Report report;
+    Told told;
     /* True if nothing is known for which the call must fail. */
     bool may_succeed;
 
-    Stage(Bytes &bytes, unsigned side, unsigned slices) : device(bytes), input(bytes, side, slices), watch(bytes), report(bytes) {
-        may_succeed = input.readable() && watch.valid() && report.valid();
-        watch.inside = [this] { reenter(device.get()); };
+    Stage(Bytes &bytes, unsigned side, unsigned slices) : device(bytes), input(bytes, side, slices), told(bytes) {
+        may_succeed = input.readable();
+        told.watch.inside = [this] { reenter(device.get()); };
     }
 
     Picture &output(Bytes &bytes, uint32_t type) {
@@ -37,8 +36,7 @@ public:
     void check(isoline_status status) {
         MUST(status != ISOLINE_OK || may_succeed);
         MUST(status != ISOLINE_BUSY);
-        watch.check(status);
-        report.check(status);
+        told.check(status);
         MUST(input.untouched());
         for (auto &output : outputs) {
             // Slices of a stack that were finished before the call failed have been written.
@@ -50,22 +48,27 @@ private:
     std::vector<std::unique_ptr<Picture>> outputs;
 };
 
-void strength(Bytes &bytes) {
+/* An operation of one image to another, whose pixels have the property `holds`, given by the parameters. */
+template <class T, class F>
+void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t),
+              isoline_status (*operation)(isoline_context *, const isoline_image *, const T *, const isoline_progress *,
+                                          const isoline_image *, isoline_report *),
+              F holds) {
     Stage stage(bytes, 40, 4);
-    Params<isoline_edge_strength_params> params(bytes, "edge_strength", isoline_edge_strength_params_init, 40);
+    Params<T> params(bytes, name, init, 40);
     Picture &output = stage.output(bytes, ISOLINE_F32);
     const bool again = bytes.rarely(4);
     const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
-        return CALL(isoline_edge_strength(context, stage.input.image(), params.get(), progress, output.image(), report));
+        return judge(name, [&] { return operation(context, stage.input.image(), params.get(), progress, output.image(), report); });
     };
     stage.may_succeed = stage.may_succeed && params.valid();
-    const isoline_status status = call(stage.device.get(), stage.watch.get(), stage.report.get());
+    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), stage.told.report.get());
     stage.check(status);
     MUST(params.unchanged());
     if (status != ISOLINE_OK) {
         return;
     }
-    MUST(output.all<float>([](float v) { return v >= 0 && v <= 1; }));
+    MUST(output.all<float>([&](float value) { return holds(value, params.value()); }));
     if (again) {
         const auto first = output.packed();
         MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
@@ -73,28 +76,15 @@ void strength(Bytes &bytes) {
     }
 }
 
+void strength(Bytes &bytes) {
+    to_image(bytes, "edge_strength", isoline_edge_strength_params_init, isoline_edge_strength,
+             [](float v, const isoline_edge_strength_params &) { return v >= 0 && v <= 1; });
+}
+
 void distance(Bytes &bytes) {
-    Stage stage(bytes, 40, 4);
-    Params<isoline_distance_params> params(bytes, "distance", isoline_distance_params_init, 40);
-    Picture &output = stage.output(bytes, ISOLINE_F32);
-    const bool again = bytes.rarely(4);
-    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
-        return CALL(isoline_distance(context, stage.input.image(), params.get(), progress, output.image(), report));
-    };
-    stage.may_succeed = stage.may_succeed && params.valid();
-    const isoline_status status = call(stage.device.get(), stage.watch.get(), stage.report.get());
-    stage.check(status);
-    MUST(params.unchanged());
-    if (status != ISOLINE_OK) {
-        return;
-    }
-    const uint32_t region = params.value().region;
-    MUST(output.all<float>([&](float d) { return !std::isnan(d) && (region == ISOLINE_DISTANCE_SIGNED || d >= 0); }));
-    if (again) {
-        const auto first = output.packed();
-        MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
-        MUST(output.packed() == first);
-    }
+    to_image(bytes, "distance", isoline_distance_params_init, isoline_distance, [](float d, const isoline_distance_params &by) {
+        return !std::isnan(d) && (by.region == ISOLINE_DISTANCE_SIGNED || d >= 0);
+    });
 }
 
 // ------------------------------------------------------------------------------------------------------ edge drawing
@@ -179,7 +169,7 @@ void drawing(Bytes &bytes) {
         return CALL(isoline_edge_drawing(context, stage.input.image(), by, progress, image, to, report));
     };
     stage.may_succeed = stage.may_succeed && params.valid() && (edges != nullptr || out != nullptr);
-    const isoline_status status = call(stage.device.get(), params.get(), stage.watch.get(), out, stage.report.get());
+    const isoline_status status = call(stage.device.get(), params.get(), stage.told.watch.get(), out, stage.told.report.get());
     stage.check(status);
     MUST(params.unchanged());
     MUST((segments != nullptr) == (out != nullptr && status == ISOLINE_OK));
@@ -226,8 +216,8 @@ void maps(Bytes &bytes) {
         images[i] = outputs[i] != nullptr ? outputs[i]->image() : nullptr;
     }
     stage.may_succeed = stage.may_succeed && params.valid() && (left_out & 15) != 15;
-    const isoline_status status = CALL(isoline_edge_drawing_maps(stage.device.get(), stage.input.image(), params.get(), stage.watch.get(),
-                                                                 images[0], images[1], images[2], images[3], stage.report.get()));
+    const isoline_status status = CALL(isoline_edge_drawing_maps(stage.device.get(), stage.input.image(), params.get(), stage.told.watch.get(),
+                                                                 images[0], images[1], images[2], images[3], stage.told.report.get()));
     stage.check(status);
     MUST(params.unchanged());
     if (status != ISOLINE_OK) {
