@@ -38,7 +38,7 @@ SIGMAS = (0, 0.3, 0.5, 0.8, 0.99, 1.01, 1.4, 2, 2.25, 3, 3.75, 5, 7.3, 10)
 # A picture takes every so many configurations, each picture others: prime to their number, so that as many pictures
 # have taken all of them.
 EVERY = 7
-EVERY_GOLDEN = 31
+EVERY_GOLDEN = 61
 EVERY_SIGMA = 479
 MOST_DIFFERENCES = 5
 
