@@ -352,8 +352,8 @@ def measure(isoline):
     for side, rounds in ((512, 60), (4096, 8)):
         picture = camera if side == 512 else cv2.resize(camera, (side, side), interpolation=cv2.INTER_CUBIC)
         edges = numpy.empty_like(picture)
-        for operator in ("prewitt", "sobel"):
-            configuration = (operator, 20, 0, 1, 10, 1)
+        for operator, validation in itertools.product(("prewitt", "sobel"), VALIDATION):
+            configuration = (operator, 20, 0, 1, 10, 1, validation)
             detector = opencv_detector(*configuration)
             ours, theirs = [], []
             image, map_image, params = isoline.image(picture), isoline.image(edges), isoline.params(configuration)
@@ -367,7 +367,7 @@ def measure(isoline):
                 began = time.perf_counter()
                 detector.detectEdges(picture)
                 theirs.append(time.perf_counter() - began)
-            print(f"{side} x {side}, {operator}: {min(ours) * 1e3:.2f} ms, OpenCV {cv2.__version__} "
+            print(f"{side} x {side}, {operator}, validation {validation}: {min(ours) * 1e3:.2f} ms, OpenCV {cv2.__version__} "
                   f"{min(theirs) * 1e3:.2f} ms, ratio {min(ours) / min(theirs):.2f}")
 
 

@@ -41,9 +41,9 @@ pub enum isoline_gradient_operator {
 pub enum isoline_edge_drawing_validation {
     /// All segments are kept.
     ISOLINE_EDGE_DRAWING_NO_VALIDATION = 0,
-    /// Of each segment those parts are kept whose gradients the image would make by chance at most once, by the
-    /// Helmholtz principle: EDPF of Akinlar and Topal (2012). In the reference profile segments and edge map equal those
-    /// of OpenCV's ximgproc.EdgeDrawing with PFmode.
+    /// Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
+    /// principle: EDPF of Akinlar and Topal (2012). In the reference profile segments and edge map equal those of
+    /// OpenCV's ximgproc.EdgeDrawing with PFmode.
     ISOLINE_EDGE_DRAWING_FALSE_ALARMS = 1,
 }
 

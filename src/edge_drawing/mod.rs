@@ -85,9 +85,9 @@ impl Operator {
 pub enum Validation {
     /// All segments are kept.
     None,
-    /// By the Helmholtz principle, as in EDPF (Akinlar and Topal 2012): of each segment those parts are kept whose
-    /// gradients the image would make by chance less than once. In the reference profile the segments and the map are
-    /// those of OpenCV's `EdgeDrawing` with `PFmode`.
+    /// Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
+    /// principle: EDPF (Akinlar and Topal 2012). In the reference profile the segments and the map are those of OpenCV's
+    /// `EdgeDrawing` with `PFmode`.
     FalseAlarms,
 }
 

@@ -31,7 +31,7 @@ use std::time::Instant;
 /// The standard deviation of the Gaussian before the gradient that is tested.
 const SIGMA: f64 = 0.4;
 
-/// Of so many points of a segment, so many count as independent.
+/// The number of points of a segment among which [`INDEPENDENT`] ones count as independent.
 const POINTS: usize = 9;
 const INDEPENDENT: usize = 4;
 
