@@ -35,6 +35,9 @@ const SIGMA: f64 = 0.4;
 const POINTS: usize = 9;
 const INDEPENDENT: usize = 4;
 
+/// The smallest number of pixels whose gradients are measured as a task of their own.
+const PIXELS_PER_BAND: usize = 1 << 18;
+
 /// The share of the drawing in the progress of a call.
 const DRAWING: f64 = 0.7;
 
@@ -211,7 +214,8 @@ fn parts_that_pass(
     ticker: &Ticker,
 ) -> Result<Vec<Range<usize>>> {
     let mut passed = Vec::new();
-    let mut untested = vec![0..gradients.len()];
+    let mut untested = Vec::new();
+    push(&mut untested, 0..gradients.len())?;
     while let Some(part) = untested.pop() {
         ticker.check()?;
         let Some((smallest, least)) = part.clone().zip(&gradients[part.clone()]).min_by_key(|(_, gradient)| **gradient)
@@ -235,8 +239,10 @@ fn parts_that_pass(
 
 /// The number of false alarms of the parts of a slice's segments.
 struct Chance {
-    /// H: the share of pixels with a gradient of at least the index.
-    shares: Vec<f64>,
+    /// The number of pixels with a gradient of at least the index.
+    counts: Vec<u64>,
+    /// The number of all pixels that count.
+    pixels: usize,
     /// N: the number of parts of all segments.
     parts: f64,
     /// The number of independent points of the longest segment.
@@ -249,17 +255,17 @@ struct Chance {
 impl Chance {
     /// `counts` are the numbers of pixels of each gradient, `pixels` the number of all that count.
     fn new(mut counts: Vec<u64>, pixels: usize, drawn: &[Segment<'_>]) -> Result<Self> {
+        counts.truncate(counts.iter().rposition(|count| *count > 0).map_or(0, |largest| largest + 1));
         let mut above = 0;
         for count in counts.iter_mut().rev() {
             above += *count;
             *count = above;
         }
-        let shares = collected(counts.iter().map(|count| *count as f64 / pixels as f64))?;
         let parts: u64 =
             drawn.iter().map(|segment| segment.points.len() as u64).map(|n| n * n.saturating_sub(1) / 2).sum();
         let longest = drawn.iter().map(|segment| segment.points.len()).max().unwrap_or(0);
-        let needed = collected(shares.iter().map(|_| AtomicU32::new(0)))?;
-        Ok(Self { shares, parts: parts as f64, most: independent(longest), needed })
+        let needed = collected(counts.iter().map(|_| AtomicU32::new(0)))?;
+        Ok(Self { counts, pixels, parts: parts as f64, most: independent(longest), needed })
     }
 
     /// Returns whether a part of so many points with this smallest gradient has at most one false alarm.
@@ -268,14 +274,14 @@ impl Chance {
         let mut needed = slot.load(Ordering::Relaxed);
         if needed == 0 {
             // Threads that compute it at the same time find the same number.
-            needed = self.needed_for(self.shares[gradient as usize]) + 1;
+            needed = self.needed_for(self.counts[gradient as usize] as f64 / self.pixels as f64) + 1;
             slot.store(needed, Ordering::Relaxed);
         }
         needed <= independent(points) + 1
     }
 
-    /// Returns the number of independent points for at most one false alarm, by products rounded one after the other as
-    /// OpenCV's are; more than there are where it is not reached.
+    /// Returns the number of independent points that have at most one false alarm where H is `share`; more than there are
+    /// where none has. The products are rounded one after the other, as OpenCV's are.
     fn needed_for(&self, share: f64) -> u32 {
         let (mut alarms, mut points) = (self.parts, 0);
         while alarms > 1.0 && points <= self.most {
@@ -309,8 +315,9 @@ fn measure<P: Pixel>(
     // Each of both slopes has three differences of pixels.
     let largest = 6 * Into::<u32>::into(P::of_level(u32::MAX)) as usize;
     let mut gradients: Vec<P::Gradient> = zeroed(width * height)?;
-    // There is one band for each thread, because each has counts of its own.
-    let rows = height.div_ceil(rayon::current_num_threads());
+    // Bands are few, because each has counts of its own.
+    let bands = (width * height / PIXELS_PER_BAND).clamp(1, rayon::current_num_threads());
+    let rows = height.div_ceil(bands);
     let bands = gradients.chunks_mut(rows * width).enumerate().map(|(index, gradients)| {
         let start = index * rows;
         Ok((start..height.min(start + rows), Counter::<P> { gradients, counts: zeroed(largest + 1)? }))
@@ -319,7 +326,7 @@ fn measure<P: Pixel>(
     let mut counters = counters.into_iter().map(|counter| counter.counts);
     let mut counts = counters.next().unwrap_or_default();
     counters.for_each(|more| counts.iter_mut().zip(more).for_each(|(count, more)| *count += more));
-    // No pixel has less than the gradient 0.
+    // All other pixels that count have the gradient 0.
     counts[0] = 0;
     counts[0] = (pixels as u64).saturating_sub(counts.iter().sum());
     Ok((gradients, Chance::new(counts, pixels, drawn)?))
