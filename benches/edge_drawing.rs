@@ -1,5 +1,5 @@
-//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, and the paper's with a
-//! sigma of 2, the edge map alone and with segments, on every device here, beside the paper's Table III; and the cost of
+//! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, both with validation, and the
+//! paper's with a sigma of 2, the edge map alone and with segments, on every device here, beside the paper's Table III; and the cost of
 //! each step, as in its Fig. 3.
 //! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
 //! `ISOLINE_BENCH_JSON` set the same. `benches/edge_drawing_peers.py` measures other programs on the same images.
@@ -11,7 +11,7 @@
 mod common;
 
 use common::{Bench, Outcome, Resident, json, repeat, text};
-use isoline::edge_drawing::{self, Maps, Params, Profile, Segments};
+use isoline::edge_drawing::{self, Maps, Params, Profile, Segments, Validation};
 use isoline::{Context, ImageMut, PixelType, Report};
 use ndarray::{Array2, Array3};
 use std::path::PathBuf;
@@ -116,15 +116,21 @@ impl Bench {
     fn table(&mut self, input: &Array3<u8>) -> Outcome<()> {
         let side = input.dim().1;
         println!("\ncamera {side}x{side} ({} K pixels), ms", side * side / 1024);
-        println!("  device  profile        what              host to host    resident     kernels    Mpixel/s");
+        println!("  device  profile          what              host to host    resident     kernels    Mpixel/s");
         let mut map = Array3::zeros(input.dim());
         let contexts = [Some(&self.cpu), self.cuda.as_ref()];
         for context in contexts.into_iter().flatten() {
             let id = context.device().id.clone();
             let mut resident = if id == "cpu" { None } else { Some(Resident::new(context, input, PixelType::U8)?) };
-            for (profile, sigma) in [(Profile::Paper, 1.0), (Profile::Reference, 1.0), (Profile::Paper, 2.0)] {
-                let params = Params { profile, sigma, ..Params::default() };
-                let kind = name(profile).to_owned() + if sigma == 1.0 { "" } else { ", sigma 2" };
+            for (profile, sigma, validation, what) in [
+                (Profile::Paper, 1.0, Validation::None, ""),
+                (Profile::Reference, 1.0, Validation::None, ""),
+                (Profile::Paper, 2.0, Validation::None, ", sigma 2"),
+                (Profile::Paper, 1.0, Validation::FalseAlarms, ", valid"),
+                (Profile::Reference, 1.0, Validation::FalseAlarms, ", valid"),
+            ] {
+                let params = Params { profile, sigma, validation, ..Params::default() };
+                let kind = name(profile).to_owned() + what;
                 for want in [Want::Map, Want::MapAndSegments] {
                     let host = repeat(|| Ok(call(context, input, &mut map, &params, want)?.seconds_total))?;
                     let [mut whole, mut kernels] = [None; 2];
@@ -134,7 +140,7 @@ impl Bench {
                             Some(repeat(|| Ok(call_resident(context, resident, &params, want)?.seconds_compute))?);
                     }
                     println!(
-                        "  {id:<7} {kind:<14} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
+                        "  {id:<7} {kind:<16} {:<16} {:>13.3} {:>11} {:>11} {:>11.0}",
                         want.name(),
                         host * 1e3,
                         text(whole),

@@ -31,8 +31,8 @@ edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
     "foreground=above threshold=200 rho=8 stack=volume mode=converged",
     "shape: voxels above 200, rho = 8 voxels, 3D, converged");
 
-edgeDrawing("edges-camera", "camera.png", "Photograph: edges of the paper's profile",
-    "profile=paper", "profile paper, everything at its default");
+edgeDrawing("edges-camera", "camera.png", "Photograph: edges of the paper's profile, validated",
+    "profile=paper validation=false_alarms", "profile paper, validation by false alarms, everything else at its default");
 edgeDrawing("edges-coins", "coins.png", "Greek coins: edges of the reference profile",
     "profile=reference gradient_threshold=36 gradient_operator=prewitt min_length=25",
     "profile reference, Prewitt, gradient threshold 36, segments of 25 pixels and more");

@@ -1428,6 +1428,29 @@ typedef uint32_t isoline_gradient_operator;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** The test that segments must pass after they are drawn. */
+enum isoline_edge_drawing_validation
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** All segments are kept. */
+    ISOLINE_EDGE_DRAWING_NO_VALIDATION = 0,
+    /**
+     * Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
+     * principle: EDPF of Akinlar and Topal (2012). In the reference profile segments and edge map equal those of
+     * OpenCV's ximgproc.EdgeDrawing with PFmode.
+     */
+    ISOLINE_EDGE_DRAWING_FALSE_ALARMS = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_edge_drawing_validation isoline_edge_drawing_validation;
+#else
+typedef uint32_t isoline_edge_drawing_validation;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /** The implementation. All variants give the same edges and segments and differ in speed. */
 enum isoline_edge_drawing_variant
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -1479,8 +1502,14 @@ typedef struct {
     uint32_t follow_turns;
     /** An isoline_edge_drawing_variant. Default: ISOLINE_EDGE_DRAWING_DEFAULT. */
     uint32_t variant;
-    /** Must be 0. */
-    uint32_t reserved;
+    /**
+     * An isoline_edge_drawing_validation. Default: ISOLINE_EDGE_DRAWING_NO_VALIDATION. With
+     * ISOLINE_EDGE_DRAWING_FALSE_ALARMS the segments are the parts that pass the test, of at least min_length points (at
+     * least 10 in the reference profile), in the order of the segments that they are parts of; the edge map has only
+     * the pixels of parts that pass; a mean gradient is of the gradient that is tested, that of Prewitt after a Gaussian of
+     * sigma 0.4; and the automatic gradient threshold is lower, so that no threshold needs to be chosen.
+     */
+    uint32_t validation;
     /**
      * The gradient threshold: pixels with a smaller gradient magnitude, |gx| + |gy| of the smoothed image, are never
      * edges; at least 0, in the image's own units. A threshold below one step of the integer gradient (1 for u8 and
@@ -1571,7 +1600,7 @@ isoline_status isoline_edge_drawing(isoline_context *context,
  * or CUDA.
  *
  * @param context,input,params,progress,report as for isoline_edge_drawing; min_length and follow_turns have no effect
- *   here.
+ *   here, and validation only on an automatic threshold.
  * @param smoothed the input's type. f32 images are returned in their own units, in steps of 1/65535 of their range.
  * @param gradient ISOLINE_F32; the gradient magnitude |gx| + |gy| in the image's own units, before the threshold. The
  *   reference profile sets the outermost pixels one step below the threshold, so that they are never edges.
@@ -1594,7 +1623,8 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
 /**
  * Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
  * quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
- * without noise, 20/255 of the range of the pixels (20 for 8 bits).
+ * without noise, 20/255 of the range of the pixels (20 for 8 bits). With validation it is at most 11/255 of the range by
+ * Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
  *
  * @param context not NULL.
  * @param input not NULL; any type, host or CUDA memory.

@@ -172,6 +172,16 @@ def follow_turns(context, out):
     row.save()
 
 
+def validation(context, out):
+    camera = grey("camera")
+    row = Row(out, "edge_drawing_validation", 3, (slice(0, 512), slice(0, 512)))
+    for title, chosen in (("validation none (default)", {}), ("false_alarms", {"validation": "false_alarms"}),
+                          ("the same, reference", {"validation": "false_alarms", "profile": "reference"})):
+        edges, segments = context.edge_drawing(camera, **chosen)
+        row.edges(f"{title}: {len(segments)} segments", edges)
+    row.save()
+
+
 def edge_operator(context, out):
     camera = grey("camera")
     row = Row(out, "edge_drawing_operator", 3, MAN)
@@ -189,7 +199,7 @@ def main():
     out = pathlib.Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     for picture in (overview, steps, gradient_threshold, anchor_threshold, scan_interval, sigma, min_length, follow_turns,
-                    edge_operator):
+                    validation, edge_operator):
         picture(context, out)
 
 

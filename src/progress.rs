@@ -57,6 +57,11 @@ impl Ticker {
         }
     }
 
+    /// Makes a ticker for the next part of a call in which another one may just have reported.
+    pub(crate) fn following(stage: &'static str) -> Self {
+        Self { last_call: Mutex::new(Some(Instant::now())), ..Self::new(stage) }
+    }
+
     /// Returns `Err(Cancelled)` once the callback has cancelled. It is cheap: call it at least every 20 ms of work.
     pub fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compares edge drawing's reference profile with OpenCV's ximgproc.EdgeDrawing, through Isoline's C API: the same
-segments, point by point and in the same order, the same edge map, the same gradients.
+segments, point by point and in the same order, the same edge map, the same gradients; without validation and with it,
+which OpenCV calls PFmode.
 
 Usage: edge_drawing_oracle.py LIBISOLINE [--device cpu|cuda|auto]     compare; stops after a few differences
        edge_drawing_oracle.py LIBISOLINE --time [--device ...]        time both, one after the other, in turns
@@ -30,13 +31,14 @@ THRESHOLDS = (0, 1, 8, 20, 36, 100, 300, 9000)
 ANCHORS = (0, 2, 8, 30)
 INTERVALS = (1, 2, 3, 5)
 LENGTHS = (0, 1, 5, 10, 25)
-CONFIGURATIONS = tuple(itertools.product(OPERATORS, THRESHOLDS, ANCHORS, INTERVALS, LENGTHS, (1,)))
+VALIDATION = ("none", "false_alarms")  # as Isoline numbers them
+CONFIGURATIONS = tuple(itertools.product(OPERATORS, THRESHOLDS, ANCHORS, INTERVALS, LENGTHS, (1,), VALIDATION))
 # OpenCV does not smooth below 1. Kernels have 5 taps at 1, up to 61 at 10; 2.25 and 3.75 are ties of their length.
 SIGMAS = (0, 0.3, 0.5, 0.8, 0.99, 1.01, 1.4, 2, 2.25, 3, 3.75, 5, 7.3, 10)
 # A picture takes every so many configurations, each picture others: prime to their number, so that as many pictures
 # have taken all of them.
 EVERY = 7
-EVERY_GOLDEN = 31
+EVERY_GOLDEN = 61
 EVERY_SIGMA = 479
 MOST_DIFFERENCES = 5
 
@@ -104,7 +106,7 @@ def with_sigmas(index, every=EVERY_SIGMA):
     """Some configurations with each sigma, for a picture of this number."""
     for k, sigma in enumerate(SIGMAS):
         for configuration in CONFIGURATIONS[(11 * index + 17 * k) % every::every]:
-            yield *configuration[:-1], sigma
+            yield *configuration[:-2], sigma, configuration[-1]
 
 
 # Both programs.
@@ -137,7 +139,7 @@ class Drawn:
         return f"{len(self.offsets) - 1} {len(self.points)} {on.size} {int((numbers * powers).sum()):016x}"
 
 
-def opencv_detector(operator, threshold, anchor, interval, length, sigma):
+def opencv_detector(operator, threshold, anchor, interval, length, sigma, validation):
     params = cv2.ximgproc.EdgeDrawing.Params()
     params.EdgeDetectionOperator = OPERATORS.index(operator)
     params.GradientThresholdValue = threshold
@@ -145,6 +147,7 @@ def opencv_detector(operator, threshold, anchor, interval, length, sigma):
     params.ScanInterval = interval
     params.MinPathLength = length
     params.Sigma = sigma
+    params.PFmode = validation == "false_alarms"
     detector = cv2.ximgproc.createEdgeDrawing()
     detector.setParams(params)
     return detector
@@ -152,7 +155,7 @@ def opencv_detector(operator, threshold, anchor, interval, length, sigma):
 
 def with_opencv(picture, configuration):
     detector = opencv_detector(*configuration)
-    detector.detectEdges(numpy.ascontiguousarray(picture))
+    detector.detectEdges(picture.copy(order="C"))  # PFmode writes to the picture where it does not smooth
     segments = [numpy.asarray(segment).reshape(-1, 2) for segment in detector.getSegments()]
     offsets = numpy.cumsum([0] + [len(segment) for segment in segments]).astype(numpy.uint64)
     points = numpy.concatenate([numpy.empty((0, 2), numpy.int32)] + segments).astype(numpy.uint32)
@@ -172,7 +175,7 @@ class Image(ctypes.Structure):
 
 class Params(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "gradient_operator", "scan_interval",
-                                                     "min_length", "follow_turns", "variant", "reserved")]
+                                                     "min_length", "follow_turns", "variant", "validation")]
     _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max",
                                                      "sigma")]
 
@@ -219,9 +222,10 @@ class Isoline:
         return image
 
     def params(self, configuration):
-        operator, threshold, anchor, interval, length, sigma = configuration
+        operator, threshold, anchor, interval, length, sigma, validation = configuration
         params = self.new(Params, "edge_drawing_params")
         params.profile = self.REFERENCE
+        params.validation = VALIDATION.index(validation)
         params.gradient_operator = ISOLINE_OPERATORS[operator]
         params.gradient_threshold, params.anchor_threshold = threshold, anchor
         params.scan_interval, params.min_length, params.sigma = interval, length, sigma
@@ -286,9 +290,10 @@ class Tally:
         difference = ours.difference(theirs)
         if difference:
             self.differences += 1
-            operator, threshold, anchor, interval, length, sigma = configuration
+            operator, threshold, anchor, interval, length, sigma, validation = configuration
             print(f"DIFFERENT: {name}, {operator}, gradient threshold {threshold}, anchor threshold {anchor}, "
-                  f"scan interval {interval}, minimum length {length}, sigma {sigma}: {difference}", file=sys.stderr)
+                  f"scan interval {interval}, minimum length {length}, sigma {sigma}, validation {validation}: "
+                  f"{difference}", file=sys.stderr)
             if self.differences >= MOST_DIFFERENCES:
                 sys.exit("oracle: stopped after the first differences")
 
@@ -299,9 +304,11 @@ def compare_all(isoline):
         if min(picture.strides) < 0:
             picture = numpy.ascontiguousarray(picture)
         for configuration in (*CONFIGURATIONS[index % EVERY::EVERY], *with_sigmas(index)):
-            theirs, gradient = with_opencv(picture, configuration)
+            theirs, _ = with_opencv(picture, configuration)
             tally.compare(name, configuration, isoline.draw(picture, configuration)[0], theirs)
-        # The last configuration's gradients, up to the border; OpenCV's are below the threshold there as well.
+        # The gradients, up to the border; OpenCV's are below the threshold there as well.
+        configuration = (*configuration[:-1], "none")
+        _, gradient = with_opencv(picture, configuration)
         if not numpy.array_equal(isoline.gradient(picture, configuration), gradient):
             sys.exit(f"DIFFERENT: {name}, gradients of {configuration}")
     for index, (name, picture) in enumerate(tiny_pictures()):
@@ -330,8 +337,8 @@ def compare_all(isoline):
 def write_golden(path):
     with open(path, "w", encoding="ascii") as out:
         out.write(f"# What OpenCV {cv2.__version__}'s ximgproc.EdgeDrawing gives; made by tests/edge_drawing_oracle.py.\n"
-                  "# picture operator gradient_threshold anchor_threshold scan_interval min_length sigma: segments points "
-                  "edge_pixels all\n")
+                  "# picture operator gradient_threshold anchor_threshold scan_interval min_length sigma validation: "
+                  "segments points edge_pixels all\n")
         for index, (name, picture) in enumerate(golden_pictures()):
             for configuration in (*CONFIGURATIONS[index % EVERY_GOLDEN::EVERY_GOLDEN], *with_sigmas(index, 1913)):
                 drawn, _ = with_opencv(picture, configuration)
@@ -345,8 +352,8 @@ def measure(isoline):
     for side, rounds in ((512, 60), (4096, 8)):
         picture = camera if side == 512 else cv2.resize(camera, (side, side), interpolation=cv2.INTER_CUBIC)
         edges = numpy.empty_like(picture)
-        for operator in ("prewitt", "sobel"):
-            configuration = (operator, 20, 0, 1, 10, 1)
+        for operator, validation in itertools.product(("prewitt", "sobel"), VALIDATION):
+            configuration = (operator, 20, 0, 1, 10, 1, validation)
             detector = opencv_detector(*configuration)
             ours, theirs = [], []
             image, map_image, params = isoline.image(picture), isoline.image(edges), isoline.params(configuration)
@@ -360,7 +367,7 @@ def measure(isoline):
                 began = time.perf_counter()
                 detector.detectEdges(picture)
                 theirs.append(time.perf_counter() - began)
-            print(f"{side} x {side}, {operator}: {min(ours) * 1e3:.2f} ms, OpenCV {cv2.__version__} "
+            print(f"{side} x {side}, {operator}, validation {validation}: {min(ours) * 1e3:.2f} ms, OpenCV {cv2.__version__} "
                   f"{min(theirs) * 1e3:.2f} ms, ratio {min(ours) / min(theirs):.2f}")
 
 

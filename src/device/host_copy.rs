@@ -1,11 +1,11 @@
 //! Copies of images in device memory, for measurements that the host makes of the images of every device.
 
 use super::Context;
-use super::cuda::{DeviceRows, Side};
+use super::cuda::{Cuda, DeviceRows, Side, Stream};
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, PixelType};
 use bytemuck::Pod;
-use ndarray::{Array3, Axis};
+use ndarray::{Array3, ArrayView3, Axis};
 
 /// A copy of an image in device memory.
 pub(crate) enum HostCopy {
@@ -63,4 +63,21 @@ fn download<T: Pod + Send + Sync>(
     cuda.transfer().download_views(context.pool(), parts.collect())?;
     stream.synchronize()?;
     Ok(image)
+}
+
+/// Copies the pixels of one slice, rows packed, to an image in device memory, and waits.
+pub(crate) fn upload_slice<T: Pod + Send + Sync>(
+    context: &Context,
+    cuda: &Cuda,
+    stream: &Stream,
+    packed: &[T],
+    pixels: &DevicePixels<'_>,
+    slice: usize,
+) -> Result<()> {
+    let [width, height, _] = pixels.shape;
+    let (side, pitch) = Side::of_slice(pixels, slice);
+    let packed = ArrayView3::from_shape((1, height, width), packed);
+    let packed = packed.unwrap_or_else(|_| unreachable!("as many values as pixels"));
+    cuda.transfer().upload_views(context.pool(), vec![(packed, DeviceRows { stream, side, pitch })])?;
+    stream.synchronize()
 }

@@ -17,7 +17,7 @@ pub(crate) use cpu::{WORKER_NAME, slices_side_by_side};
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
-pub(crate) use host_copy::HostCopy;
+pub(crate) use host_copy::{HostCopy, upload_slice};
 pub(crate) use per_thread::PerThread;
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};

@@ -33,6 +33,7 @@ mod reference;
 mod scalar;
 mod segments;
 mod taps;
+mod validation;
 
 pub use segments::{Point, Segment, Segments};
 
@@ -78,6 +79,18 @@ impl Operator {
     }
 }
 
+/// The test that segments must pass after they are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Validation {
+    /// All segments are kept.
+    None,
+    /// Those parts of segments are kept that chance would make of the image's gradients at most once, by the Helmholtz
+    /// principle: EDPF (Akinlar and Topal 2012). In the reference profile the segments and the map are those of OpenCV's
+    /// `EdgeDrawing` with `PFmode`.
+    FalseAlarms,
+}
+
 /// The implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -101,7 +114,8 @@ pub struct Params {
     /// smooth either. It is used in single precision.
     pub sigma: f64,
     /// Pixels with a gradient below it are never edges. In the image's own units, at least 0 (0 acts as the smallest
-    /// gradient there is, so that flat ground is never an edge). `None` (default): [`automatic_threshold`].
+    /// gradient there is, so that flat ground is never an edge). `None` (default): [`automatic_threshold`], which is
+    /// lower with validation.
     /// Higher: fewer, stronger edges.
     pub gradient_threshold: Option<f64>,
     /// An anchor's gradient exceeds that of its two neighbours across the edge by at least this much. In the image's
@@ -122,6 +136,10 @@ pub struct Params {
     pub range: Option<[f64; 2]>,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
+    /// The test of the finished segments. Default: [`Validation::None`]. With [`Validation::FalseAlarms`] segments are the
+    /// parts that pass, in the order of the segments that they are parts of, the edge map has the pixels of these parts
+    /// only, and a segment's mean gradient is of the gradient that is tested: that of Prewitt after a Gaussian of σ = 0.4.
+    pub validation: Validation,
 }
 
 impl Default for Params {
@@ -137,6 +155,7 @@ impl Default for Params {
             follow_turns: parameters::FOLLOW_TURNS.default != 0.0,
             range: None,
             variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
+            validation: parameters::VALIDATION.default_of(&parameters::VALIDATIONS),
         }
     }
 }
@@ -222,23 +241,37 @@ pub fn run(
     }
     let _lock = context.lock()?;
     let params = &params.with_threshold(context, &input)?;
-    let want_segments = segments.is_some();
-    let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
-    let (mut report, found) = context.run_on_device(
-        needs(params, &input, segments.is_some(), on_host),
-        workload(params, input.shape(), edges.is_some(), want_segments),
-        &mut (&mut progress, &mut edges),
-        |cuda, (progress, edges)| cuda::run(context, cuda, params, &input, progress, edges, want_segments),
-        |(progress, edges)| {
-            edges.iter_mut().for_each(ImageMut::use_huge_pages);
-            cpu::run(context, params, &input, progress, edges, want_segments)
-        },
-    )?;
+    let (mut report, found) = match params.validation {
+        Validation::None => draw(context, params, &input, &mut progress, &mut edges, segments.is_some())?,
+        Validation::FalseAlarms => validation::run(context, params, &input, &mut progress, &mut edges)?,
+    };
     if let (Some(segments), Some(found)) = (segments, found) {
         *segments = found;
     }
     report.complete(started, format_args!("edge drawing of {:?} pixels", input.shape()));
     Ok(report)
+}
+
+/// Does what [`run`] does, without its checks and without validation.
+fn draw(
+    context: &Context,
+    params: &Params,
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    edges: &mut Option<ImageMut<'_>>,
+    want_segments: bool,
+) -> Result<(Report, Option<Segments>)> {
+    let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
+    context.run_on_device(
+        needs(params, input, want_segments, on_host),
+        workload(params, input.shape(), edges.is_some(), want_segments),
+        &mut (progress, edges),
+        |cuda, (progress, edges)| cuda::run(context, cuda, params, input, progress, edges, want_segments),
+        |(progress, edges)| {
+            edges.iter_mut().for_each(ImageMut::use_huge_pages);
+            cpu::run(context, params, input, progress, edges, want_segments)
+        },
+    )
 }
 
 /// Writes the intermediate maps of the first three steps, those of the profile in `params`; at least one.
@@ -301,6 +334,8 @@ pub fn maps(
 /// an image without noise, 20 for u8 and 20/255 of the range otherwise, for f32 that of [`Params::range`].
 ///
 /// The gradients are those after smoothing with [`Params::sigma`], so that the threshold follows what is left of the noise.
+/// With validation it is at most 11/255 of the range by Prewitt, and so much more by the other operators as these weigh more.
+///
 /// Above a sigma of 1 it is at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
 /// slopes are less steep than their rounding to whole levels, whose steps are not edges.
 ///

@@ -2,7 +2,7 @@
 
 use super::gradient::{self, Border, Method, Pixel, Rows, Sink, Source};
 use super::prepare::{DEFAULT_THRESHOLD, Plan};
-use super::{Params, prepare};
+use super::{Params, Validation, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
 use crate::image::{Image, PixelType, extend, reserved};
@@ -18,6 +18,9 @@ const INNER_SIDE: usize = 58;
 /// The threshold over the lower quartile of the gradients. Edges are on fewer than three quarters of the pixels, so that the
 /// quartile is one of noise; of normally distributed noise, one pixel in a thousand has a gradient above five times it.
 const THRESHOLD_PER_QUARTILE: f64 = 5.0;
+/// The threshold of edges that are validated, for 8-bit images, over the sum of an operator's weights: 11 by Prewitt, as in
+/// the authors' code of EDPF.
+const VALIDATED_THRESHOLD: f64 = 11.0 / 3.0;
 
 impl Params {
     /// Returns the same parameters with the gradient threshold and, for f32 images, the range that are used.
@@ -38,9 +41,17 @@ impl Params {
             let [low, high] = range.map_or_else(extent, Ok)?;
             DEFAULT_THRESHOLD / 255.0 * (high - low).max(0.0)
         };
-        // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
         let [side, centre] = self.operator.weights();
-        let of_rounding = THRESHOLD_PER_QUARTILE * f64::from(2 * side + centre) * plan.unit;
+        let sum = f64::from(2 * side + centre);
+        let threshold = match self.validation {
+            Validation::None => threshold,
+            Validation::FalseAlarms => {
+                let [low, high] = range.map_or_else(extent, Ok)?;
+                threshold.min(VALIDATED_THRESHOLD * sum / 255.0 * (high - low).max(0.0))
+            }
+        };
+        // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
+        let of_rounding = THRESHOLD_PER_QUARTILE * sum * plan.unit;
         let threshold = if self.sigma > 1.0 { threshold.max(of_rounding) } else { threshold };
         Ok(Self { gradient_threshold: Some(threshold), ..params })
     }

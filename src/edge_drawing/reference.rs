@@ -29,16 +29,16 @@ use super::prepare::Plan;
 use super::segments::{Point, Segments};
 use crate::device::kernels::edge_drawing::{GRADIENT_SHIFT, TRACED};
 use crate::device::{self, PooledBuffer};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::levels::finite_f32;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 
 /// A branch of a kept tree becomes a segment of its own from this length on, whatever the minimum length is.
-const BRANCH_LENGTH: usize = 10;
+pub(super) const BRANCH_LENGTH: usize = 10;
 
 /// Smaller minimum lengths act as this one.
-const MIN_LENGTH: usize = 3;
+pub(super) const MIN_LENGTH: usize = 3;
 
 /// The state of one pixel during linking, in one word of the type of its gradient, with two bits for the state below the
 /// gradient and one for the direction at the top. The CUDA kernel's words are the same.
@@ -246,13 +246,7 @@ fn link_listed<W: Word>(
             added = add(segments, pixels, words, width, plan.unit, slice);
         }
     })?;
-    added.map_err(no_memory_for_segments)
-}
-
-fn no_memory_for_segments(_: std::collections::TryReserveError) -> Error {
-    Error::memory(
-        "cannot keep the segments: out of memory; use a smaller image, or a higher gradient threshold or minimum length",
-    )
+    added
 }
 
 /// Appends one segment.
@@ -263,24 +257,16 @@ fn add<W: Word>(
     stride: usize,
     unit: f64,
     slice: u32,
-) -> Result<(), std::collections::TryReserveError> {
-    segments.points.try_reserve(pixels.len())?;
-    segments.offsets.try_reserve(2)?;
-    segments.flags.try_reserve(1)?;
-    segments.slices.try_reserve(1)?;
-    segments.mean_gradients.try_reserve(1)?;
-    if segments.offsets.is_empty() {
-        segments.offsets.push(0);
-    }
-    let point = |index: &usize| Point { x: (index % stride) as u32, y: (index / stride) as u32 };
-    segments.points.extend(pixels.iter().map(point));
-    segments.offsets.push(segments.points.len() as u64);
-    let closed = pixels.len() >= 4 && assemble::adjacent(pixels[0], pixels[pixels.len() - 1], stride);
-    segments.flags.push(if closed { Segments::CLOSED } else { 0 });
-    segments.slices.push(slice);
+) -> Result<()> {
+    let points = pixels.iter().map(|index| Point { x: (index % stride) as u32, y: (index / stride) as u32 });
     let sum: u64 = pixels.iter().map(|&index| u64::from(gradient_of(words[index]))).sum();
-    segments.mean_gradients.push(finite_f32(sum as f64 * unit / pixels.len() as f64));
-    Ok(())
+    let closed = is_closed(pixels[0], pixels[pixels.len() - 1], pixels.len(), stride);
+    segments.push(points, closed, slice, finite_f32(sum as f64 * unit / pixels.len() as f64))
+}
+
+/// Returns whether a segment of `count` points between these positions y·stride + x is closed.
+pub(super) fn is_closed(first: usize, last: usize, count: usize, stride: usize) -> bool {
+    count >= 4 && assemble::adjacent(first, last, stride)
 }
 
 /// Writes the edge map of linked words: 255 on edges, else 0.

@@ -27,7 +27,7 @@ pub struct Point {
 ///
 /// Segments are in a canonical order that depends on the image and the parameters alone: slice by slice; in the paper
 /// profile by the raster index (y·width + x) of the first point, then of the second; in the reference profile in the
-/// order in which the algorithm finds them.
+/// order in which the algorithm finds them. The parts that validation leaves are in the order of the whole segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segments {
     pub(crate) points: Vec<Point>,
@@ -59,6 +59,30 @@ impl Segments {
     /// Returns an empty list.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Appends one segment.
+    pub(super) fn push(
+        &mut self,
+        points: impl ExactSizeIterator<Item = Point>,
+        closed: bool,
+        slice: u32,
+        mean_gradient: f32,
+    ) -> Result<()> {
+        extract::reserve(&mut self.points, points.len())?;
+        extract::reserve(&mut self.offsets, 2)?;
+        extract::reserve(&mut self.flags, 1)?;
+        extract::reserve(&mut self.slices, 1)?;
+        extract::reserve(&mut self.mean_gradients, 1)?;
+        if self.offsets.is_empty() {
+            self.offsets.push(0);
+        }
+        self.points.extend(points);
+        self.offsets.push(self.points.len() as u64);
+        self.flags.push(if closed { Self::CLOSED } else { 0 });
+        self.slices.push(slice);
+        self.mean_gradients.push(mean_gradient);
+        Ok(())
     }
 
     /// Appends the segments of later slices.
@@ -105,7 +129,12 @@ impl Segments {
 
     /// Returns an iterator over the segments in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Segment<'_>> {
-        (0..self.len()).map(|index| self.get(index).unwrap_or_else(|| unreachable!("within len")))
+        (0..self.len()).map(|index| self.at(index))
+    }
+
+    /// Returns a segment that there is.
+    pub(super) fn at(&self, index: usize) -> Segment<'_> {
+        self.get(index).unwrap_or_else(|| unreachable!("within len"))
     }
 
     /// Returns the points of all segments, one segment after the other.

@@ -245,10 +245,11 @@ static void a_range_scales_and_clips_floats(const char *device) {
 }
 
 static void map_and_segments_can_be_asked_for_alone(const char *device) {
-    for (uint32_t profile = 0; profile < 2; profile++) {
+    for (uint32_t kind = 0; kind < 4; kind++) {
         drawing_job work = new_drawing_job(device);
         uint8_t *alone = not_written(COUNT);
-        work.params.profile = profile;
+        work.params.profile = kind % 2;
+        work.params.validation = kind / 2;
         GOOD(draw(&work));
         isoline_segments *segments = segments_of(work.context, work.pixels, WIDTH, HEIGHT, 1, &work.params, NULL);
         CHECK(same_segments(segments, work.segments));
@@ -384,6 +385,48 @@ static void the_reference_profile_draws_its_segments(const char *device) {
     isoline_context_free(context);
 }
 
+static void validation_drops_what_chance_makes(const char *device) {
+    enum { W = 150, H = 110, N = W * H };
+    isoline_context *context = open_context(device);
+    uint8_t *noise = allocate(N), *map = not_written(N), *every = not_written(N);
+    uint32_t random = 7;
+    for (uint32_t profile = ISOLINE_EDGE_DRAWING_PAPER; profile <= ISOLINE_EDGE_DRAWING_REFERENCE; profile++) {
+        isoline_edge_drawing_params params = edge_defaults();
+        CHECK_NUMBER(params.validation, ISOLINE_EDGE_DRAWING_NO_VALIDATION);
+        params.profile = profile;
+        params.gradient_threshold = 15;
+        /* A bright square in noise: its sides pass, and nothing in the noise does. */
+        for (size_t i = 0; i < N; i++) {
+            random = random * 1664525 + 1013904223;
+            const size_t x = i % W, y = i / W;
+            noise[i] = (uint8_t)((random >> 27) + (x > 40 && x < 100 && y > 30 && y < 90 ? 120 : 40));
+        }
+        isoline_segments *all = segments_of(context, noise, W, H, 1, &params, every);
+        params.validation = ISOLINE_EDGE_DRAWING_FALSE_ALARMS;
+        isoline_segments *valid = segments_of(context, noise, W, H, 1, &params, map);
+        isoline_segment_arrays found = all_of(valid);
+        CHECK(found.count > 0 && found.count < isoline_segments_count(all) && found.point_count > 200);
+        size_t off_sides = 0, off_map = 0, new_pixels = 0;
+        for (uint64_t i = 0; i < found.point_count; i++) {
+            const isoline_point p = found.points[i];
+            const int beside_x = p.x + 2 >= 40 && p.x <= 102, beside_y = p.y + 2 >= 30 && p.y <= 92;
+            const int inside = p.x >= 44 && p.x <= 97 && p.y >= 34 && p.y <= 87;
+            off_sides += !beside_x || !beside_y || inside;
+            off_map += map[p.y * W + p.x] != 255;
+        }
+        for (size_t i = 0; i < N; i++) {
+            new_pixels += map[i] != 0 && every[i] == 0;
+        }
+        CHECK_NUMBER(off_sides + off_map + new_pixels, 0);
+        isoline_segments_free(all);
+        isoline_segments_free(valid);
+    }
+    free(every);
+    free(map);
+    free(noise);
+    isoline_context_free(context);
+}
+
 static void the_minimum_length_drops_short_segments(const char *device) {
     drawing_job work = new_drawing_job(device);
     const uint32_t lengths[] = {0, 1, 2, 10, 25, COUNT, UINT32_MAX};
@@ -447,11 +490,12 @@ static void cuda_and_cpu_give_the_same_bits(const char *device) {
     uint8_t *pixels = drawing(W, H, DEPTH, 13);
     isoline_context *here = open_context(device), *there = open_context("cpu");
     for (uint32_t profile = 0; profile < 2; profile++) {
-        for (uint32_t turns = 0; turns < 2; turns++) {
+        for (uint32_t kind = 0; kind < 4; kind++) {
             uint8_t *a = not_written(W * H * DEPTH), *b = not_written(W * H * DEPTH);
             isoline_edge_drawing_params params = edge_defaults();
             params.profile = profile;
-            params.follow_turns = turns;
+            params.follow_turns = kind % 2;
+            params.validation = kind / 2;
             isoline_segments *on_cuda = segments_of(here, pixels, W, H, DEPTH, &params, a);
             isoline_segments *on_cpu = segments_of(there, pixels, W, H, DEPTH, &params, b);
             CHECK_NUMBER(differing(a, b, W * H * DEPTH), 0);
@@ -480,6 +524,7 @@ int main(void) {
     RUN_ON_EACH(a_stack_is_its_slices);
     RUN_ON_EACH(crops_of_a_larger_image_are_read_and_written_in_place);
     RUN_ON_EACH(the_reference_profile_draws_its_segments);
+    RUN_ON_EACH(validation_drops_what_chance_makes);
     RUN_ON_EACH(the_minimum_length_drops_short_segments);
     RUN_ON_EACH(the_report_is_honest);
     if (have_cuda()) {

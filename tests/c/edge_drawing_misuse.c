@@ -87,7 +87,6 @@ static void numbers_out_of_range_are_refused_by_name(const char *device) {
         SPOILT(params->anchor_threshold = -1e-300, ISOLINE_INVALID_ARGUMENT, "anchor_threshold");
         /* A range scales floats only. */
         SPOILT((params->range_min = 0, params->range_max = 100), ISOLINE_INVALID_ARGUMENT, "range_m");
-        SPOILT(params->reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     }
     float real[COUNT] = {0};
     good_job.input = describe(ISOLINE_F32, WIDTH, HEIGHT, 1, real);
@@ -104,6 +103,7 @@ static void unknown_choices_are_refused_by_name(const char *device) {
         SPOILT(params->profile = ISOLINE_EDGE_DRAWING_REFERENCE + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "profile");
         SPOILT(params->gradient_operator = ISOLINE_GRADIENT_SCHARR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "gradient_operator");
         SPOILT(params->variant = ISOLINE_EDGE_DRAWING_SCALAR + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "variant");
+        SPOILT(params->validation = ISOLINE_EDGE_DRAWING_FALSE_ALARMS + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "validation");
         SPOILT(params->follow_turns = 2 + far[i], ISOLINE_INVALID_ARGUMENT, "follow_turns");
     }
     SPOILT((params->profile = ISOLINE_EDGE_DRAWING_REFERENCE, params->variant = ISOLINE_EDGE_DRAWING_SCALAR),

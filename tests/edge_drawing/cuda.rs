@@ -2,7 +2,7 @@
 
 use super::common::cuda_and_cpu;
 use super::{Drawn, draw, photograph};
-use isoline::edge_drawing::{self, Operator, Params, Profile, Segments};
+use isoline::edge_drawing::{self, Operator, Params, Profile, Segments, Validation};
 use isoline::{Context, DeviceKind, ErrorKind, Image, PixelType};
 use ndarray::{Array2, Array3, ArrayView3, s};
 use std::ops::ControlFlow;
@@ -100,9 +100,12 @@ fn a_stack_is_its_slices() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let (depth, height, width) = (21, 150, 261);
     let stack = stack(depth, height, width);
-    for (profile, sigma) in [Profile::Paper, Profile::Reference].into_iter().flat_map(|p| [(p, 1.0), (p, 1.7)]) {
+    let each = [(1.0, Validation::None), (1.7, Validation::None), (1.0, Validation::FalseAlarms)];
+    for (profile, (sigma, validation)) in
+        [Profile::Paper, Profile::Reference].into_iter().flat_map(|profile| each.map(|other| (profile, other)))
+    {
         // The automatic threshold would be that of the stack, or that of the slice.
-        let params = Params { profile, sigma, gradient_threshold: Some(20.0), ..Params::default() };
+        let params = Params { profile, sigma, validation, gradient_threshold: Some(20.0), ..Params::default() };
         let expected = draw(&cpu, stack.view(), &params);
         assert_equal(&draw(&cuda, stack.view(), &params), &expected, "a stack");
         for z in [0, 7, 20] {
@@ -169,13 +172,13 @@ fn a_cancel_leaves_device_memory() {
     let mut target = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
     let before = Array3::from_elem(image.raw_dim(), 7u8);
     target.upload(before.view().into()).unwrap();
-    for calls in 1..6 {
+    for (calls, validation) in (1..6).flat_map(|calls| [(calls, Validation::None), (calls, Validation::FalseAlarms)]) {
         let mut count = 0;
         let mut stop = |_: f64, _: &str| {
             count += 1;
             if count >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let params = Params::default();
+        let params = Params { validation, ..Params::default() };
         let mut segments = Segments::new();
         let outcome = edge_drawing::run(
             &cuda,
@@ -185,7 +188,7 @@ fn a_cancel_leaves_device_memory() {
             Some(target.view_mut()),
             Some(&mut segments),
         );
-        let Err(error) = outcome else { break };
+        let Err(error) = outcome else { continue };
         assert_eq!(error.kind(), ErrorKind::Cancelled);
         assert!(target.download::<u8>().unwrap().iter().all(|pixel| *pixel == 7), "{calls} calls");
     }

@@ -2,7 +2,7 @@
 
 use crate::{PROFILES, draw, photograph};
 use isoline::Context;
-use isoline::edge_drawing::{Params, Point};
+use isoline::edge_drawing::{self, Params, Point, Profile, Validation};
 use ndarray::Axis;
 use std::collections::BTreeSet;
 
@@ -27,6 +27,32 @@ fn the_share_of_the_map_in_segments() {
                 ((100.0 * points.len() as f64 / map).round() as u32, drawn.segments.len())
             });
             assert_eq!(got, documented, "{params:?}");
+        }
+    }
+}
+
+/// Validation at the automatic threshold: segments, and percent of the map without validation that is kept.
+#[test]
+fn what_validation_keeps() {
+    let documented = [
+        (Profile::Paper, [("camera", 224, 17), ("coins", 155, 10), ("cell", 147, 8)]),
+        (Profile::Reference, [("camera", 200, 46), ("coins", 99, 37), ("cell", 217, 51)]),
+    ];
+    let cpu = Context::new("cpu").unwrap();
+    for (profile, documented) in documented {
+        for (name, segments, percent) in documented {
+            let image = photograph(name).insert_axis(Axis(0));
+            let params = Params { profile, validation: Validation::FalseAlarms, ..Params::default() };
+            let threshold = edge_drawing::automatic_threshold(&cpu, image.view().into(), &params).unwrap();
+            let kept = draw(&cpu, image.view(), &params);
+            let all = Params { validation: Validation::None, gradient_threshold: Some(threshold), ..params };
+            let [of_map, of_all] = [&kept, &draw(&cpu, image.view(), &all)]
+                .map(|drawn| drawn.edges.iter().filter(|edge| **edge > 0).count() as f64);
+            assert_eq!(
+                (kept.segments.len(), (100.0 * of_map / of_all).round() as u32),
+                (segments, percent),
+                "{name}, {profile:?}"
+            );
         }
     }
 }

@@ -11,6 +11,7 @@ mod invariants;
 mod reference;
 mod shapes;
 mod sigma;
+mod validation;
 
 use common::{contexts, everywhere, photograph};
 use isoline::edge_drawing::{self, Maps, Operator, Params, Point, Profile, Segments, Variant};

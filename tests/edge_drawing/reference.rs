@@ -2,7 +2,7 @@
 //! is kept in `opencv.txt`. `tests/edge_drawing_oracle.py` made it, and compares many more configurations.
 
 use super::{Drawn, all_of, draw, everywhere, photograph, picture};
-use isoline::edge_drawing::{Operator, Params, Point, Profile};
+use isoline::edge_drawing::{Operator, Params, Point, Profile, Validation};
 use ndarray::{Array2, Axis, s};
 
 const OPENCV: &str = include_str!("opencv.txt");
@@ -43,8 +43,8 @@ fn matches_opencv() {
         let mut compared = 0;
         for line in OPENCV.lines().filter(|line| !line.starts_with('#')) {
             let (configuration, expected) = line.split_once(": ").expect("a configuration and its summary");
-            let [name, operator, threshold, anchor, interval, length, sigma] =
-                configuration.split(' ').collect::<Vec<_>>()[..].try_into().expect("seven words");
+            let [name, operator, threshold, anchor, interval, length, sigma, validation] =
+                configuration.split(' ').collect::<Vec<_>>()[..].try_into().expect("eight words");
             if last.0 != name {
                 last = (name.to_owned(), picture_named(name));
             }
@@ -61,6 +61,11 @@ fn matches_opencv() {
                 scan_interval: interval.parse().expect("an interval"),
                 min_length: length.parse().expect("a length"),
                 sigma: sigma.parse().expect("a sigma"),
+                validation: match validation {
+                    "none" => Validation::None,
+                    "false_alarms" => Validation::FalseAlarms,
+                    other => panic!("a validation named {other}"),
+                },
                 ..Params::default()
             };
             assert_eq!(summary(&draw(context, last.1.view(), &params)), expected, "{configuration} on {device}");

@@ -3,11 +3,12 @@
 use super::super::Segments;
 use super::super::reference::{self, Scratch, Word};
 use super::{Buffers, Call};
-use crate::device::cuda::{DeviceRows, Pipeline, Side, Slot};
+use crate::device::cuda::{DeviceRows, Pipeline, Slot};
+use crate::device::upload_slice;
 use crate::error::Result;
 use crate::image::{ImageMut, PixelType, copy_packed, zeroed};
 use crate::progress;
-use ndarray::{ArrayView3, ArrayViewMut3, s};
+use ndarray::{ArrayViewMut3, s};
 use rayon::prelude::*;
 
 /// The host memory for linking one slice.
@@ -119,19 +120,13 @@ impl Call<'_, '_> {
 
     /// Copies one slice's edge map to the caller.
     fn deliver(&self, slot: &Slot<Buffers>, packed: &[u8], edges: &mut ImageMut<'_>, slice: usize) -> Result<()> {
-        let [width, height] = [self.layout.width, self.layout.height];
         match edges {
             ImageMut::U8(view) => {
                 let plane = view.slice_mut(s![slice..slice + 1, .., ..]);
                 self.context.pool().install(|| copy_packed(packed, plane));
             }
             ImageMut::Device(pixels) => {
-                let (side, pitch) = Side::of_slice(pixels, slice);
-                let to = DeviceRows { stream: &slot.stream, side, pitch };
-                let packed = ArrayView3::from_shape((1, height, width), packed);
-                let packed = packed.unwrap_or_else(|_| unreachable!("as many bytes as pixels"));
-                self.cuda.transfer().upload_views(self.context.pool(), vec![(packed, to)])?;
-                slot.stream.synchronize()?;
+                upload_slice(self.context, self.cuda, &slot.stream, packed, pixels, slice)?;
             }
             ImageMut::U16(_) | ImageMut::F32(_) => unreachable!("the type of the edge map was checked"),
         }

@@ -2,7 +2,7 @@
 
 use super::assemble::{self, ROOT, Trace};
 use super::{ANCHOR_ONLY, EDGE, STATE, Trees, Word};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::progress::Ticker;
 use std::hint::select_unpredictable;
 
@@ -97,7 +97,11 @@ fn touch<W: Word>(words: &[W], stride: usize, index: usize) -> u32 {
 
 /// Reserves memory for `more` items, or returns an error.
 fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
-    list.try_reserve(more).map_err(super::no_memory_for_segments)
+    list.try_reserve(more).map_err(|_| {
+        Error::memory(
+            "cannot keep the segments: out of memory; use a smaller image, or a higher gradient threshold or minimum length",
+        )
+    })
 }
 
 impl Trees {

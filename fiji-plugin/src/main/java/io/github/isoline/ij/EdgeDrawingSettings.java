@@ -16,7 +16,14 @@ final class EdgeDrawingSettings extends Settings {
     EdgeDrawingSettings() throws IsolineException {
         super(EdgeDrawing.NAME, SegmentRois.EDGE_DRAWING, "Edge drawing");
         declare(Setting.of(parameter(PROFILE), "reference", "paper"));
-        declare(SIGMA, "gradient_operator", GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length");
+        declare(
+                SIGMA,
+                "validation",
+                "gradient_operator",
+                GRADIENT_THRESHOLD,
+                "anchor_threshold",
+                "scan_interval",
+                "min_length");
         declare(
                 Setting.of(parameter("follow_turns")).shownIf(s -> s.is(PROFILE, "paper")),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),

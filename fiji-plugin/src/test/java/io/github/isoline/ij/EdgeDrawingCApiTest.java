@@ -100,6 +100,24 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
         assertTrue(compare(open("coins.png"), params, "device=cpu profile=" + profile + " sigma=" + sigma) > 0);
     }
 
+    @ParameterizedTest
+    @CsvSource({"camera.png, paper, -1", "camera.png, reference, -1", "coins.png, reference, 20", "brain.tif, paper, -1"
+    })
+    void validationIsTheLibrarys(String name, String profile, double threshold) throws IOException {
+        Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
+        params.setInt(4, CApi.words("edge_drawing", "profile")[0].equals(profile) ? 0 : 1);
+        params.setInt(28, 1);
+        String options = "device=cpu profile=" + profile + " validation=false_alarms";
+        if (threshold >= 0) {
+            params.setDouble(32, threshold);
+            options += " gradient_threshold=" + threshold;
+        }
+        int validated = compare(open(name), params, options);
+        params.setInt(28, 0);
+        int all = compare(open(name), params, options.replace("false_alarms", "none"));
+        assertTrue(validated > 0 && validated < all, validated + " of " + all);
+    }
+
     @Test
     void rangeOfFloatImages() throws IOException {
         ImagePlus image = open("camera.png");

@@ -117,7 +117,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         EdgeDrawingSettings s = Settings.fromMacro(
                 new EdgeDrawingSettings(),
-                "profile=reference sigma=2.5 gradient_operator=scharr gradient_threshold=12.5"
+                "profile=reference sigma=2.5 validation=false_alarms gradient_operator=scharr gradient_threshold=12.5"
                         + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
                         + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
                         + " overlay results_table roi_shape=polyline tolerance=0.75"
@@ -126,6 +126,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 s.toString(),
                 Settings.fromMacro(new EdgeDrawingSettings(), s.toString()).toString());
         assertTrue(s.toString().contains("sigma=2.5 "), s.toString());
+        assertTrue(s.toString().contains("validation=false_alarms "), s.toString());
         assertTrue(s.toString().contains("gradient_threshold=12.5"), s.toString());
         assertTrue(s.toString().contains(" min_length=0 follow_turns "), s.toString());
         assertTrue(s.toString().contains("roi_file=[/a b/c.zip]"), s.toString());
@@ -146,6 +147,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map min_length=-1          | min_length must be a whole number of at least 0 (pixels), but it is -1",
                 "edge_map min_length=1e12        | min_length must be a whole number",
                 "edge_map profile=fast           | profile must be one of reference, paper",
+                "edge_map validation=canny         | validation must be one of none, false_alarms",
                 "edge_map gradient_operator=canny | gradient_operator must be one of sobel, prewitt, scharr",
                 "edge_map stack=volume           | stack must be one of all, current",
                 "edge_map range_min=2 range_max=1| range_min must be less than range_max",
