@@ -8,6 +8,7 @@ use super::report::isoline_report;
 use super::sized::{self, same_layout, sized_struct};
 use super::{check, guard, isoline_status, null, object};
 use crate::error::Result;
+use crate::image::collected;
 use crate::isolines::{self, Params, Polyline, Polylines, parameters};
 use crate::parameter::ends;
 
@@ -49,7 +50,7 @@ impl isoline_isolines_params {
         check::reserved(self.reserved, "params")?;
         Ok(Params {
             connect: parameters::CONNECT.chosen(self.connect, &parameters::CONNECTS)?,
-            levels: levels.to_vec(),
+            levels: collected(levels.iter().copied())?,
             level_count: self.level_count,
             range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
             spacing: [x, y],

@@ -1,7 +1,7 @@
 //! The crossings of isolines on the CPU, on all threads: bits of the pixels' classes, from these bits of the crossings, and
 //! from the numbers of bits the place of each crossing in the list.
 
-use super::link::{Crossings, NONE, check_count, link};
+use super::link::{Crossings, NONE, check_count, gathered, link};
 use super::{Connect, Plan, Polylines};
 use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
@@ -58,8 +58,7 @@ fn slices<T: Pixel + Into<f64>>(
                 let found = crossings(plan, view.index_axis(Axis(0), slice), level, &ticker)?;
                 link(plan, slice, level, &found, &ticker)
             };
-            let made: Vec<Result<Polylines>> = tasks_now.into_par_iter().with_max_len(1).map(task).collect();
-            made.into_iter().collect::<Result<Vec<_>>>()
+            gathered(tasks_now.into_par_iter().with_max_len(1).map(task))
         })?;
         extend(&mut parts, made)?;
     }

@@ -2,7 +2,7 @@
 //! the slice, the kernels need 0.75 bytes a pixel, and 20 bytes a crossing.
 #![allow(unsafe_code)]
 
-use super::link::{Crossings, check_count, link};
+use super::link::{Crossings, check_count, gathered, link};
 use super::{Connect, Plan, Polylines};
 use crate::device::Context;
 use crate::device::cuda::{
@@ -212,8 +212,7 @@ impl<'a> Finder<'a> {
         let (plan, ticker) = (self.plan, &pipeline.ticker);
         let linked = run_with_progress(self.context.pool(), pipeline.progress, ticker, || {
             let one = |(slice, level, found): &(usize, f64, Crossings)| link(plan, *slice, *level, found, ticker);
-            let linked: Vec<Result<Polylines>> = waiting.par_iter().with_max_len(1).map(one).collect();
-            linked.into_iter().collect::<Result<Vec<_>>>()
+            gathered(waiting.par_iter().with_max_len(1).map(one))
         })?;
         pipeline.report.seconds_compute += started.elapsed().as_secs_f64();
         extend(&mut self.parts, linked)

@@ -49,6 +49,14 @@ pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
     )))
 }
 
+/// Computes items on the threads of the current pool, all or the first error.
+pub(super) fn gathered<T: Send>(items: impl IndexedParallelIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let made = par_collected(items)?;
+    let mut gathered = reserved(made.len())?;
+    made.into_iter().try_for_each(|item| item.map(|item| gathered.push(item)))?;
+    Ok(gathered)
+}
+
 /// A part of a curve within one band, or a whole curve.
 struct Piece {
     /// Its crossings in the list of the band.
@@ -98,11 +106,10 @@ struct Chain {
 /// Returns the curves, by their first crossing, and the list of their crossings.
 fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     // 1. Follow the curves within each band.
-    let bands: Vec<Result<Band>> = (0..next.len().div_ceil(BAND))
+    let followed = (0..next.len().div_ceil(BAND))
         .into_par_iter()
-        .map(|band| pieces(next, band * BAND..next.len().min((band + 1) * BAND), ticker))
-        .collect();
-    let bands: Vec<Band> = bands.into_iter().collect::<Result<_>>()?;
+        .map(|band| pieces(next, band * BAND..next.len().min((band + 1) * BAND), ticker));
+    let bands = gathered(followed)?;
     // 2. Join the pieces that leave their bands. They are in the order of their first crossings.
     let mut open: Vec<&[u32]> = Vec::new();
     let mut order = reserved(next.len())?;
@@ -197,41 +204,38 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
         }
     }
     push(&mut tasks, begun..chains.len())?;
-    let made: Vec<Result<Polylines>> = tasks
-        .into_par_iter()
-        .map(|curves| {
-            ticker.check()?;
-            let mut made = Polylines::default();
-            for chain in &chains[curves] {
-                let first = made.points.len();
-                for crossing in &order[chain.range.clone()] {
-                    let point = crossings.points[*crossing as usize];
-                    if made.points.len() == first || made.points[made.points.len() - 1] != point {
-                        push(&mut made.points, point)?;
-                    }
+    let made = gathered(tasks.into_par_iter().map(|curves| {
+        ticker.check()?;
+        let mut made = Polylines::default();
+        for chain in &chains[curves] {
+            let first = made.points.len();
+            for crossing in &order[chain.range.clone()] {
+                let point = crossings.points[*crossing as usize];
+                if made.points.len() == first || made.points[made.points.len() - 1] != point {
+                    push(&mut made.points, point)?;
                 }
-                let repeats = |points: &[[f64; 2]]| points.len() > 1 && points[0] == points[points.len() - 1];
-                if chain.closed && repeats(&made.points[first..]) {
-                    made.points.pop();
-                }
-                let points = &made.points[first..];
-                let [length, area] = measure(points, chain.closed, plan.spacing);
-                let polyline = Polyline {
-                    first: first as u64,
-                    count: points.len() as u64,
-                    parent: -1,
-                    level,
-                    length,
-                    area,
-                    slice: slice as u32,
-                    flags: if chain.closed { Polylines::CLOSED } else { 0 },
-                };
-                push(&mut made.polylines, polyline)?;
             }
-            Ok(made)
-        })
-        .collect();
-    let mut made = Polylines::joined(made.into_iter().collect::<Result<_>>()?)?;
+            let repeats = |points: &[[f64; 2]]| points.len() > 1 && points[0] == points[points.len() - 1];
+            if chain.closed && repeats(&made.points[first..]) {
+                made.points.pop();
+            }
+            let points = &made.points[first..];
+            let [length, area] = measure(points, chain.closed, plan.spacing);
+            let polyline = Polyline {
+                first: first as u64,
+                count: points.len() as u64,
+                parent: -1,
+                level,
+                length,
+                area,
+                slice: slice as u32,
+                flags: if chain.closed { Polylines::CLOSED } else { 0 },
+            };
+            push(&mut made.polylines, polyline)?;
+        }
+        Ok(made)
+    }))?;
+    let mut made = Polylines::joined(made)?;
     // 2. Leave out curves of one point, which enclose none, and number the parents.
     let mut numbers: Vec<u32> = reserved(chains.len())?;
     let mut kept = 0;

@@ -28,7 +28,7 @@ pub(crate) mod parameters;
 
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result, finite};
-use crate::image::{Image, check_shapes, extend, reserved};
+use crate::image::{Image, check_shapes, collected, extend, reserved};
 use crate::parameter::check_ends;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -104,7 +104,7 @@ impl Params {
     /// Returns the levels of a call.
     fn levels(&self, context: &Context, input: &Image<'_>) -> Result<Vec<f64>> {
         if !self.levels.is_empty() {
-            return Ok(self.levels.clone());
+            return collected(self.levels.iter().copied());
         }
         let [low, high] = match (self.range, input) {
             (Some(range), _) => range,
@@ -120,7 +120,7 @@ impl Params {
             let share = f64::from(index) / parts;
             low * (1.0 - share) + high * share
         };
-        Ok((1..=self.level_count).map(level).collect())
+        collected((0..self.level_count).map(|index| level(index + 1)))
     }
 }
 
