@@ -66,8 +66,7 @@ public final class Polylines {
         if (count == 0) {
             return new Polylines(new double[0], 0);
         }
-        Polylines made =
-                new Polylines(arrays.points.getDoubleArray(0, (int) arrays.point_count * COORDINATES), count);
+        Polylines made = new Polylines(arrays.points.getDoubleArray(0, (int) arrays.point_count * COORDINATES), count);
         for (int i = 0; i < count; i++) {
             long at = (long) i * BYTES;
             made.offsets[i + 1] = made.offsets[i] + (int) arrays.polylines.getLong(at + COUNT_AT);

@@ -7,7 +7,9 @@ final class GreyRange {
     double min = Double.POSITIVE_INFINITY;
     double max = Double.NEGATIVE_INFINITY;
 
-    /** Returns the range of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one. */
+    /**
+     * Returns the range of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one.
+     */
     static GreyRange of(Object pixels) {
         GreyRange range = new GreyRange();
         int all = Array.getLength(pixels);

@@ -7,8 +7,8 @@ import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import io.github.isoline.Context;
-import io.github.isoline.Isolines;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Polylines;
@@ -185,7 +185,8 @@ final class IsolinesJob extends StackJob<IsolinesSettings> {
     @Override
     List<String> warnings() {
         if (count == 0) {
-            return Collections.singletonList("no pixels above and below a level are neighbours, so there are no isolines.");
+            return Collections.singletonList(
+                    "no pixels above and below a level are neighbours, so there are no isolines.");
         }
         boolean limited = settings.is(Settings.ROI_MANAGER) || settings.is(Settings.OVERLAY);
         if (!limited || rois.size() == count) {

@@ -2,8 +2,8 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.Roi;
-import io.github.isoline.Isolines;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Polylines;
@@ -46,8 +46,7 @@ final class IsolinesPreview extends LivePreview<IsolinesSettings> {
         }
         pixels.write(0, Pixels.of(image, slice));
         Isolines.Result result = run(
-                settings.device(),
-                (context, progress) -> Isolines.run(context, params, levels, pixels, 1, progress));
+                settings.device(), (context, progress) -> Isolines.run(context, params, levels, pixels, 1, progress));
         Curves curves = new Curves(image, result.polylines(), slice);
         show(() -> new Roi[] {curves});
         return String.format(

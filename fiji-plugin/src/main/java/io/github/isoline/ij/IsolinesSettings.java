@@ -1,7 +1,7 @@
 package io.github.isoline.ij;
 
-import io.github.isoline.Isolines;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
 import java.util.regex.Pattern;
 
 /** The parameters of the isolines command. */
@@ -17,8 +17,9 @@ final class IsolinesSettings extends Settings {
         declare(Setting.text(LEVELS, AUTO)
                 .forgotten()
                 .unit("pixel values")
-                .help("Numbers with blanks between them, or auto: as many as the next field says, equally spaced between the"
-                        + " smallest and the largest value."));
+                .help(
+                        "Numbers with blanks between them, or auto: as many as the next field says, equally spaced between the"
+                                + " smallest and the largest value."));
         declare(Setting.of(parameter(LEVEL_COUNT)).recordedIf(s -> s.isAutomatic(LEVELS)));
         declare(Setting.choice(STACK, "all", "current"));
         declareAxes();

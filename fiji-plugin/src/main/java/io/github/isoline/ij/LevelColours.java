@@ -20,8 +20,6 @@ final class LevelColours {
     }
 
     Color of(double level) {
-        return low < high
-                ? Color.getHSBColor(BLUE * (float) ((high - level) / (high - low)), 1, 1)
-                : Color.YELLOW;
+        return low < high ? Color.getHSBColor(BLUE * (float) ((high - level) / (high - low)), 1, 1) : Color.YELLOW;
     }
 }
