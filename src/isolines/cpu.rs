@@ -138,8 +138,13 @@ impl Classes {
         [across, down]
     }
 
-    fn bit(&self, bits: &[u32], x: usize, y: usize) -> bool {
-        bits[y * self.pitch + x / WORD] >> (x % WORD) & 1 == 1
+    /// Returns the bits of a row from the pixel before a word up to the one after it; 0 beyond the image.
+    fn window(&self, y: Option<usize>, w: usize) -> u64 {
+        let Some(y) = y.filter(|y| *y < self.height) else { return 0 };
+        let at = y * self.pitch + w;
+        let before = if w > 0 { self.high[at - 1] >> (WORD - 1) } else { 0 };
+        let after = if w + 1 < self.pitch { self.high[at + 1] & 1 } else { 0 };
+        u64::from(before) | u64::from(self.high[at]) << 1 | u64::from(after) << (WORD + 1)
     }
 }
 
@@ -223,6 +228,7 @@ fn crossings<T: Pixel + Into<f64>>(
     let marks = Marks::new(&classes, level)?;
     let count = marks.rows[marks.rows.len() - 1] as usize;
     let (mut points, mut next): (Vec<[f64; 2]>, Vec<u32>) = (zeroed(count)?, zeroed(count)?);
+    let exits = Exits::new(plan.connect);
     // Each task has some rows and their crossings.
     let mut tasks = Vec::new();
     let rows = (TASK_PIXELS / plan.size[0]).max(1);
@@ -242,16 +248,21 @@ fn crossings<T: Pixel + Into<f64>>(
             for line in 0..2 {
                 let words = &marks.words[(2 * y + line) * marks.pitch..][..marks.pitch];
                 for (w, word) in words.iter().enumerate() {
+                    if *word == 0 {
+                        continue;
+                    }
+                    let around = Surroundings::new(&classes, y, w);
                     let mut left = *word;
                     while left != 0 {
-                        let x = w * WORD + left.trailing_zeros() as usize;
+                        let bit = left.trailing_zeros() as usize;
+                        let x = w * WORD + bit;
                         left &= left - 1;
                         let end = if line == 0 { [y, x + 1] } else { [y + 1, x] };
                         let [a, b] = [view[[y, x]].into(), view[end].into()];
                         let share = (level - a) / (b - a);
                         let [px, py] = [x as f64, y as f64];
                         points[at] = if line == 0 { [px + share, py] } else { [px, py + share] };
-                        next[at] = follower(plan.connect, &classes, &marks, [x, y], line);
+                        next[at] = around.follower(&exits, &marks, [x, y], bit, line);
                         at += 1;
                     }
                 }
@@ -263,35 +274,70 @@ fn crossings<T: Pixel + Into<f64>>(
     Ok(Crossings { points, next, rows: marks.rows })
 }
 
-/// Returns the crossing that follows that between the pixel (x, y) and the right (0) or the lower (1) one.
+/// The edge through which a curve leaves a cell, by the edge through which it enters and the bits of the high corners.
 ///
 /// The corners of a cell, and the edges that begin with them, are numbered clockwise from the upper left one. A curve enters
-/// a cell through an edge whose first corner is high.
-fn follower(connect: Connect, classes: &Classes, marks: &Marks, [x, y]: [usize; 2], line: usize) -> u32 {
-    let first_is_high = classes.bit(&classes.high, x, y);
-    let (cell, edge) = match (line, first_is_high) {
-        (0, true) => (Some([x, y]), 0),
-        (0, false) => (y.checked_sub(1).map(|y| [x, y]), 2),
-        (_, true) => (x.checked_sub(1).map(|x| [x, y]), 1),
-        (_, false) => (Some([x, y]), 3),
-    };
-    let Some([x, y]) = cell.filter(|[x, y]| classes.cells(*y, x / WORD) >> (x % WORD) & 1 == 1) else { return NONE };
-    let corners = [[x, y], [x + 1, y], [x + 1, y + 1], [x, y + 1]];
-    let high = |corner: usize| {
-        let [x, y] = corners[corner % 4];
-        classes.bit(&classes.high, x, y)
-    };
-    let leaves = |edge: &usize| !high(*edge) && high(edge + 1);
-    let exits = match connect {
-        Connect::Low => [3, 2, 1],
-        Connect::High => [1, 2, 3],
-    };
-    let exit = exits.into_iter().map(|turn| (edge + turn) % 4).find(leaves);
-    match exit {
-        Some(0) => marks.number(x, y, 0),
-        Some(1) => marks.number(x + 1, y, 1),
-        Some(2) => marks.number(x, y + 1, 0),
-        Some(_) => marks.number(x, y, 1),
-        None => NONE,
+/// a cell through an edge whose first corner is high, and leaves it through one whose first corner is low.
+struct Exits([[u8; 16]; 4]);
+
+impl Exits {
+    fn new(connect: Connect) -> Self {
+        let turns = match connect {
+            Connect::Low => [3, 2, 1],
+            Connect::High => [1, 2, 3],
+        };
+        let is_exit = |edge: usize, high: usize| high >> edge & 1 == 0 && high >> ((edge + 1) % 4) & 1 == 1;
+        // Edges through which none enters are not looked up.
+        let exit =
+            |edge: usize, high| turns.map(|turn| (edge + turn) % 4).into_iter().find(|edge| is_exit(*edge, high));
+        Self(std::array::from_fn(|edge| std::array::from_fn(|high| exit(edge, high).unwrap_or(0) as u8)))
+    }
+}
+
+/// What is around a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of the row
+/// before and of its own, all from the pixel before the word on.
+struct Surroundings {
+    high: [u64; 3],
+    cells: [u64; 2],
+}
+
+impl Surroundings {
+    fn new(classes: &Classes, y: usize, w: usize) -> Self {
+        let above = y.checked_sub(1);
+        let cells = |y: usize| {
+            let before = if w > 0 { classes.cells(y, w - 1) >> (WORD - 1) } else { 0 };
+            u64::from(before) | u64::from(classes.cells(y, w)) << 1
+        };
+        Self {
+            high: [above, Some(y), Some(y + 1)].map(|y| classes.window(y, w)),
+            cells: [above.map_or(0, cells), cells(y)],
+        }
+    }
+
+    /// Returns the crossing that follows that between the pixel (x, y), at `bit` of the word, and the right (0) or the
+    /// lower (1) one.
+    #[inline(always)]
+    fn follower(&self, exits: &Exits, marks: &Marks, [x, y]: [usize; 2], bit: usize, line: usize) -> u32 {
+        let first_is_high = self.high[1] >> (bit + 1) & 1 == 1;
+        // The cell that the curve enters, as steps to the left and up, and the edge.
+        let ([left, up], edge) = match (line, first_is_high) {
+            (0, true) => ([0, 0], 0),
+            (0, false) => ([0, 1], 2),
+            (_, true) => ([1, 0], 1),
+            (_, false) => ([0, 0], 3),
+        };
+        let place = bit + 1 - left;
+        if self.cells[1 - up] >> place & 1 == 0 {
+            return NONE;
+        }
+        let [upper, lower] = [self.high[1 - up], self.high[2 - up]].map(|row| row >> place & 3);
+        let high = upper | (lower >> 1) << 2 | (lower & 1) << 3;
+        let [x, y] = [x - left, y - up];
+        match exits.0[edge][high as usize] {
+            0 => marks.number(x, y, 0),
+            1 => marks.number(x + 1, y, 1),
+            2 => marks.number(x, y + 1, 0),
+            _ => marks.number(x, y, 1),
+        }
     }
 }

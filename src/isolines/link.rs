@@ -16,8 +16,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// In place of a crossing, a piece or a curve: there is none.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The crossings of one task of the linking.
-const BAND: usize = 1 << 15;
+/// The fewest crossings of one task of the linking, and the tasks of a thread: fewer bands leave fewer pieces to join.
+const LEAST_BAND: usize = 1 << 15;
+const BANDS_PER_THREAD: usize = 4;
 
 /// The points of one task that makes polylines.
 const TASK_POINTS: usize = 1 << 15;
@@ -106,9 +107,10 @@ struct Chain {
 /// Returns the curves, by their first crossing, and the list of their crossings.
 fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     // 1. Follow the curves within each band.
-    let followed = (0..next.len().div_ceil(BAND))
+    let length = next.len().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).max(LEAST_BAND);
+    let followed = (0..next.len().div_ceil(length))
         .into_par_iter()
-        .map(|band| pieces(next, band * BAND..next.len().min((band + 1) * BAND), ticker));
+        .map(|band| pieces(next, band * length..next.len().min((band + 1) * length), ticker));
     let bands = gathered(followed)?;
     // 2. Join the pieces that leave their bands. They are in the order of their first crossings.
     let mut open: Vec<&[u32]> = Vec::new();

@@ -187,7 +187,10 @@ impl Polylines {
     }
 
     /// Appends lists one after the other.
-    fn joined(parts: Vec<Self>) -> Result<Self> {
+    fn joined(mut parts: Vec<Self>) -> Result<Self> {
+        if parts.len() == 1 {
+            return Ok(parts.swap_remove(0));
+        }
         let mut joined = Self {
             points: reserved(parts.iter().map(|part| part.points.len()).sum())?,
             polylines: reserved(parts.iter().map(|part| part.polylines.len()).sum())?,
