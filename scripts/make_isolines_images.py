@@ -43,7 +43,7 @@ def main():
     field = context.run("edge_strength", horse, foreground="below", threshold=127.0, rho=24.0)
     curves = context.isolines(field, level_count=LEVELS, range_min=0.0, range_max=1.0)
     levels = numpy.unique(curves.lines["level"])
-    # Where the middle level turns the most within the detail's side.
+    # The detail is where the middle level turns the most within its side.
     longest = max((curves[place] for place in numpy.flatnonzero(curves.lines["level"] == levels[LEVELS // 2])), key=len)
     turned = numpy.abs(longest + numpy.roll(longest, -SIDE, 0) - 2 * numpy.roll(longest, -SIDE // 2, 0)).sum(1)
     left, top = (longest[(turned.argmax() + SIDE // 2) % len(longest)] - SIDE / 2).astype(int)

@@ -152,7 +152,7 @@ impl Classes {
 #[inline(always)]
 fn bits<T: Copy>(pixels: &[T], is_set: impl Fn(T) -> bool) -> u32 {
     match <&[T; WORD]>::try_from(pixels) {
-        // Of a known number, which the compiler makes vectors of.
+        // The compiler makes vectors of a known number of pixels.
         Ok(pixels) => {
             pixels.iter().enumerate().fold(0, |word, (place, pixel)| word | u32::from(is_set(*pixel)) << place)
         }
@@ -294,7 +294,7 @@ impl Exits {
     }
 }
 
-/// What is around a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of the row
+/// The surroundings of a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of the row
 /// before and of its own, all from the pixel before the word on.
 struct Surroundings {
     high: [u64; 3],

@@ -79,7 +79,7 @@ fn pieces(next: &[u32], band: Range<usize>, ticker: &Ticker) -> Result<Band> {
     let mut entered: Vec<u8> = zeroed(length)?;
     next[band].iter().filter_map(|to| within(*to)).for_each(|place| entered[place] = 1);
     let mut found = Band { crossings: reserved(length)?, pieces: Vec::new() };
-    // What is not entered begins a piece; what is left after these are marked belongs to closed curves.
+    // A crossing that is not entered begins a piece; those that are left after these belong to closed curves.
     for closed in [false, true] {
         for place in 0..length {
             if entered[place] != u8::from(closed) {
