@@ -578,8 +578,9 @@ inline double edge_drawing_threshold(context &context, const any_image &input, c
 
 // ------------------------------------------------------------------------------------------------------------ isolines
 
-/** One polyline, and a point of one. */
+/** One polyline. */
 using polyline = isoline_polyline;
+/** A point of a polyline. */
 using polyline_point = isoline_polyline_point;
 
 /** All polylines as flat arrays. */

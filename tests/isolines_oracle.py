@@ -72,7 +72,8 @@ def pieces(points, closed):
 
 def theirs(image, level, connect):
     """Curves of x and y, the higher values to the right on the screen, and whether they are closed."""
-    for curve in measure.find_contours(image.astype(numpy.float64), level, fully_connected=connect, positive_orientation="high"):
+    wide = image.astype(numpy.float64)
+    for curve in measure.find_contours(wide, level, fully_connected=connect, positive_orientation="high"):
         curve = curve[::-1, ::-1] + 0.0
         closed = len(curve) > 2 and (curve[0] == curve[-1]).all()
         yield (curve[:-1] if closed else curve), closed
