@@ -1774,7 +1774,7 @@ typedef struct {
 
 /** One polyline. The struct never changes. */
 typedef struct {
-    /** The index of its first point among the points of all polylines. */
+    /** The index of its first point among the points of all polylines, which follow one another without a gap. */
     uint64_t first;
     /** The number of its points, at least 2. */
     uint64_t count;

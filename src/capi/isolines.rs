@@ -84,7 +84,7 @@ const _: () = assert!(Polylines::CLOSED == isoline_polyline_flags::ISOLINE_POLYL
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_polyline {
-    /// The index of its first point among the points of all polylines.
+    /// The index of its first point among the points of all polylines, which follow one another without a gap.
     pub first: u64,
     /// The number of its points, at least 2.
     pub count: u64,

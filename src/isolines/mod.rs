@@ -128,7 +128,7 @@ impl Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Polyline {
-    /// The index of its first point among all points.
+    /// The index of its first point among all points, which follow one another without a gap.
     pub first: u64,
     /// The number of its points, at least 2. A closed one lists its first point once.
     pub count: u64,
