@@ -125,6 +125,9 @@ fn by_definition(image: ArrayView2<'_, f64>, level: f64, connect: Connect) -> Ve
 
 fn assert_defined(found: &Polylines, image: ArrayView3<'_, f64>, params: &Params, what: &str) {
     let mut got = found.polylines().iter();
+    let ends = found.polylines().iter().map(|polyline| polyline.first + polyline.count);
+    let firsts = found.polylines().iter().map(|polyline| polyline.first).chain([found.points().len() as u64]);
+    assert!([0].into_iter().chain(ends).eq(firsts), "{what}: points without a gap");
     for (z, slice) in image.axis_iter(Axis(0)).enumerate() {
         for level in &params.levels {
             for (points, closed) in by_definition(slice, *level, params.connect) {

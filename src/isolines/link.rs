@@ -221,6 +221,10 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
             if chain.closed && repeats(&made.points[first..]) {
                 made.points.pop();
             }
+            // A curve of one point is none; it has its place until the parents are numbered.
+            if made.points.len() - first == 1 {
+                made.points.truncate(first);
+            }
             let points = &made.points[first..];
             let [length, area] = measure(points, chain.closed, plan.spacing);
             let polyline = Polyline {
@@ -238,17 +242,17 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
         Ok(made)
     }))?;
     let mut made = Polylines::joined(made)?;
-    // 2. Leave out curves of one point, which enclose none, and number the parents.
+    // 2. Leave out curves without points, which enclose none, and number the parents.
     let mut numbers: Vec<u32> = reserved(chains.len())?;
     let mut kept = 0;
     for polyline in &made.polylines {
         numbers.push(kept);
-        kept += u32::from(polyline.count > 1);
+        kept += u32::from(polyline.count > 0);
     }
     for (polyline, parent) in made.polylines.iter_mut().zip(parents) {
         polyline.parent = if parent == NONE { -1 } else { i64::from(numbers[parent as usize]) };
     }
-    made.polylines.retain(|polyline| polyline.count > 1);
+    made.polylines.retain(|polyline| polyline.count > 0);
     Ok(made)
 }
 
@@ -256,7 +260,7 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
 fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2]) -> [f64; 2] {
     let (mut length, mut twice) = (0.0, 0.0);
     // Relative to the first point, so that digits are not lost far from the origin.
-    let origin = points[0];
+    let Some(&origin) = points.first() else { return [0.0; 2] };
     let mut add = |from: [f64; 2], to: [f64; 2]| {
         let [ax, ay] = [from[0] - origin[0], from[1] - origin[1]];
         let [bx, by] = [to[0] - origin[0], to[1] - origin[1]];
