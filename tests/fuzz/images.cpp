@@ -1,6 +1,6 @@
 /*
- * The operations from an image to images: edge strength, edge drawing and distance, and the segments that edge drawing
- * returns. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
+ * The operations on an image: edge strength, edge drawing, isolines and distance, with the segments and the polylines that
+ * they return. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
  * same bits.
  */
 #include "fuzz.h"
@@ -85,6 +85,76 @@ void distance(Bytes &bytes) {
     to_image(bytes, "distance", isoline_distance_params_init, isoline_distance, [](float d, const isoline_distance_params &by) {
         return !std::isnan(d) && (by.region == ISOLINE_DISTANCE_SIGNED || d >= 0);
     });
+}
+
+// ---------------------------------------------------------------------------------------------------------- isolines
+
+/* Reads polylines, and checks what isoline.h says of them. Returns a copy of their arrays. */
+std::pair<std::vector<isoline_polyline>, std::vector<isoline_polyline_point>>
+read_polylines(Bytes &bytes, const isoline_polylines *polylines, const Picture &input) {
+    isoline_polyline_arrays all = defaults(isoline_polyline_arrays_init);
+    GOOD(isoline_polylines_all(polylines, &all));
+    MUST(all.reserved == 0 && (all.polylines == nullptr) == (all.count == 0) && (all.points == nullptr) == (all.point_count == 0));
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < all.count; i++) {
+        const isoline_polyline &line = all.polylines[i];
+        MUST(line.first == end && line.count >= 2 && line.count <= all.point_count - end);
+        MUST(line.flags <= ISOLINE_POLYLINE_CLOSED && line.slice < input.depth && line.length >= 0 && std::isfinite(line.level));
+        MUST(line.parent >= -1 && line.parent < int64_t(all.count));
+        if (line.flags == 0) {
+            MUST(line.parent == -1 && line.area == 0);
+        }
+        if (line.parent >= 0) {
+            const isoline_polyline &outer = all.polylines[line.parent];
+            MUST(outer.flags == ISOLINE_POLYLINE_CLOSED && outer.slice == line.slice && outer.level == line.level);
+        }
+        for (; end < line.first + line.count; end++) {
+            const isoline_polyline_point &p = all.points[end];
+            MUST(p.x >= 0 && p.x <= double(input.width - 1) && p.y >= 0 && p.y <= double(input.height - 1));
+        }
+    }
+    MUST(end == all.point_count);
+    REFUSED(isoline_polylines_all(nullptr, &all));
+    Struct<isoline_polyline_arrays> odd(bytes, defaults(isoline_polyline_arrays_init));
+    const isoline_status status = CALL(isoline_polylines_all(polylines, odd.get()));
+    MUST((status == ISOLINE_OK) != odd.too_small());
+    MUST(status == ISOLINE_OK ? odd.rest_unchanged() && odd.read().points == all.points : odd.unchanged());
+    return {{all.polylines, all.polylines + all.count}, {all.points, all.points + all.point_count}};
+}
+
+void isolines(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_isolines_params> params(bytes, "isolines", isoline_isolines_params_init, 40);
+    std::vector<double> levels(bytes.below(4));
+    bool finite = true;
+    for (double &level : levels) {
+        level = bytes.rarely(8) ? bytes.pick<double>({NAN, INFINITY, -1e300}) : bytes.byte() / 3.0;
+        finite = finite && std::isfinite(level);
+    }
+    isoline_polylines *made = nullptr, *twin = nullptr;
+    const bool again = bytes.rarely(4);
+    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_polylines **to, isoline_report *report) {
+        return CALL(isoline_isolines(context, stage.input.image(), levels.data(), levels.size(), params.get(), progress, to, report));
+    };
+    stage.may_succeed = stage.may_succeed && params.valid() && finite;
+    const isoline_status status = call(stage.device.get(), stage.watch.get(), &made, stage.report.get());
+    stage.check(status);
+    MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    stage.device.release();
+    const auto found = read_polylines(bytes, made, stage.input);
+    if (again) {
+        MUST(call(common(), nullptr, &twin, nullptr) == ISOLINE_OK);
+        const auto other = read_polylines(bytes, twin, stage.input);
+        const auto same = [](const auto &a, const auto &b) {
+            return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
+        };
+        MUST(same(found.first, other.first) && same(found.second, other.second));
+    }
+    isoline_polylines_free(made);
+    isoline_polylines_free(twin);
 }
 
 // ------------------------------------------------------------------------------------------------------ edge drawing
@@ -268,6 +338,13 @@ void without(Bytes &bytes) {
     REFUSED(isoline_edge_drawing_threshold(common(), nullptr, nullptr, &threshold));
     MUST(segments == nullptr && input.untouched() && output.untouched() && edges.untouched());
     isoline_segments_free(nullptr);
+    isoline_polylines *polylines = nullptr;
+    REFUSED(isoline_isolines(nullptr, input.image(), nullptr, 0, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_isolines(common(), nullptr, nullptr, 0, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_isolines(common(), input.image(), nullptr, 2, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_isolines(common(), input.image(), nullptr, 0, nullptr, nullptr, nullptr, nullptr));
+    MUST(polylines == nullptr);
+    isoline_polylines_free(nullptr);
 }
 
 } // namespace
@@ -287,6 +364,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 9:
     case 10:
     case 11: strength(bytes); break;
+    case 12:
+    case 13: isolines(bytes); break;
     default: distance(bytes); break;
     }
     return 0;
