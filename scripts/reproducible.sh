@@ -20,6 +20,8 @@ for folder in "${folders[@]}"; do
     if [ -e .tools ]; then
         ln -s "$(realpath .tools)" "$folder/source/.tools"
     fi
+done
+for folder in "${folders[@]}"; do
     (cd "$folder/source" && ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-none} CARGO_INCREMENTAL=0 cargo build --release --locked --lib --quiet \
         --target-dir "$folder/target" && PREFIX=$folder/installed scripts/install.sh "$folder/target/release")
     # The debug information names the folder, and the build identifier is made from all bytes.

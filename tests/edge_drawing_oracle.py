@@ -367,8 +367,8 @@ def measure(isoline):
                 began = time.perf_counter()
                 detector.detectEdges(picture)
                 theirs.append(time.perf_counter() - began)
-            print(f"{side} x {side}, {operator}, validation {validation}: {min(ours) * 1e3:.2f} ms, OpenCV {cv2.__version__} "
-                  f"{min(theirs) * 1e3:.2f} ms, ratio {min(ours) / min(theirs):.2f}")
+            print(f"{side} x {side}, {operator}, validation {validation}: {min(ours) * 1e3:.2f} ms, "
+                  f"OpenCV {cv2.__version__} {min(theirs) * 1e3:.2f} ms, ratio {min(ours) / min(theirs):.2f}")
 
 
 def main():
