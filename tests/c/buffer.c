@@ -486,6 +486,10 @@ static void the_child_of_a_fork_may_make_a_context(const char *device) {
     if (skips_forks()) {
         return;
     }
+    if (strcmp(instrument(), "qemu") == 0) {
+        skip("QEMU 7.2 ends with an assertion of its own when such a child starts threads");
+        return;
+    }
     isoline_context *context = open_context(device);
     uint8_t *mask = (uint8_t *)new_buffer(context, SIDE * SIDE);
     float *distances = (float *)new_buffer(context, SIDE * SIDE * sizeof(float));

@@ -150,9 +150,6 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK_TEXT(report.device_name, "");
 
     /* The params structs: operation.c walks their parameters. */
-    isoline_edge_drawing_params drawing;
-    GOOD(isoline_edge_drawing_params_init(&drawing, sizeof drawing));
-    CHECK_NUMBER(drawing.reserved, 0);
     isoline_level_set_params surface;
     GOOD(isoline_level_set_params_init(&surface, sizeof surface));
     CHECK_NUMBER(surface.side, ISOLINE_LEVEL_SET_AUTO_SIDE);
