@@ -24,13 +24,13 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint fuzz sanitize-threads reproducible oldest-rust bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
 	@echo 'make TARGET, where TARGET is one of'
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
-	    while IFS='|' read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
+	    while IFS='|' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
 	@echo
 	@sed -nE '2,7s/^# ?//p' $(MAKEFILE_LIST)
 
@@ -96,6 +96,16 @@ test: setup-test ## format, lint, Rust, header, C, C++, OpenCV, examples, Java, 
 fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so, too
 	@scripts/setup-system.sh fuzz
 	scripts/fuzz.sh $(SECONDS)
+
+sanitize-threads: setup-build ## the C tests and the library with ThreadSanitizer (not part of test)
+	@scripts/setup-system.sh sanitize-threads
+	scripts/sanitize-threads.sh $(TARGET)
+
+reproducible: setup-build ## build the library in two folders and compare the bytes (not part of test)
+	scripts/reproducible.sh $(TARGET)
+
+oldest-rust: setup-build ## build and test with the oldest Rust of Cargo.toml (not part of test)
+	scripts/oldest-rust.sh $(TARGET)
 
 bench: setup-build ## speed tables: variants, sizes, ratios (not part of test)
 	@scripts/setup-python.sh test

@@ -25,6 +25,7 @@ sys.path[:0] = [str(ROOT), *(str(ROOT / folder) for folder in ("scripts", "bench
 import distance_peers  # noqa: E402
 import edge_drawing_peers  # noqa: E402
 import edge_strength_peers  # noqa: E402
+import isolines_peers  # noqa: E402
 import peers  # noqa: E402
 import whole  # noqa: E402
 
@@ -140,6 +141,8 @@ def operations():
         edge_drawing_peers.PEERS, lambda image: (image,), f"GaussianBlur + Canny{every}", "canny"))
     yield Operation("edge drawing, segments", 2, image_case("edge_drawing", whole.blobs, u8, True, **drawing), chosen(
         edge_drawing_peers.PEERS, lambda image: (image,), "EdgeDrawing"))
+    yield Operation("isolines", 2, lambda shape: whole.isolines_case(whole.blobs(shape), [110.5]),
+                    chosen(isolines_peers.PEERS, lambda image: (image, 110.5), ""))
     yield Operation("region snake", 2, snake, (("scikit-image", "skimage", contours),))
 
 

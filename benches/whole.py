@@ -171,6 +171,15 @@ def image_case(name, operation, image, kind, segments=False, **parameters):
     return Case(f"{operation.replace('_', ' ')} {label(image.shape)}{name}", [image], [(image.shape, kind)], bind)
 
 
+def isolines_case(image, levels):
+    """The isolines of an image; their memory is freed at the next call."""
+    def bind(context, inputs, results):
+        report = context.library.made(Report, "report")
+        call = context.isolines_caller(inputs[0], levels, report=report)
+        return lambda: (call(), report)[1]
+    return Case(f"isolines {label(image.shape)}, {len(levels)} levels", [image], [], bind)
+
+
 def level_set_cases(shape):
     """The calls of a level set's life: new, the first 50 iterations, the mask and phi after these."""
     image, start, surface = blobs(shape), ball(shape), []
@@ -234,6 +243,8 @@ def cases(quick):
     for shape, segments in [((64, 64), True)] + (
             [] if quick else [((4096, 4096), False), ((4096, 4096), True), ((100, 1024, 1024), True)]):
         yield image_case(", segments" * segments, "edge_drawing", blobs(shape), numpy.uint8, segments)
+    for shape in [(64, 64)] if quick else [(4096, 4096), (100, 1024, 1024)]:
+        yield isolines_case(blobs(shape), [110.5])
     for shape in [(32,) * 3] if quick else [(128,) * 3, (512,) * 3, (300, 1024, 1024)]:
         yield from level_set_cases(shape)
     shape = (256, 256) if quick else (4096, 4096)

@@ -82,7 +82,8 @@
 
 /**
  * Marks a function that a later version may remove, so that compilers warn where it is used. `instead` is a string that
- * names the replacement. No function is marked at present. Define the macro as empty to switch the warnings off.
+ * names the replacement and the version. To switch the warnings off, define the macro before this header is included:
+ * `#define ISOLINE_DEPRECATED(instead)`.
  */
 #ifndef ISOLINE_DEPRECATED
 #if defined(__GNUC__) || defined(__clang__)
@@ -496,8 +497,8 @@ void isoline_buffer_free(void *buffer);
  * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
  * call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
  * cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback is called on the thread
- * that made the call, at most every 10 ms; how often depends on the operation and the device. It must not throw, call
- * longjmp or use the context that is calling it.
+ * that made the call, at the beginning of each part of it and then at most every 10 ms; how often depends on the
+ * operation and the device. It must not throw, call longjmp or use the context that is calling it.
  */
 typedef int (*isoline_progress_fn)(void *user, double fraction, const char *stage);
 
@@ -1338,7 +1339,8 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
                                       uint64_t *slice);
 
 /**
- * Returns the strength of one segment: the mean of the gradient magnitude over its points.
+ * Returns the strength of one segment: the mean of the gradient magnitude over its points. Deprecated: call
+ * isoline_segments_all and read `mean_gradients[index]`, which is the same number. To be removed in version 0.3.
  *
  * @param segments not NULL.
  * @param index less than isoline_segments_count().
@@ -1347,6 +1349,7 @@ isoline_status isoline_segments_slice(const isoline_segments *segments,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
  *   written then. May be called on any thread.
  */
+ISOLINE_DEPRECATED("read mean_gradients of isoline_segments_all; to be removed in version 0.3")
 isoline_status isoline_segments_gradient(const isoline_segments *segments,
                                          size_t index,
                                          double *mean_gradient);
@@ -1729,6 +1732,211 @@ isoline_status isoline_distance(isoline_context *context,
                                 const isoline_progress *progress,
                                 const isoline_image *output,
                                 isoline_report *report);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+/** @} */
+
+/**
+ * @defgroup isolines Isolines
+ * @{
+ */
+
+/** The way of curves through a cell, four neighbouring pixels, whose two high pixels face each other across the centre. */
+enum isoline_isolines_connect
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** The low pixels belong together: each high one is cut off. */
+    ISOLINE_ISOLINES_CONNECT_LOW = 0,
+    /** The high pixels belong together: each low one is cut off. */
+    ISOLINE_ISOLINES_CONNECT_HIGH = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_isolines_connect isoline_isolines_connect;
+#else
+typedef uint32_t isoline_isolines_connect;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** The properties of a polyline, one per bit. Unknown bits are to be ignored. */
+enum isoline_polyline_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** The polyline is closed: its last point is joined to its first, which is listed once. */
+    ISOLINE_POLYLINE_CLOSED = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_polyline_flags isoline_polyline_flags;
+#else
+typedef uint32_t isoline_polyline_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** Polylines, created by isoline_isolines. The object never changes. Opaque. */
+typedef struct isoline_polylines isoline_polylines;
+
+/** The parameters of isoline_isolines. isoline_isolines_params_init fills them with the defaults. */
+typedef struct {
+    /** The size of the struct, set by isoline_isolines_params_init. */
+    uint32_t struct_size;
+    /** An isoline_isolines_connect. Default: ISOLINE_ISOLINES_CONNECT_LOW. */
+    uint32_t connect;
+    /**
+     * The number of equally spaced levels, where no levels are given, 1 to 65535: level i of n, from 1 on, is
+     * range_min + (range_max - range_min) * i / (n + 1). Default 1, the middle.
+     */
+    uint32_t level_count;
+    /** Must be 0. */
+    uint32_t reserved;
+    /**
+     * The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
+     * smallest and the largest finite pixel of the whole input; else both must be given, this one less than range_max.
+     */
+    double range_min;
+    /** The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic. */
+    double range_max;
+} isoline_isolines_params;
+
+/** One polyline. The struct never changes. */
+typedef struct {
+    /** The index of its first point among the points of all polylines, which follow one another without a gap. */
+    uint64_t first;
+    /** The number of its points, at least 2. */
+    uint64_t count;
+    /**
+     * The index of the closed polyline of the same slice and level that directly encloses it; -1 if there is none, or if
+     * it is open.
+     */
+    int64_t parent;
+    /** The level, in the image's own units. */
+    double level;
+    /** The length, in the unit of the image's spacing; that of a closed one with the way from the last point to the first. */
+    double length;
+    /**
+     * The area that a closed one encloses, in the square of the unit of the image's spacing: positive around higher
+     * values, negative around lower ones; 0 of an open one.
+     */
+    double area;
+    /** The slice, counted from 0. */
+    uint32_t slice;
+    /** A sum of isoline_polyline_flags. */
+    uint32_t flags;
+} isoline_polyline;
+
+/**
+ * A point of a polyline, in pixels: whole numbers are the centres of pixels, and (0, 0) is that of the top left one. (Half
+ * a pixel more makes it the coordinates of isoline_node.) The struct never changes.
+ */
+typedef struct {
+    /** The coordinate to the right. */
+    double x;
+    /** The coordinate downwards. */
+    double y;
+} isoline_polyline_point;
+
+/** All polylines as flat arrays, which are borrowed: they are valid until the polylines are freed, and must only be read. */
+typedef struct {
+    /** The size of the struct, set by isoline_polyline_arrays_init. */
+    uint32_t struct_size;
+    /** Always 0. */
+    uint32_t reserved;
+    /** The number of polylines. */
+    uint64_t count;
+    /** The number of points of all polylines. */
+    uint64_t point_count;
+    /** An array of `count` polylines; NULL if there are none. */
+    const isoline_polyline *polylines;
+    /** An array of `point_count` points; NULL if there are none. */
+    const isoline_polyline_point *points;
+} isoline_polyline_arrays;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_isolines_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
+                                            size_t struct_size);
+
+/**
+ * Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
+ * between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. Every
+ * device and number of threads gives the same bits.
+ *
+ * A pixel above a level is high, any other low, one that equals the level too, so that curves never break. A curve crosses
+ * the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or upper one, of
+ * value a, to the other, of value b. Where two high pixels of four face each other, `connect` decides.
+ * Higher values lie to the right of a curve as the screen shows it: a closed curve around them runs clockwise. Curves end
+ * at the image's border and at cells with a pixel that is NaN or infinite. Neighbouring points of a curve differ.
+ *
+ * Polylines are ordered by their slice, then by level as given, then by the first crossing in the order of rows (in a row
+ * those of left and right pixels first), with which a closed one begins.
+ *
+ * @param context not NULL.
+ * @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
+ *   is the size of a pixel, in which lengths and areas are measured; points are in pixels.
+ * @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
+ * @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
+ * @param params NULL for the defaults.
+ * @param progress NULL for none.
+ * @param polylines not NULL; receives the polylines, to be freed with isoline_polylines_free. Not written on failure.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
+ *   crossings of a slice and level; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+ *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_isolines(isoline_context *context,
+                                const isoline_image *input,
+                                const double *levels,
+                                size_t level_count,
+                                const isoline_isolines_params *params,
+                                const isoline_progress *progress,
+                                isoline_polylines **polylines,
+                                isoline_report *report);
+
+/**
+ * Zeroes `arrays` and sets its struct_size.
+ *
+ * @param arrays the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_polyline_arrays).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_polyline_arrays_init(isoline_polyline_arrays *arrays,
+                                            size_t struct_size);
+
+/**
+ * Returns all polylines in one call, without a copy.
+ *
+ * @param polylines not NULL.
+ * @param arrays a struct after isoline_polyline_arrays_init; written on success. Its pointers are borrowed: valid until
+ *   the polylines are freed.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+ *   May be called on any thread.
+ */
+isoline_status isoline_polylines_all(const isoline_polylines *polylines,
+                                     isoline_polyline_arrays *arrays);
+
+/**
+ * Frees polylines, after which every pointer into them dangles. They must not be used again. May be called on any thread,
+ * before or after their context is freed.
+ *
+ * @param polylines may be NULL.
+ */
+void isoline_polylines_free(isoline_polylines *polylines);
 
 #ifdef __cplusplus
 }  // extern "C"

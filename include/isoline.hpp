@@ -16,13 +16,13 @@
  * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says:
  *   written only on success, but for the slices of a stack. An object that was to be replaced keeps its value. Calls
  *   that allocate may also throw std::bad_alloc.
- * - Ownership. isoline::context, buffer, segments, level_set and snake own an object of the library and free it at
+ * - Ownership. isoline::context, buffer, segments, polylines, level_set and snake own an object of the library and free it at
  *   their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
  *   calls with it throw isoline::error with ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C
  *   API.
  * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that
- *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments is
- *   valid until the segments end, that of isoline::snake until its next step, its restart or its end.
+ *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments
+ *   and isoline::polylines is valid until they end, that of isoline::snake until its next step, its restart or its end.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
  *   too; the call throws it again when the library has returned.
@@ -31,7 +31,8 @@
  *   while another thread uses it.
  * - Left to C: isoline_set_logger. Another thread may still be inside the previous logger after a new one is set, so
  *   that an object could not know when it may free the function that it holds.
- *   `isoline::check(isoline_set_logger(...))` throws as the calls here do.
+ *   `isoline::check(isoline_set_logger(...))` throws as the calls here do. And isoline_segments_gradient, which is
+ *   deprecated: isoline::segments::all returns the same numbers.
  */
 
 #ifndef ISOLINE_HPP
@@ -503,12 +504,6 @@ class segments : public object<isoline_segments, isoline_segments_free> {
         check(isoline_segments_slice(get(), index, &slice));
         return slice;
     }
-    /** Returns the mean gradient magnitude of one segment. */
-    double gradient(std::size_t index) const {
-        double gradient = 0;
-        check(isoline_segments_gradient(get(), index, &gradient));
-        return gradient;
-    }
     /** Returns all segments without a copy. */
     segment_arrays all() const {
         defaults<isoline_segment_arrays, isoline_segment_arrays_init> all;
@@ -574,6 +569,51 @@ inline double edge_drawing_threshold(context &context, const any_image &input, c
     double threshold = 0;
     check(isoline_edge_drawing_threshold(context.get(), input.get(), &params, &threshold));
     return threshold;
+}
+
+// ------------------------------------------------------------------------------------------------------------ isolines
+
+/** One polyline. */
+using polyline = isoline_polyline;
+/** A point of a polyline. */
+using polyline_point = isoline_polyline_point;
+
+/** All polylines as flat arrays. */
+struct polyline_arrays {
+    /** The polylines, which say where their points are. */
+    span<const polyline> polylines;
+    /** The points of all polylines. */
+    span<const polyline_point> points;
+};
+
+/** Closed and open curves, the result of isoline::isolines. They never change, and may outlive their context. */
+class polylines : public object<isoline_polylines, isoline_polylines_free> {
+  public:
+    using object::object;
+    /** Returns all polylines without a copy. */
+    polyline_arrays all() const {
+        defaults<isoline_polyline_arrays, isoline_polyline_arrays_init> all;
+        check(isoline_polylines_all(get(), &all));
+        return {{all.polylines, static_cast<std::size_t>(all.count)},
+                {all.points, static_cast<std::size_t>(all.point_count)}};
+    }
+};
+
+/** The parameters of isoline::isolines. */
+using isolines_params = defaults<isoline_isolines_params, isoline_isolines_params_init>;
+
+/** Computes isolines at `levels`; `{}` stands for the equally spaced ones of `params`. */
+inline report isolines(context &context, const any_image &input, span<const double> levels, polylines &polylines,
+                       const isolines_params &params = {}, const progress &on_progress = {}) {
+    isoline::polylines found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_polylines **out) {
+            return isoline_isolines(context.get(), input.get(), levels.data(), levels.size(), &params, watch, out,
+                                    reported);
+        });
+    });
+    polylines = std::move(found);
+    return result;
 }
 
 // ----------------------------------------------------------------------------------------------------------- level set

@@ -35,15 +35,15 @@ __device__ __forceinline__ float threshold_of(double threshold, float) { return 
 
 // The initial value of a pixel beside the shape.
 struct InitialValue {
-    bool from_input;   // else 0
-    bool inverted;     // 1 - value
+    float unit;        // of pixels; 0: all are 0
     float minimum, scale;
+    bool inverted;     // 1 - value
 };
 
 __device__ __forceinline__ float initial_value(float pixel, const InitialValue &start)
 {
-    if (!start.from_input || pixel != pixel) return 0.0f;
-    float value = __fmul_rn(__fsub_rn(pixel, start.minimum), start.scale);
+    if (start.unit == 0.0f || pixel != pixel) return 0.0f;
+    float value = __fmul_rn(__fsub_rn(__fmul_rn(pixel, start.unit), start.minimum), start.scale);
     // Comparisons instead of fmin and fmax: NaN (0 * infinity) and -0 must become +0 on every device.
     value = value > 0.0f ? value : 0.0f;
     value = value < 1.0f ? value : 1.0f;
@@ -128,10 +128,10 @@ __device__ __forceinline__ void prepare(const unsigned char *pixels, u64 row_str
 #define ISOLINE_ES_PREPARE(NAME, PIXEL)                                                                              \
     extern "C" __global__ void __launch_bounds__(WARP *PREPARE_WARPS)                                                \
     NAME(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width, u32 height, u32 depth,            \
-         double threshold, u32 below, u32 start_input, float start_min, float start_scale, float *v, u64 pitch,      \
+         double threshold, u32 below, float start_unit, float start_min, float start_scale, float *v, u64 pitch,      \
          u32 *mask, u32 mask_pitch)                                                                                  \
     {                                                                                                                \
-        const InitialValue start{start_input != 0, below != 0, start_min, start_scale};                              \
+        const InitialValue start{start_unit, start_min, start_scale, below != 0};                                    \
         prepare<PIXEL>(pixels, row_stride, slice_stride, width, height, depth, threshold, below != 0, start, v,      \
                        pitch, mask, mask_pitch);                                                                     \
     }

@@ -20,8 +20,9 @@ HEADER = ROOT / "include/isoline.h"
 DOCUMENTS = ("README.md", "docs/fiji.md")
 # The number of faults of a library that are printed.
 MOST_FAULTS = 10
-# The first bytes of compressed kernels, which end with a size that is not known: for each kernels/*.cu some.
-KERNELS = b"\x5d\x00\x00\x00\x04" + 8 * b"\xff"
+# The first bytes of kernels as scripts/compile_kernels.py compresses them, which end with a size that is not known: for each
+# kernels/*.cu some.
+KERNELS = b"\xd8\x00\x00\x00\x04" + 8 * b"\xff"
 
 GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2"}
 MACOS = {f"/usr/lib/{name}.dylib" for name in ("libSystem.B", "libiconv.2", "libcharset.1")}

@@ -79,8 +79,8 @@ case "$platform" in
     *) echo "install: cannot install: there is no platform '$platform'; see scripts/jar-all.sh" >&2 && exit 2 ;;
 esac
 install -m 644 "$libraries/libisoline.a" "$lib/"
-if [[ $platform != darwin-* ]]; then
-    # Line numbers for debuggers are most of it. objcopy knows no Mach-O.
+if [ "$platform" = linux ]; then
+    # Line numbers for debuggers are most of it. Those of scripts/jar-all.sh have none.
     objcopy --strip-debug "$lib/libisoline.a"
 fi
 install -m 644 include/isoline.h include/isoline.hpp "$root/include/"

@@ -4,6 +4,7 @@
     context = library.context("cpu")
     edges, segments = context.edge_drawing(image, profile="reference", gradient_threshold=20)
     distance = context.run("distance", mask, spacing=(1, 1, 3))
+    curves = context.isolines(image, levels=[20, 40])
     surface = context.level_set(volume, start, spacing=(1, 1, 3), target=120, epsilon=30)
     surface.step(500)
     inside, phi, curve = surface.mask(), surface.phi(), surface.statistics()
@@ -139,11 +140,40 @@ class Segments:
             yield self.points[first:end]
 
 
+# One polyline: the index of its first point, their number, the polyline around it or -1, and so on; flags 1: closed.
+POLYLINE = numpy.dtype([("first", "u8"), ("count", "u8"), ("parent", "i8"), ("level", "f8"), ("length", "f8"),
+                        ("area", "f8"), ("slice", "u4"), ("flags", "u4")])
+
+
+class PolylineArrays(Structure):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
+                ("polylines", c_void_p), ("points", c_void_p)]
+
+
+class Polylines:
+    """`lines`, a structured array (POLYLINE), and `points` (n, 2) of x and y; as a sequence, the points of each."""
+
+    def __init__(self, arrays):
+        def copied(address, kind, count):
+            return numpy.frombuffer(ctypes.string_at(address, count * kind.itemsize) if count else b"", kind)
+
+        self.lines = copied(arrays.polylines, POLYLINE, arrays.count)
+        self.points = copied(arrays.points, numpy.dtype("f8"), 2 * arrays.point_count).reshape(-1, 2)
+
+    def __len__(self):
+        return len(self.lines)
+
+    def __getitem__(self, index):
+        first, count = int(self.lines["first"][index]), int(self.lines["count"][index])
+        return self.points[first:first + count]
+
+
 class Library:
     def __init__(self, folder):
         self.library = ctypes.CDLL(str(pathlib.Path(folder).resolve() / "libisoline.so"))
         self.library.isoline_last_error.restype = c_char_p
         self.library.isoline_segments_free.argtypes = [c_void_p]
+        self.library.isoline_polylines_free.argtypes = [c_void_p]
         self.library.isoline_context_free.argtypes = [c_void_p]
         self.library.isoline_buffer_free.argtypes = [c_void_p]
         self.library.isoline_level_set_free.argtypes = [c_void_p]
@@ -292,6 +322,31 @@ class Context:
             return edges, Segments(arrays)
         finally:
             self.library.library.isoline_segments_free(handle)
+
+    def isolines_caller(self, image, levels=(), spacing=(1, 1, 1), report=None, **parameters):
+        """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
+        params, handle = self.library.params("isolines", **parameters), c_void_p()
+        levels = numpy.ascontiguousarray(levels, numpy.float64)
+        described, free = self.describe(image, spacing), self.library.library.isoline_polylines_free
+
+        def run():
+            free(handle)
+            handle.value = None
+            self.library.call("isolines", self.handle, byref(described), c_void_p(levels.ctypes.data),
+                              c_size_t(len(levels)), byref(params), None, byref(handle), report and byref(report))
+            return handle
+
+        # The image must live as long as the function, and the last polylines no longer.
+        run.kept = image
+        weakref.finalize(run, lambda: free(handle))
+        return run
+
+    def isolines(self, image, levels=(), **parameters):
+        """The Polylines of a packed image or stack at `levels`, or at the equally spaced ones of the parameters."""
+        call = self.isolines_caller(numpy.ascontiguousarray(image), levels, **parameters)
+        arrays = self.library.made(PolylineArrays, "polyline_arrays")
+        self.library.call("polylines_all", call(), byref(arrays))
+        return Polylines(arrays)
 
     def maps(self, image, **parameters):
         """Smoothed image, gradient, direction (0 none, 1 horizontal, 2 vertical) and anchors (0 or 255)."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks for the system tools Isoline's make targets use, and installs with apt those that are missing.
-# Usage: setup-system.sh build|lint|test|fuzz|demo|jar-all|test-platforms
+# Usage: setup-system.sh build|lint|test|fuzz|sanitize-threads|demo|jar-all|test-platforms
 # Rust, a JDK and Maven are never installed for you: which one to use is your choice.
 set -euo pipefail
 
@@ -19,7 +19,7 @@ prerequisite() { # prerequisite COMMAND HOW-TO-GET-IT
     fi
 }
 
-prerequisite cargo "install Rust with rustup (stable, 1.88 or newer), then open a new shell"
+prerequisite cargo "install Rust with rustup (stable, 1.89 or newer), then open a new shell"
 prerequisite javac "install a JDK, 17 or newer; on Debian: apt-get install default-jdk"
 prerequisite mvn "install Maven, 3.6 or newer; on Debian: apt-get install maven"
 if command -v javac > /dev/null 2>&1; then
@@ -68,13 +68,15 @@ if [ "$goal" = test ] || [ "$goal" = lint ]; then
     need shellcheck shellcheck
 fi
 
-if [ "$goal" = jar-all ]; then
+if [ "$goal" = jar-all ] || [ "$goal" = sanitize-threads ]; then
     # Its own Rust, beside rustup's: these packages have the source of the standard library.
     need /usr/bin/rustc rustc-web
     need /usr/bin/cargo cargo-web
     if [ ! -e /usr/lib/rustlib/src/rust/library/Cargo.lock ]; then
         missing_packages+=(rust-web-src)
     fi
+fi
+if [ "$goal" = jar-all ]; then
     need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64
 fi
 if [ "$goal" = test-platforms ]; then

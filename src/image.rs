@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::huge_pages;
+use crate::progress::Ticker;
 use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
@@ -167,18 +168,25 @@ impl Image<'_> {
     /// Returns the smallest and the largest finite pixel; `[0, 0]` if there is none. `None` for device memory, whose
     /// extremes are computed on the device.
     pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
-        match self {
-            Self::U8(view) => Some(extremes(*view)),
-            Self::U16(view) => Some(extremes(*view)),
-            Self::F32(view) => Some(extremes(*view)),
+        self.extremes_while(&Ticker::new("extremes")).ok().flatten()
+    }
+
+    /// Returns the [`extremes`](Self::extremes), unless the ticker is cancelled.
+    pub(crate) fn extremes_while(&self, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
+        let found = match self {
+            Self::U8(view) => Some(extremes(*view, ticker)),
+            Self::U16(view) => Some(extremes(*view, ticker)),
+            Self::F32(view) => Some(extremes(*view, ticker)),
             Self::Device(_) => None,
-        }
+        };
+        ticker.check()?;
+        Ok(found)
     }
 }
 
 /// Returns the smallest and the largest finite pixel, computed on all threads of the current pool; `[0, 0]` if there is
-/// none.
-fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [f64; 2] {
+/// none. A cancelled ticker ends it early.
+fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>, ticker: &Ticker) -> [f64; 2] {
     /// The number of rows of one task.
     const ROWS: usize = 64;
     let none = [f64::INFINITY, f64::NEG_INFINITY];
@@ -188,6 +196,9 @@ fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>) -> [f64;
     let [low, high] = (0..depth * blocks)
         .into_par_iter()
         .map(|index| {
+            if ticker.is_cancelled() {
+                return none;
+            }
             let (z, y) = (index / blocks, index % blocks * ROWS);
             view.slice(s![z, y..height.min(y + ROWS), ..]).iter().fold(none, |[low, high], pixel| {
                 let value: f64 = (*pixel).into();

@@ -28,6 +28,7 @@ pub mod edge_strength;
 mod error;
 mod huge_pages;
 mod image;
+pub mod isolines;
 pub mod level_set;
 mod levels;
 pub mod mask;
@@ -44,12 +45,13 @@ pub use progress::Progress;
 pub use report::Report;
 
 /// Every operation, in the order of the C API's numbers.
-pub static OPERATIONS: [&parameter::Operation; 5] = [
+pub static OPERATIONS: [&parameter::Operation; 6] = [
     &edge_strength::parameters::OPERATION,
     &edge_drawing::parameters::OPERATION,
     &level_set::parameters::OPERATION,
     &snake::parameters::OPERATION,
     &distance::parameters::OPERATION,
+    &isolines::parameters::OPERATION,
 ];
 
 /// Returns the version as `major << 16 | minor << 8 | patch`.

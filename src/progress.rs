@@ -9,7 +9,8 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
-/// the call into Isoline, at most every 10 ms; how often depends on the operation and the device.
+/// the call into Isoline, at the beginning of each part of it and then at most every 10 ms; how often depends on the
+/// operation and the device.
 /// `ControlFlow::Break(())` cancels the call, which then returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub type Progress<'a> = dyn FnMut(f64, &str) -> ControlFlow<()> + 'a;
 
@@ -63,7 +64,13 @@ impl Ticker {
 
     /// Returns `Err(Cancelled)` once the callback has cancelled. It is cheap: call it at least every 20 ms of work.
     pub fn check(&self) -> Result<()> {
-        if self.cancelled.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
+        if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
+    }
+
+    /// Returns whether the callback has cancelled, for loops that skip the rest of their work then. What they have done is
+    /// not complete: a [`check`](Self::check) has to follow.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Makes the workers stop at their next check.

@@ -126,6 +126,33 @@ fn slice_of_a_stack_equals_the_slice_alone() {
     }
 }
 
+/// A line along z took 80 times as long as one along x.
+#[test]
+fn lines_and_planes_have_one_result_along_any_axes() {
+    let params = |rho| Params { dimensions: Dimensions::Volume, ..params(rho) };
+    for context in contexts() {
+        for rho in [0.7, 16.0, 500.0] {
+            let line = drawing((1, 1, 300)).into_raw_vec_and_offset().0;
+            let along =
+                |shape| converged(&context, &Array3::from_shape_vec(shape, line.clone()).unwrap(), &params(rho)).0;
+            let (x, y, z) = (along((1, 1, 300)), along((1, 300, 1)), along((300, 1, 1)));
+            // A line along z has the smoother of volumes, so that each of the two may be off by the tolerance.
+            assert!(largest_difference(&x, &y) <= 1e-5 && largest_difference(&x, &z) <= 2e-5, "rho {rho}");
+            let plane = drawing((1, 33, 47)).into_raw_vec_and_offset().0;
+            let along =
+                |shape| converged(&context, &Array3::from_shape_vec(shape, plane.clone()).unwrap(), &params(rho)).0;
+            let (yz, xz) = (along((33, 47, 1)), along((33, 1, 47)));
+            assert!(largest_difference(&yz, &xz) <= 1e-5, "rho {rho}");
+        }
+    }
+    let started = std::time::Instant::now();
+    let mut line = Array3::zeros((30_000, 1, 1));
+    line[[9000, 0, 0]] = 1;
+    converged(&Context::new("cpu").unwrap(), &line, &params(16.0));
+    let seconds = started.elapsed().as_secs_f64();
+    assert!(seconds < 1.0, "{seconds} s");
+}
+
 #[test]
 fn no_shape_all_shape_and_one_pixel() {
     for context in contexts() {

@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use isoline::edge_drawing::{self, Segments};
+use isoline::isolines::{self, Polylines};
 use isoline::level_set::{self, LevelSet};
 use isoline::snake::{self, Node, Overlap, Polygons, Schedule, Snake};
 use isoline::{Context, Dimensions, ErrorKind, Result, distance, edge_strength, mask};
@@ -177,6 +178,19 @@ fn distances(context: &Context) -> Result<Vec<u8>> {
     Ok(found)
 }
 
+fn isolines(context: &Context) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for shape in [(2, 200, 260), (1, 20_000, 9), (1, 12, 9000)] {
+        let params = isolines::Params { level_count: 3, ..isolines::Params::default() };
+        let mut polylines = Polylines::new();
+        let input = image(shape);
+        armed(|| isolines::run(context, input.view().into(), &params, None, &mut polylines))?;
+        found.extend(polylines.points().iter().flatten().flat_map(|coordinate| coordinate.to_bits().to_le_bytes()));
+        found.extend(polylines.polylines().iter().flat_map(|polyline| polyline.parent.to_le_bytes()));
+    }
+    Ok(found)
+}
+
 fn level_set(context: &Context, variant: level_set::Variant, dimensions: Dimensions) -> Result<Vec<u8>> {
     let shape = (24, 300, 260);
     let input = image(shape);
@@ -277,6 +291,7 @@ const OPERATIONS: [Operation; 13] = [
     ("reference", reference),
     ("validated", validated),
     ("distances", distances),
+    ("isolines", isolines),
     ("band", band),
     ("dense_slices", dense_slices),
     ("scalar_level_set", scalar_level_set),

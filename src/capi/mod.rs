@@ -59,6 +59,9 @@ mod edge_drawing;
 // Header: Distance
 mod distance;
 
+// Header: Isolines
+mod isolines;
+
 // Header: Level set
 mod level_set;
 
@@ -79,6 +82,7 @@ static ENTRIES: [Entry; OPERATIONS.len()] = [
     Entry::of::<level_set::isoline_level_set_params>(),
     Entry::of::<snake::isoline_snake_params>(),
     Entry::of::<distance::isoline_distance_params>(),
+    Entry::of::<isolines::isoline_isolines_params>(),
 ];
 
 /// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.

@@ -82,7 +82,8 @@
 
 /**
  * Marks a function that a later version may remove, so that compilers warn where it is used. `instead` is a string that
- * names the replacement. No function is marked at present. Define the macro as empty to switch the warnings off.
+ * names the replacement and the version. To switch the warnings off, define the macro before this header is included:
+ * `#define ISOLINE_DEPRECATED(instead)`.
  */
 #ifndef ISOLINE_DEPRECATED
 #if defined(__GNUC__) || defined(__clang__)

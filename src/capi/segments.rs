@@ -183,7 +183,8 @@ pub unsafe extern "C" fn isoline_segments_slice(
     unsafe { write_property(segments, index, slice, "slice", |segments| u64::from(segments.slices()[index])) }
 }
 
-/// Returns the strength of one segment: the mean of the gradient magnitude over its points.
+/// Returns the strength of one segment: the mean of the gradient magnitude over its points. Deprecated: call
+/// isoline_segments_all and read `mean_gradients[index]`, which is the same number. To be removed in version 0.3.
 ///
 /// @param segments not NULL.
 /// @param index less than isoline_segments_count().
@@ -191,6 +192,7 @@ pub unsafe extern "C" fn isoline_segments_slice(
 ///   own units.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range; nothing is
 ///   written then. May be called on any thread.
+#[deprecated(note = "read mean_gradients of isoline_segments_all; to be removed in version 0.3")]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segments_gradient(
     segments: *const isoline_segments,

@@ -15,9 +15,8 @@ pub(crate) const WORKER_NAME: &str = "isoline-";
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
     let process = std::process::id();
-    if let (started_by, pool) = &*shared
-        && *started_by == process
-        && let Some(pool) = pool.upgrade()
+    if shared.0 == process
+        && let Some(pool) = shared.1.upgrade()
     {
         return Ok(pool);
     }

@@ -51,19 +51,20 @@ pub(super) fn run(
     Ok(Report::on_cpu(context, started, mask.shape()[2]))
 }
 
-/// Computes the signed distance of a mask whose inside pixels are not 0, into packed floats, for other operations.
+/// Computes the signed distance of a mask whose inside pixels are not 0, into packed floats, for other operations. The
+/// ticker can cancel it; its fraction does not change.
 pub(crate) fn signed_into(
     context: &Context,
     inside: ArrayView3<'_, u8>,
     spacing: [f64; 3],
     dimensions: Dimensions,
     output: &mut [f32],
+    ticker: &Ticker,
 ) -> Result<()> {
     let params = Params { dimensions, spacing, ..Params::default() };
     params.check()?;
     let call = Call { context, params: &params, view: inside };
-    let ticker = Ticker::new("distance");
-    context.pool().install(|| call.compute(0..inside.dim().0, output, &ticker))
+    context.pool().install(|| call.compute(0..inside.dim().0, output, ticker))
 }
 
 /// A call in progress.
@@ -84,15 +85,17 @@ impl<T: Pixel> Call<'_, T> {
         {
             return pool.install(|| self.compute(0..depth, output, &ticker));
         }
-        let together = match self.params.dimensions {
-            Dimensions::Volume => depth,
-            Dimensions::Slices => (BATCH_PIXELS / (width * height)).clamp(1, depth),
+        let (together, axes) = match self.params.dimensions {
+            Dimensions::Volume => (depth, &[width, height, depth][..]),
+            Dimensions::Slices => ((BATCH_PIXELS / (width * height)).clamp(1, depth), &[width, height][..]),
         };
+        let passes = axes.iter().filter(|length| **length > 1).count().max(1);
         let mut field = self.context.buffer_pool().acquire(together * width * height)?;
         for first in (0..depth).step_by(together) {
             let slices = first..depth.min(first + together);
             let field = &mut field[..slices.len() * width * height];
             ticker.section(first / together, depth.div_ceil(together));
+            ticker.expect((passes * field.len()) as u64);
             run_with_progress(pool, progress, &ticker, || self.compute(slices.clone(), field, &ticker))?;
             // The last call of the callback: a cancellation, however late, leaves untouched what is not yet written.
             ticker.report(progress)?;
@@ -122,8 +125,6 @@ impl<T: Pixel> Call<'_, T> {
         let lengths = [width, height, if volume { depth } else { 1 }];
         let metric = Metric::new(lengths, [hx, hy, hz]);
         let passes = 1 + lengths[1..].iter().filter(|length| **length > 1).count();
-        ticker.expect((passes * view.len()) as u64);
-
         let finish = Finish { scale: metric.scale, region: self.params.region };
         let last = |pass: usize| (pass == passes).then_some(&finish);
         let mask = Mask { view, threshold: T::threshold(self.params.threshold), foreground: self.params.foreground };

@@ -9,7 +9,7 @@
 mod fused;
 
 use super::prepare::{InitialValues, InputPixels, prepare};
-use super::{Mode, Outcome, Plan, Start, Variant, multigrid, scalar};
+use super::{Mode, Outcome, Plan, STAGE, Start, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, copy_packed};
@@ -44,8 +44,8 @@ pub(super) fn run(
     };
     let started = Instant::now();
     let pool = context.pool();
-    let ticker = Ticker::new("edge strength");
-    let initial = pool.install(|| InitialValues::resolve(start, input, plan.foreground));
+    let initial = InitialValues::resolve(start, input, plan.foreground, pool, progress)?;
+    let ticker = Ticker::new(STAGE);
     // 1. Decide how many slices are computed side by side. A volume is computed as a whole.
     let [width, height, depth] = input.shape();
     let (field_depth, together) = match plan.dimensions {

@@ -8,7 +8,7 @@ mod multigrid;
 
 use super::multigrid::SolveOptions;
 use super::prepare::InitialValues;
-use super::{Mode, Outcome, Plan, Start, Variant};
+use super::{Mode, Outcome, Plan, STAGE, Start, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
     Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
@@ -85,11 +85,11 @@ pub(super) fn run(
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
     let layout = SlotLayout::new(plan, input);
-    let mut pipeline = Pipeline::new(context, cuda, "edge strength", layout.count, progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, layout.count, progress)?;
     check_request(cuda, plan, input, output)?;
     // 1. Prepare the call: kernels and the scaling of the initial values.
     let launcher = Launcher::new(cuda, plan, start, layout.field, input.pixel_type())?;
-    let initial = resolve(cuda, plan, start, input, context.pool())?;
+    let initial = resolve(cuda, plan, start, input, context.pool(), pipeline.progress)?;
     let mut call = Call { launcher: &launcher, initial, outcome: Outcome::none(plan), cuda, plan, layout };
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let most = useful_slots(layout.packed_result_bytes()).min(layout.count);
@@ -124,12 +124,19 @@ fn check_request(cuda: &Cuda, plan: &Plan, input: &Image<'_>, output: &ImageMut<
 }
 
 /// Resolves the scaling of the initial values. The automatic range of a device image is computed on the device.
-fn resolve(cuda: &Arc<Cuda>, plan: &Plan, start: Start, input: &Image<'_>, pool: &ThreadPool) -> Result<InitialValues> {
+fn resolve(
+    cuda: &Arc<Cuda>,
+    plan: &Plan,
+    start: Start,
+    input: &Image<'_>,
+    pool: &ThreadPool,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<InitialValues> {
     match (start, input) {
         (Start::Input(None), Image::Device(pixels)) if super::type_range(pixels.pixel_type).is_none() => {
             Ok(InitialValues::scaled(cuda.extremes("the input", pixels)?, plan.foreground))
         }
-        _ => Ok(pool.install(|| InitialValues::resolve(start, input, plan.foreground))),
+        _ => InitialValues::resolve(start, input, plan.foreground, pool, progress),
     }
 }
 

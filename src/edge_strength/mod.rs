@@ -58,6 +58,9 @@ pub enum Mode {
     },
 }
 
+/// The name of the stage that progress callbacks get.
+const STAGE: &str = "edge strength";
+
 /// The initial values of the pixels outside the shape. Shape pixels always start at 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]

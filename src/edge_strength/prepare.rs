@@ -1,11 +1,13 @@
 //! Prepares a slice or volume for the iteration: the initial values v⁰ and the mask of shape pixels.
 
-use super::{Foreground, Plan, Start, type_range};
+use super::{Foreground, Plan, STAGE, Start, type_range};
 use crate::error::{Error, Result};
 use crate::image::Image;
 pub(super) use crate::image::zeroed;
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, s};
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -13,8 +15,9 @@ use std::ops::Range;
 /// same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct InitialValues {
-    /// If `false`, all initial values are 0. If `true`, they are clamp((pixel − minimum)·scale, 0, 1).
-    pub(super) from_input: bool,
+    /// If 0, all initial values are 0. Otherwise they are clamp((pixel·unit − minimum)·scale, 0, 1). It is 1, or for a
+    /// range whose extent no f32 holds a power of two, so that the product is exact.
+    pub(super) unit: f32,
     pub(super) minimum: f32,
     pub(super) scale: f32,
     /// If `true`, the scaled value is inverted, 1 − value (dark shapes).
@@ -22,40 +25,56 @@ pub(super) struct InitialValues {
 }
 
 impl InitialValues {
-    /// Resolves `start` for a host image. A device image with an automatic range has its range computed on the device
-    /// first.
-    pub(super) fn resolve(start: Start, input: &Image<'_>, foreground: Foreground) -> Self {
-        match start {
-            Start::Mask => Self::mask(),
-            Start::Input(Some(range)) => Self::scaled(range, foreground),
-            Start::Input(None) => {
-                let range = type_range(input.pixel_type()).or_else(|| input.extremes());
-                let range =
-                    range.unwrap_or_else(|| unreachable!("the range of a device image is computed on the device"));
-                Self::scaled(range, foreground)
+    /// Resolves `start` for a host image, on the threads of `pool`; `progress` can cancel the look at its pixels. A device
+    /// image with an automatic range has its range computed on the device first.
+    pub(super) fn resolve(
+        start: Start,
+        input: &Image<'_>,
+        foreground: Foreground,
+        pool: &ThreadPool,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Self> {
+        let range = match start {
+            Start::Mask => return Ok(Self::mask()),
+            Start::Input(Some(range)) => Some(range),
+            Start::Input(None) => type_range(input.pixel_type()),
+        };
+        let range = match range {
+            Some(range) => range,
+            None => {
+                let ticker = Ticker::new(STAGE);
+                let found = run_with_progress(pool, progress, &ticker, || input.extremes_while(&ticker))?;
+                found.unwrap_or_else(|| unreachable!("the range of a device image is computed on the device"))
             }
-        }
+        };
+        Ok(Self::scaled(range, foreground))
     }
 
     /// Makes all initial values 0.
     pub(super) fn mask() -> Self {
-        Self { from_input: false, minimum: 0.0, scale: 0.0, inverted: false }
+        Self { unit: 0.0, minimum: 0.0, scale: 0.0, inverted: false }
     }
 
     /// Scales the range from `low` to `high` to 0..1. A range without extent (a constant image) scales to 0.
     pub(super) fn scaled([low, high]: [f64; 2], foreground: Foreground) -> Self {
+        // Halves of two ends of an f64 have a finite difference.
+        let half = high / 2.0 - low / 2.0;
+        let unit = if half <= f64::from(f32::MAX) / 2.0 { 1.0 } else { (125.0 - half.log2()).floor().exp2() };
+        let [low, high] = [low * unit, high * unit];
         let extent = high - low;
+        // Beside ends that need a smaller unit than f32 holds, every pixel is nothing. 0 would mean that all values are 0.
+        let unit = (unit as f32).max(f32::from_bits(1));
         let scale = if extent > 0.0 { (1.0 / extent) as f32 } else { 0.0 };
-        Self { from_input: true, minimum: low as f32, scale, inverted: foreground == Foreground::Below }
+        Self { unit, minimum: low as f32, scale, inverted: foreground == Foreground::Below }
     }
 
     /// Returns the initial value of a pixel outside the shape.
     #[inline(always)]
     fn value(&self, pixel: f32) -> f32 {
-        if !self.from_input {
+        if self.unit == 0.0 {
             return 0.0;
         }
-        let scaled = (pixel - self.minimum) * self.scale;
+        let scaled = (pixel * self.unit - self.minimum) * self.scale;
         // 0 · ∞ becomes 0, not NaN, in the same way as in the kernel.
         let scaled = if scaled > 0.0 { scaled.min(1.0) } else { 0.0 };
         if self.inverted { 1.0 - scaled } else { scaled }
@@ -108,7 +127,7 @@ impl<'a> InputPixels<'a> {
 
     /// Returns whether every pixel starts at 1 (shape) or 0.
     pub(super) fn start_is_mask(&self) -> bool {
-        !self.rule.from_input
+        self.rule.unit == 0.0
     }
 
     /// Sets `bits` in each of `marks` whose pixel is not a shape pixel, and so changes.
@@ -210,4 +229,29 @@ pub(super) fn prepare(pixels: &InputPixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
         },
     );
     Ok((field, fixed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_range_of_floats_is_scaled_to_0_to_1() {
+        let most = f64::from(f32::MAX);
+        for [low, high] in [[0.0, 255.0], [-3.5, 1e30], [0.0, most], [-1e38, most], [-most, most], [-1e300, 1e300]] {
+            let rule = InitialValues::scaled([low, high], Foreground::Above);
+            for pixel in [0.0, 1.0, 255.0, 1e30, -1e38, 1.7e38, 3.3e38, f32::MAX, f32::MIN, f32::INFINITY] {
+                let exact = ((f64::from(pixel) / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)).clamp(0.0, 1.0);
+                let error = (f64::from(rule.value(pixel)) - exact).abs();
+                assert!(error < 1e-6, "{pixel} in {low}..{high}: {} instead of {exact}", rule.value(pixel));
+            }
+        }
+    }
+
+    #[test]
+    fn the_unit_of_common_ranges_changes_no_bit() {
+        for range in [[0.0, 1.0], [0.0, 65535.0], [-1e20, 3e38], [7.0, 7.0]] {
+            assert_eq!(InitialValues::scaled(range, Foreground::Above).unit, 1.0);
+        }
+    }
 }

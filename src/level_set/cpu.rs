@@ -52,14 +52,21 @@ enum Field {
 }
 
 impl Solver {
-    pub(super) fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
+    /// Starts from a mask, unless the ticker is cancelled.
+    pub(super) fn new(
+        context: &Context,
+        plan: &Plan,
+        input: &Image<'_>,
+        mask: &Image<'_>,
+        ticker: &Ticker,
+    ) -> Result<Self> {
         let (field, inside) = if plan.variant == Variant::Scalar {
-            let field = Plain::new(context, plan, input, mask)?;
+            let field = Plain::new(context, plan, input, mask, ticker)?;
             let inside = field.inside();
             (Field::Plain(field), inside)
         } else {
-            let mut field = Tiled::new(context, plan, input, mask)?;
-            let inside = context.pool().install(|| field.recount(&plan.constants));
+            let mut field = Tiled::new(context, plan, input, mask, ticker)?;
+            let inside = context.pool().install(|| field.recount(&plan.constants, ticker))?;
             (Field::Tiled(field), inside)
         };
         Ok(Self { plan: *plan, field, inside, reinitialisation_steps_left: 0 })
@@ -115,8 +122,8 @@ impl Solver {
         })
     }
 
-    /// Counts the voxels in the middle of the object, on the threads of the current pool.
-    pub(super) fn fit(&self) -> Fit {
+    /// Counts the voxels in the middle of the object, on the threads of the current pool, unless the ticker is cancelled.
+    pub(super) fn fit(&self, ticker: &Ticker) -> Result<Fit> {
         let (layout, phi, pixels) = match &self.field {
             Field::Plain(field) => (Layout::plain(self.plan.shape), &field.phi, &field.pixels),
             Field::Tiled(field) => (field.layout, &field.phi, &field.pixels),
@@ -126,6 +133,9 @@ impl Solver {
         let columns: Vec<usize> = (0..width).map(|x| layout.column(x)).collect();
         let slice = |z: usize| {
             let mut fit = Fit::default();
+            if ticker.is_cancelled() {
+                return fit;
+            }
             for y in 0..height {
                 // A neighbour beyond the border is inside as the voxel is.
                 let beside = [[y.saturating_sub(1), z], [(y + 1).min(height - 1), z]];
@@ -152,7 +162,9 @@ impl Solver {
             fit
         };
         let add = |a: Fit, b: Fit| Fit { middle: a.middle + b.middle, at_limits: a.at_limits + b.at_limits };
-        (0..depth).into_par_iter().map(slice).reduce(Fit::default, add)
+        let fit = (0..depth).into_par_iter().map(slice).reduce(Fit::default, add);
+        ticker.check()?;
+        Ok(fit)
     }
 
     /// Writes the mask, on the threads of the current pool.
@@ -183,8 +195,9 @@ impl Solver {
         self.inside = match &mut self.field {
             Field::Plain(field) => field.write(phi, most),
             Field::Tiled(field) => {
-                field.phi = field.layout.pack(phi, |phi| phi.clamp(-most, most))?;
-                field.recount(&self.plan.constants)
+                let ticker = Ticker::new(STAGE);
+                field.phi = field.layout.pack(phi, &ticker, |phi| phi.clamp(-most, most))?;
+                field.recount(&self.plan.constants, &ticker)?
             }
         };
         self.reinitialisation_steps_left = 0;
@@ -212,23 +225,24 @@ fn prepare(
     mask: &Image<'_>,
     layout: &Layout,
     distances: &mut [f32],
+    ticker: &Ticker,
 ) -> Result<Pixels> {
     let pixels = context.pool().install(|| match input {
-        Image::U8(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U8),
-        Image::U16(view) => layout.pack(*view, |pixel| pixel).map(Pixels::U16),
-        Image::F32(view) => layout.pack(*view, |pixel| pixel).map(Pixels::F32),
+        Image::U8(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U8),
+        Image::U16(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U16),
+        Image::F32(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::F32),
         Image::Device(_) => Err(Error::in_cuda_memory("image")),
     })?;
     let [width, height, depth] = plan.shape;
     let whole = Layout::plain(plan.shape);
     let marks = context.pool().install(|| match mask {
-        Image::U8(view) => whole.pack(*view, |pixel| u8::from(pixel > 0)),
-        Image::U16(view) => whole.pack(*view, |pixel| u8::from(pixel > 0)),
-        Image::F32(view) => whole.pack(*view, |pixel| u8::from(pixel > 0.0)),
+        Image::U8(view) => whole.pack(*view, ticker, |pixel| u8::from(pixel > 0)),
+        Image::U16(view) => whole.pack(*view, ticker, |pixel| u8::from(pixel > 0)),
+        Image::F32(view) => whole.pack(*view, ticker, |pixel| u8::from(pixel > 0.0)),
         Image::Device(_) => Err(Error::in_cuda_memory("image")),
     })?;
     let marks = ArrayView3::from_shape((depth, height, width), &marks).unwrap_or_else(|_| unreachable!("its size"));
-    distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, distances)?;
+    distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, distances, ticker)?;
     Ok(pixels)
 }
 
@@ -262,19 +276,19 @@ struct Tiled {
 
 impl Tiled {
     /// Sets φ; the state that follows from it is to be [`recount`](Self::recount)ed.
-    fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
+    fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>, ticker: &Ticker) -> Result<Self> {
         let layout = Layout { shape: plan.shape, tile: plan.tile(), tiles: plan.tiles() };
         if layout.count() > u32::MAX as usize {
             return Err(Error::size(format!("an image of {} tiles is too large for a level set", layout.count())));
         }
         let mut next = zeroed(layout.count() * layout.tile_voxels())?;
         let distances = &mut next[..plan.voxels()];
-        let pixels = prepare(context, plan, input, mask, &layout, distances)?;
+        let pixels = prepare(context, plan, input, mask, &layout, distances, ticker)?;
         let [width, height, depth] = plan.shape;
         let distances = ArrayView3::from_shape((depth, height, width), &*distances);
         let distances = distances.unwrap_or_else(|_| unreachable!("its size"));
         let far = plan.far;
-        let phi = context.pool().install(|| layout.pack(distances, |phi| phi.clamp(-far, far)))?;
+        let phi = context.pool().install(|| layout.pack(distances, ticker, |phi| phi.clamp(-far, far)))?;
         Ok(Self {
             layout,
             volume: plan.constants.volume,
@@ -293,11 +307,15 @@ impl Tiled {
         })
     }
 
-    /// Determines the state that follows from a new φ. Returns the number of voxels inside.
-    fn recount(&mut self, constants: &Constants) -> u64 {
+    /// Determines the state that follows from a new φ, unless the ticker is cancelled. Returns the number of voxels
+    /// inside.
+    fn recount(&mut self, constants: &Constants, ticker: &Ticker) -> Result<u64> {
         let Self { layout, phi, in_band, .. } = self;
         let [width, height, _] = layout.tile;
         let counts = phi.par_chunks(layout.tile_voxels()).zip(in_band).enumerate().map(|(index, (tile, in_band))| {
+            if ticker.is_cancelled() {
+                return 0;
+            }
             let [columns, rows, planes] = layout.valid(layout.position(index));
             let (mut inside, mut closest) = (0u64, f32::INFINITY);
             for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
@@ -310,10 +328,11 @@ impl Tiled {
             inside
         });
         let inside = counts.sum();
+        ticker.check()?;
         self.activate_band(constants);
         self.written.clear();
         self.written.extend(0..self.layout.count() as u32);
-        inside
+        Ok(inside)
     }
 
     /// Counts every voxel within the band as changed.

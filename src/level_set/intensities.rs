@@ -4,11 +4,12 @@
 //!
 //! It is measured on the host, so that it is the same for every device, in a sample of bounded size.
 
-use super::{Params, Side, TargetRange};
+use super::{Params, STAGE, Side, TargetRange};
 use crate::device::{Context, HostCopy};
 use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved, zeroed};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -49,20 +50,26 @@ pub(super) struct Intensities {
     pub extremes: [f64; 2],
 }
 
-/// Returns the range that the front grows into, and its open side: those that are given, or measured ones.
+/// Returns the range that the front grows into, and its open side: those that are given, or measured ones. `progress` can
+/// cancel the measurement; its fraction stays 0.
 pub(super) fn range(
     context: &Context,
     input: &Image<'_>,
     mask: &Image<'_>,
     params: &Params,
+    progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(TargetRange, Side)> {
     if let Some(range) = params.range {
         return Ok((range, params.side.unwrap_or(Side::Within)));
     }
     match (input, mask) {
-        (Image::Device(pixels), _) => range(context, &HostCopy::new(context, pixels)?.view(), mask, params),
-        (_, Image::Device(pixels)) => range(context, input, &HostCopy::new(context, pixels)?.view(), params),
-        _ => context.pool().install(|| Measurement { context, input, mask, params }.run()),
+        (Image::Device(pixels), _) => range(context, &HostCopy::new(context, pixels)?.view(), mask, params, progress),
+        (_, Image::Device(pixels)) => range(context, input, &HostCopy::new(context, pixels)?.view(), params, progress),
+        _ => {
+            let ticker = &Ticker::new(STAGE);
+            let measurement = Measurement { context, input, mask, params, ticker };
+            run_with_progress(context.pool(), progress, ticker, || measurement.run())
+        }
     }
 }
 
@@ -81,8 +88,8 @@ macro_rules! with_view {
     };
 }
 
-/// Returns the box that holds the initial mask; `None` if it is empty.
-fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Option<Box3> {
+/// Returns the box that holds the initial mask; `None` if it is empty. A cancelled ticker ends it early.
+fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>, ticker: &Ticker) -> Option<Box3> {
     let none = || [usize::MAX, 0, usize::MAX, 0, usize::MAX, 0];
     let merge = |a: [usize; 6], b: [usize; 6]| {
         std::array::from_fn(|i| if i % 2 == 0 { a[i].min(b[i]) } else { a[i].max(b[i]) })
@@ -103,7 +110,10 @@ fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>) -> Opti
         [first, last + 1, y, y + 1, z, z + 1]
     };
     let (depth, height, _) = mask.dim();
-    let slice = |z: usize| (0..height).map(|y| row(z, y)).fold(none(), merge);
+    let slice = |z: usize| {
+        let rows = if ticker.is_cancelled() { 0 } else { height };
+        (0..rows).map(|y| row(z, y)).fold(none(), merge)
+    };
     let [left, right, top, bottom, front, back] = (0..depth).into_par_iter().map(slice).reduce(none, merge);
     (left < right).then_some([left..right, top..bottom, front..back])
 }
@@ -114,6 +124,7 @@ struct Measurement<'a, 'i, 'm> {
     input: &'a Image<'i>,
     mask: &'a Image<'m>,
     params: &'a Params,
+    ticker: &'a Ticker,
 }
 
 /// The part of an image round the start, in cells of one voxel or, where there are too many, of several. The voxel in
@@ -162,7 +173,8 @@ struct Surroundings {
 
 impl Measurement<'_, '_, '_> {
     fn run(&self) -> Result<(TargetRange, Side)> {
-        let bounds = with_view!(self.mask, view => bounds_of(*view));
+        let bounds = with_view!(self.mask, view => bounds_of(*view, self.ticker));
+        self.ticker.check()?;
         let bounds = bounds.ok_or_else(|| unmeasurable("the mask is empty"))?;
         let spacing = self.params.used_spacing();
         // The reach is at first that of a start as thick as its bounds; its own radius is not yet known.
@@ -173,6 +185,7 @@ impl Measurement<'_, '_, '_> {
         let mut margin = REACH * (thickness / 2.0).max(largest);
         loop {
             let around = self.cut(&bounds, margin)?;
+            self.ticker.check()?;
             let radius = -around.distances.iter().copied().filter(|d| d.is_finite()).fold(0.0, f32::min);
             // A start that is too large holds surroundings, too, most of all in its rim: the object is what is within.
             let rim = RIM * f64::from(radius);
@@ -276,6 +289,9 @@ impl Measurement<'_, '_, '_> {
             }
         });
         marks.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(z, mut slice)| {
+            if self.ticker.is_cancelled() {
+                return;
+            }
             for ((y, x), mark) in slice.indexed_iter_mut() {
                 let is_inside = with_view!(self.mask, view => {
                     of_z(z).any(|z| of_y(y).any(|y| of_x(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
@@ -286,7 +302,7 @@ impl Measurement<'_, '_, '_> {
         let mut distances = zeros::<f32>(marks.dim())?;
         let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
         let spacing = std::array::from_fn(|axis| spacing[axis] * steps[axis] as f64);
-        distance::cpu::signed_into(self.context, marks.view(), spacing, self.params.dimensions, packed)?;
+        distance::cpu::signed_into(self.context, marks.view(), spacing, self.params.dimensions, packed, self.ticker)?;
         Ok(Neighbourhood { ranges, steps, distances, whole })
     }
 

@@ -55,7 +55,7 @@ use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_size, check_type};
 use crate::parameter;
-use crate::progress::Progress;
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 pub use crate::report::Outcome;
 use crate::report::Report;
 use convergence::ConvergenceMonitor;
@@ -280,6 +280,17 @@ impl LevelSet {
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
     /// an automatic range with an empty mask, sizes that do not match, an allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
+        Self::start(context, input, mask, params, &mut None)
+    }
+
+    /// The same; `progress` can cancel it, and is given a fraction of 0.
+    fn start(
+        context: &Context,
+        input: Image<'_>,
+        mask: Image<'_>,
+        params: &Params,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Self> {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
         check_size("initial mask", mask.shape(), "the input", input.shape())?;
@@ -290,24 +301,27 @@ impl LevelSet {
             cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
-        let (range, side) = intensities::range(context, &input, &mask, params)?;
+        let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
         let plan_of = |extremes| params.resolve(input.shape(), &Intensities { range, side, extremes });
         let (plan, solver) = context.run_on_device(
             needs,
             None,
-            &mut (),
-            |cuda, ()| {
+            progress,
+            |cuda, _| {
                 let loaded = cuda::load(context, cuda, params, &input, &mask)?;
                 // The image is there already, which is faster than host memory.
                 let plan = plan_of(loaded.extremes()?)?;
                 Ok((plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
             },
-            |()| {
+            |progress| {
                 if !on_host {
                     return Err(Error::in_cuda_memory("image"));
                 }
-                let plan = plan_of(context.pool().install(|| input.extremes()).unwrap_or_default())?;
-                Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask)?)))
+                let ticker = Ticker::new(STAGE);
+                run_with_progress(context.pool(), progress, &ticker, || {
+                    let plan = plan_of(input.extremes_while(&ticker)?.unwrap_or_default())?;
+                    Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask, &ticker)?)))
+                })
             },
         )?;
         log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
@@ -351,9 +365,15 @@ impl LevelSet {
                 *outcome = without_front;
             } else {
                 let fit = match solver {
-                    Solver::Cpu(solver) => context.pool().install(|| solver.fit()),
-                    Solver::Cuda(solver) => solver.fit()?,
+                    Solver::Cpu(solver) => {
+                        let ticker = Ticker::new(STAGE);
+                        ticker.set(monitor.fraction(before, iterations));
+                        run_with_progress(context.pool(), &mut progress, &ticker, || solver.fit(&ticker))
+                    }
+                    Solver::Cuda(solver) => solver.fit(),
                 };
+                // A result that has not been looked at does not count as converged.
+                let fit = fit.inspect_err(|_| monitor.converged = false)?;
                 (*outcome, *limit_share) = outcome::of_front(fit);
             }
         }
@@ -484,7 +504,7 @@ impl LevelSet {
 }
 
 /// Starts from `mask`, evolves by up to `iterations` or until the stopping criterion is met, and writes the mask, in
-/// one call.
+/// one call. `progress` can cancel the start, too, in which the fraction is 0.
 ///
 /// # Errors
 /// Those of [`LevelSet::new`], [`LevelSet::step`] and [`LevelSet::read_mask`]. `output` is written only on success.
@@ -499,7 +519,8 @@ pub fn run(
 ) -> Result<Report> {
     check_shapes(input.shape(), output.shape())?;
     check_type("output", &output, PixelType::U8)?;
-    let mut surface = LevelSet::new(context, input, mask, params)?;
+    let mut progress = progress;
+    let mut surface = LevelSet::start(context, input, mask, params, &mut progress)?;
     if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
         // The call is refused now rather than after the work.
         return Err(Error::in_cuda_memory("image"));

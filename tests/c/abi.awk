@@ -1,5 +1,5 @@
 # Reads include/isoline.h and writes a C program that prints the ABI as this compiler sees it: the number of every
-# enumerator, the size of every struct, offset and size of every field, and every function's prototype.
+# enumerator, the type of every integer with a name, the size of every struct, offset and size of every field, and every function's prototype.
 # Made from the header itself, so that nothing new can be forgotten.
 BEGIN {
     print "#include \"isoline.h\"\n#include <stdalign.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {"
@@ -12,6 +12,13 @@ enumeration != "" && $1 ~ /^ISOLINE_[A-Z0-9_]+$/ && $2 == "=" {
     printf "    printf(\"%s %s %%ld\\n\", (long)%s);\n", enumeration, $1, $1
 }
 enumeration != "" && /^};/ { enumeration = "" }
+/^typedef (enum )?[a-z0-9_]+ isoline_[a-z_]+;/ {
+    name = $NF
+    sub(/;/, "", name)
+    if (!(name in seen))
+        printf "    printf(\"%s size %%zu %%s\\n\", sizeof(%s), (%s)-1 > 0 ? \"unsigned\" : \"signed\");\n", name, name, name
+    seen[name] = 1
+}
 /^typedef struct \{/ { in_struct = 1; fields = 0; next }
 in_struct && /^}/ {
     name = $2
@@ -38,6 +45,8 @@ in_struct && /;/ {
 /^typedef .*\(\*isoline_/ { printf "    puts(\"%s\");\n", $0 }
 /^extern "C" \{/ { in_functions = 1; next }
 in_functions && /^#/ { next }
+# A program of an older header is not concerned.
+in_functions && /^ISOLINE_DEPRECATED\(/ { next }
 in_functions && /^}/ { in_functions = 0 }
 in_functions && NF > 0 {
     prototype = prototype (prototype == "" ? "" : " ") $0

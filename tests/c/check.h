@@ -35,7 +35,7 @@ static int tests_passed, tests_failed, tests_skipped;
 /* The result of this test, in the child. Several threads may make checks. */
 static int checks_failed, test_skipped;
 
-/* The runner sets the instrument of this run: "valgrind", "asan", the emulator "wine" or "qemu", or nothing. */
+/* The runner sets the instrument of this run: "valgrind", "asan", "tsan", the emulator "wine" or "qemu", or nothing. */
 static inline const char *instrument(void) {
     const char *name = getenv("ISOLINE_TESTS_UNDER");
     return name == NULL ? "" : name;

@@ -93,6 +93,7 @@ constexpr bool is_moved_only() {
            !std::is_copy_constructible_v<Object> && !std::is_copy_assignable_v<Object>;
 }
 static_assert(is_moved_only<isoline::context>() && is_moved_only<isoline::segments>());
+static_assert(is_moved_only<isoline::polylines>());
 static_assert(is_moved_only<isoline::level_set>() && is_moved_only<isoline::snake>());
 static_assert(is_moved_only<isoline::buffer<float>>());
 static_assert(sizeof(isoline::context) == sizeof(void *), "an object is a pointer");
@@ -114,6 +115,7 @@ void objects_are_moved(const char *device) {
     THROWS(ISOLINE_NULL_POINTER, "context", second.trim());
     THROWS(ISOLINE_NULL_POINTER, "context", isoline::edge_strength(second, in, out));
     THROWS(ISOLINE_NULL_POINTER, "segments", isoline::segments().points(0));
+    THROWS(ISOLINE_NULL_POINTER, "polylines", isoline::polylines().all());
     THROWS(ISOLINE_NULL_POINTER, "level_set", isoline::level_set().step(1));
     THROWS(ISOLINE_NULL_POINTER, "snake", isoline::snake().step(1));
     CHECK(isoline::segments().size() == 0 && isoline::snake().size() == 0);
@@ -299,12 +301,14 @@ void every_call_ends_early(const char *device) {
     const isoline::image out(field.data(), WIDTH, HEIGHT);
     const isoline::image numbers(labels.data(), WIDTH, HEIGHT);
     isoline::segments segments;
+    isoline::polylines curves;
     isoline::snake made;
     isoline::level_set surface(context, in, begin, for_disc());
     isoline::snake snake(context, in, SQUARE);
     using watch = const isoline::progress &;
     ends_early(__LINE__, [&](watch w) { isoline::edge_strength(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::distance(context, in, out, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::isolines(context, in, {}, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, segments, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, segments, {}, w); });
@@ -317,7 +321,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::snake_run(context, in, SQUARE, numbers, made, {}, w); });
     // Nothing was written, and all can go on.
     CHECK(how_many(map, 77) == SLICE && std::count(labels.begin(), labels.end(), 77) == std::ptrdiff_t{SLICE});
-    CHECK(is_unwritten(field.data(), field.size()) && !segments && !made);
+    CHECK(is_unwritten(field.data(), field.size()) && !segments && !curves && !made);
     isoline::edge_strength(context, in, out);
     CHECK(surface.step(MANY).converged == 1 && snake.step().converged == 1);
 }
@@ -477,6 +481,7 @@ void structs_have_the_defaults(const char *) {
     is_what_c_fills(isoline::edge_strength_params());
     is_what_c_fills(isoline::edge_drawing_params());
     is_what_c_fills(isoline::distance_params());
+    is_what_c_fills(isoline::isolines_params());
     is_what_c_fills(isoline::level_set_params());
     is_what_c_fills(isoline::level_set_state());
     is_what_c_fills(isoline::snake_params());
@@ -563,6 +568,37 @@ void edge_strength_and_distance_are_those_of_c(const char *device) {
     CHECK(same(field, wanted) && report.slices_done == DEPTH);
 }
 
+void isolines_are_those_of_c(const char *device) {
+    std::vector<std::uint8_t> pixels = drawn(3);
+    isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH);
+    isoline_image c_in = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, pixels.data());
+    in.spacing[0] = c_in.spacing[0] = 0.5;
+    isoline::isolines_params params;
+    params.connect = ISOLINE_ISOLINES_CONNECT_HIGH;
+    params.level_count = 3;
+    const std::vector<double> levels = {100, 20};
+    isoline::polylines given, spaced;
+    isoline_polylines *c_made = nullptr, *c_spaced = nullptr;
+    {
+        isoline::context context(device);
+        CHECK(isoline::isolines(context, in, levels, given, params).slices_done == DEPTH);
+        isoline::isolines(context, in, {}, spaced, params);
+        GOOD(isoline_isolines(context.get(), &c_in, levels.data(), 2, &params, nullptr, &c_made, nullptr));
+        GOOD(isoline_isolines(context.get(), &c_in, nullptr, 0, &params, nullptr, &c_spaced, nullptr));
+        const std::vector<double> bad = {NAN};
+        THROWS(ISOLINE_INVALID_ARGUMENT, "levels[0]", isoline::isolines(context, in, bad, given, params));
+    }
+    // Polylines outlive their context.
+    const isoline::polylines c_given(c_made), c_all(c_spaced);
+    CHECK(given.all().polylines.size() > 0 && given.all().polylines[0].level == 100);
+    for (const auto &[one, other] : {std::pair(given.all(), c_given.all()), std::pair(spaced.all(), c_all.all())}) {
+        CHECK(one.polylines.size() == other.polylines.size() && same(one.points, other.points));
+        for (std::size_t i = 0; i < one.polylines.size(); i++) {
+            CHECK(std::memcmp(&one.polylines[i], &other.polylines[i], sizeof(isoline::polyline)) == 0);
+        }
+    }
+}
+
 void edge_drawing_is_that_of_c(const char *device) {
     std::vector<std::uint8_t> pixels = drawn(5), map(COUNT), wanted(COUNT), smoothed(COUNT), direction(COUNT),
                               anchors(COUNT);
@@ -594,7 +630,6 @@ void edge_drawing_is_that_of_c(const char *device) {
         const isoline::span<const isoline::point> points = both.points(i);
         CHECK(points.data() == b.points.data() + b.offsets[i] && points.size() == b.offsets[i + 1] - b.offsets[i]);
         CHECK(both.flags(i) == b.flags[i] && both.slice(i) == b.slices[i]);
-        CHECK_NUMBER(static_cast<float>(both.gradient(i)), b.mean_gradients[i]);
         for (const isoline::point &point : points) {
             CHECK(map[both.slice(i) * SLICE + point.y * WIDTH + point.x] == 255);
         }
@@ -800,6 +835,7 @@ int main() {
     RUN_ON_EACH(devices_are_listed);
     RUN(parameters_are_described);
     RUN_ON_EACH(edge_strength_and_distance_are_those_of_c);
+    RUN_ON_EACH(isolines_are_those_of_c);
     RUN_ON_EACH(edge_drawing_is_that_of_c);
     RUN_ON_EACH(a_level_set_is_that_of_c);
     RUN_ON_EACH(statistics_come_in_blocks);

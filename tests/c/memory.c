@@ -93,6 +93,17 @@ static isoline_status distance(void) {
     return isoline_distance(given.context, &given.input, NULL, NULL, &given.float_output, NULL);
 }
 
+static isoline_status isolines(void) {
+    isoline_isolines_params params;
+    isoline_isolines_params_init(&params, sizeof params);
+    params.level_count = 5;
+    isoline_polylines *polylines = NULL;
+    isoline_status status = isoline_isolines(given.context, &given.input, NULL, 0, &params, NULL, &polylines, NULL);
+    CHECK((status == ISOLINE_OK) == (polylines != NULL));
+    isoline_polylines_free(polylines);
+    return status;
+}
+
 static isoline_status level_set(void) {
     isoline_level_set_params params;
     isoline_level_set_params_init(&params, sizeof params);
@@ -227,6 +238,7 @@ OPERATION(converged_volume)
 OPERATION(paper)
 OPERATION(reference)
 OPERATION(distance)
+OPERATION(isolines)
 OPERATION(level_set)
 OPERATION(snakes)
 
@@ -237,6 +249,7 @@ int main(void) {
     RUN(paper_under_limits);
     RUN(reference_under_limits);
     RUN(distance_under_limits);
+    RUN(isolines_under_limits);
     RUN(level_set_under_limits);
     RUN(snakes_under_limits);
     return summary();

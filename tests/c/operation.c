@@ -15,6 +15,7 @@ typedef union {
     isoline_level_set_params level_set;
     isoline_snake_params snake;
     isoline_distance_params distance;
+    isoline_isolines_params isolines;
     unsigned char bytes[512];
 } any_params;
 
@@ -41,6 +42,9 @@ static isoline_status init_snake(any_params *p) {
 }
 static isoline_status init_distance(any_params *p) {
     return isoline_distance_params_init(&p->distance, sizeof p->distance);
+}
+static isoline_status init_isolines(any_params *p) {
+    return isoline_isolines_params_init(&p->isolines, sizeof p->isolines);
 }
 
 static isoline_status run_edge_strength(isoline_context *c, const isoline_image *in, const isoline_image *out,
@@ -75,6 +79,14 @@ static isoline_status run_distance(isoline_context *c, const isoline_image *in, 
                                    const any_params *p) {
     return isoline_distance(c, in, &p->distance, NULL, out, NULL);
 }
+static isoline_status run_isolines(isoline_context *c, const isoline_image *in, const isoline_image *out,
+                                   const any_params *p) {
+    isoline_polylines *polylines = NULL;
+    (void)out;
+    isoline_status status = isoline_isolines(c, in, NULL, 0, &p->isolines, NULL, &polylines, NULL);
+    isoline_polylines_free(polylines);
+    return status;
+}
 
 static const functions OPERATIONS[] = {
     {"edge_strength", sizeof(isoline_edge_strength_params), init_edge_strength, run_edge_strength},
@@ -82,6 +94,7 @@ static const functions OPERATIONS[] = {
     {"level_set", sizeof(isoline_level_set_params), init_level_set, run_level_set},
     {"snake", sizeof(isoline_snake_params), init_snake, run_snake},
     {"distance", sizeof(isoline_distance_params), init_distance, run_distance},
+    {"isolines", sizeof(isoline_isolines_params), init_isolines, run_isolines},
 };
 enum { COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0] };
 

@@ -8,6 +8,8 @@
 #        run.sh --build-only OUT [FOLDER]          only build the plain programs, for a machine without a compiler;
 #                                                  they look for the library beside them and in ../lib
 #        run.sh --no-build FOLDER-OF-PROGRAMS      only run such programs
+#        run.sh --threads FOLDER                   only build and run them with ThreadSanitizer, with the libisoline.a and
+#                                                  libtsan.a of FOLDER (scripts/sanitize-threads.sh)
 #        run.sh --update-abi                       write abi_baseline.txt anew, after a change that is meant
 #
 # ISOLINE_LIB_DIR         the folder of libisoline.so when none is given (default: target/release)
@@ -160,6 +162,22 @@ under_asan() { # under_asan FOLDER LOG
         UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 run_programs "$1" "$2" env
 }
 
+# Every program is a thread test, since loops over images run on the worker threads. A test with a race fails: its process
+# ends with the status 66. A child of a fork may have threads.
+tsan_flags=(-fsanitize=thread -static-libtsan -fno-omit-frame-pointer -Wno-maybe-uninitialized)
+under_tsan() { # under_tsan FOLDER LOG
+    ISOLINE_TESTS_UNDER=tsan TSAN_OPTIONS=die_after_fork=0 run_programs "$1" "$2" env
+}
+
+a_race_is_noticed() { # a_race_is_noticed LIBRARY-FOLDER
+    printf '%s\n' '#include <pthread.h>' 'static int shared;' \
+        'static void *add(void *unused) { shared++; return unused; }' \
+        'int main(void) { pthread_t other; pthread_create(&other, 0, add, 0); shared++; return pthread_join(other, 0); }' |
+        "$cc" -x c -std=c11 -g "${tsan_flags[@]}" - -o "$out/race" -L"$1" "${link_flags[@]}"
+    "$out/race"
+    [ $? = 66 ]
+}
+
 # -------------------------------------------------------------------------------------------- header, exports and ABI
 
 header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
@@ -171,6 +189,19 @@ header_compiles() { # header_compiles LANGUAGE STANDARD COMPILER
 cpp_header_compiles() { # cpp_header_compiles STANDARD
     printf '#include "isoline.hpp"\n#include "isoline.hpp"\n' |
         "$cxx" -x c++ -std="$1" "${strict[@]}" -Wstrict-aliasing -Wshadow -Wconversion -I"$root/include" -fsyntax-only -
+}
+
+calls_deprecated() { # calls_deprecated OPTIONS...: compiles a call; a warning is an error
+    printf '%s\n' '#include "isoline.h"' 'isoline_status use(const isoline_segments *segments, double *mean);' \
+        'isoline_status use(const isoline_segments *segments, double *mean) {' \
+        '    return isoline_segments_gradient(segments, 0, mean);' '}' |
+        "$cc" -x c -std=c11 "${strict[@]}" "$@" -I"$root/include" -fsyntax-only -
+}
+
+a_deprecated_call_is_warned_of() {
+    ! calls_deprecated > "$out/warning.log" 2>&1 &&
+        grep 'deprecated: read mean_gradients of isoline_segments_all' "$out/warning.log" &&
+        calls_deprecated '-DISOLINE_DEPRECATED(instead)='
 }
 
 cpp_header_is_linked_twice() { # cpp_header_is_linked_twice LIBRARY: two files that include it are one program
@@ -266,6 +297,18 @@ case "$mode" in
         add_up "$log"
         finish
         ;;
+    --threads)
+        library=$(absolute "${2:?usage: run.sh --threads FOLDER-OF-LIBISOLINE}") || exit 1
+        mkdir -p "$out"
+        check "a race is noticed" a_race_is_noticed "$library"
+        if ! build "$library" "$out/tsan" "${tsan_flags[@]}"; then
+            result FAIL "the programs compile with ThreadSanitizer"
+            finish
+        fi
+        under_tsan "$out/tsan" "$out/tsan.log"
+        add_up "$out/tsan.log"
+        finish
+        ;;
     --update-abi)
         mkdir -p "$out"
         abi_of c > "$here/abi_baseline.txt"
@@ -293,6 +336,7 @@ check "C++17 accepts it alone" header_compiles c++ c++17 "$cxx"
 check "C++20 accepts it alone" header_compiles c++ c++20 "$cxx"
 check "C++17 accepts isoline.hpp alone" cpp_header_compiles c++17
 check "C++20 accepts isoline.hpp alone" cpp_header_compiles c++20
+check "a deprecated function is warned of, unless that is switched off" a_deprecated_call_is_warned_of
 check "isoline.hpp may be in two files of a program" cpp_header_is_linked_twice "$library"
 check "isoline.hpp has every function, or says why not" cpp_header_has_every_function
 init_structs "$out/include"

@@ -37,17 +37,14 @@ static void one_by_one_and_all_at_once_are_the_same(const char *device) {
         size_t count = 0;
         uint32_t flags = 77;
         uint64_t slice = 77;
-        double mean = -1;
         GOOD(isoline_segments_points(segments, i, &points, &count));
         GOOD(isoline_segments_flags(segments, i, &flags));
         GOOD(isoline_segments_slice(segments, i, &slice));
-        GOOD(isoline_segments_gradient(segments, i, &mean));
         CHECK(points == all.points + all.offsets[i]);
         CHECK_NUMBER(count, all.offsets[i + 1] - all.offsets[i]);
         CHECK(count >= 10);
         CHECK_NUMBER(flags, all.flags[i]);
         CHECK_NUMBER(slice, all.slices[i]);
-        CHECK_NUMBER(mean, all.mean_gradients[i]);
         CHECK(slice == 0 && (flags & ~(uint32_t)ISOLINE_SEGMENT_CLOSED) == 0);
     }
     isoline_segments_free(segments);
@@ -96,7 +93,6 @@ static void null_is_refused_by_name(const char *device) {
     size_t count = 77;
     uint32_t flags = 77;
     uint64_t slice = 77;
-    double mean = 77;
     isoline_segment_arrays all;
     GOOD(isoline_segment_arrays_init(&all, sizeof all));
     CHECK_NUMBER(isoline_segments_count(NULL), 0);
@@ -110,11 +106,9 @@ static void null_is_refused_by_name(const char *device) {
     REFUSED(isoline_segments_flags(segments, 0, NULL), ISOLINE_NULL_POINTER, "flags");
     REFUSED(isoline_segments_slice(NULL, 0, &slice), ISOLINE_NULL_POINTER, "segments");
     REFUSED(isoline_segments_slice(segments, 0, NULL), ISOLINE_NULL_POINTER, "slice");
-    REFUSED(isoline_segments_gradient(NULL, 0, &mean), ISOLINE_NULL_POINTER, "segments");
-    REFUSED(isoline_segments_gradient(segments, 0, NULL), ISOLINE_NULL_POINTER, "mean_gradient");
     REFUSED(isoline_segments_all(NULL, &all), ISOLINE_NULL_POINTER, "segments");
     REFUSED(isoline_segments_all(segments, NULL), ISOLINE_NULL_POINTER, "arrays");
-    CHECK(flags == 77 && slice == 77 && mean == 77 && all.offsets == NULL);
+    CHECK(flags == 77 && slice == 77 && all.offsets == NULL);
     isoline_segments_free(segments);
 }
 
@@ -129,12 +123,10 @@ static void an_index_out_of_range_is_refused(const char *device) {
         size_t length = 77;
         uint32_t flags = 77;
         uint64_t slice = 77;
-        double mean = 77;
         REFUSED(isoline_segments_points(segments, wrong[i], &points, &length), ISOLINE_INVALID_ARGUMENT, limit);
         REFUSED(isoline_segments_flags(segments, wrong[i], &flags), ISOLINE_INVALID_ARGUMENT, limit);
         REFUSED(isoline_segments_slice(segments, wrong[i], &slice), ISOLINE_INVALID_ARGUMENT, limit);
-        REFUSED(isoline_segments_gradient(segments, wrong[i], &mean), ISOLINE_INVALID_ARGUMENT, limit);
-        CHECK(points == NULL && length == 77 && flags == 77 && slice == 77 && mean == 77);
+        CHECK(points == NULL && length == 77 && flags == 77 && slice == 77);
     }
     isoline_segments_free(segments);
 }

@@ -144,6 +144,33 @@ fn every_threshold_gives_the_same_mask_on_every_device() {
     }
 }
 
+/// The extent of such pixels is larger than the largest float.
+#[test]
+fn pixels_up_to_the_largest_float_start_at_their_share_of_the_range() {
+    let shares = drawing(2, 40, 150).mapv(|pixel| f64::from(pixel) / 255.0);
+    let most = f64::from(f32::MAX);
+    let input = shares.mapv(|share| (most * (2.0 * share - 1.0)) as f32);
+    let cpu = Context::new("cpu").unwrap();
+    for foreground in [Foreground::Above, Foreground::Below] {
+        for (start, low) in
+            [(Start::Input(None), shares.iter().copied().fold(1.0, f64::min)), (Start::Input(Some([-most, most])), 0.0)]
+        {
+            // No pixel is shape: the threshold is the end of the range.
+            let threshold = if foreground == Foreground::Above { most } else { -most };
+            let params = Params { start, threshold, foreground, ..iterate(Dimensions::Slices, 64.0, 0) };
+            let high = if start == Start::Input(None) { shares.iter().copied().fold(0.0, f64::max) } else { 1.0 };
+            let exact = shares.mapv(|share| (share - low) / (high - low));
+            let exact = if foreground == Foreground::Above { exact } else { exact.mapv(|share| 1.0 - share) };
+            let expected = strength(&cpu, input.view(), &params);
+            assert_close(&expected, &exact, 1e-6, &format!("{foreground:?} {start:?}"));
+            everywhere(|context, variant, name| {
+                let got = strength(context, input.view(), &Params { variant, ..params });
+                assert_bits(&got, &expected, &format!("{name} {foreground:?} {start:?}"));
+            });
+        }
+    }
+}
+
 #[test]
 fn equal_masks_of_every_pixel_type_give_equal_results() {
     let bytes = drawing(3, 40, 50);

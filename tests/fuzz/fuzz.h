@@ -8,6 +8,8 @@
 #ifndef ISOLINE_TESTS_FUZZ_H
 #define ISOLINE_TESTS_FUZZ_H
 
+/* Deprecated functions are fuzzed until they are removed, so they must give no warning. */
+#define ISOLINE_DEPRECATED(instead)
 #include "isoline.h"
 
 #include <algorithm>
@@ -749,6 +751,22 @@ private:
     bool is_null = false;
 };
 
+/* The progress and the report of one call. */
+class Told {
+public:
+    Watch watch;
+    Report report;
+
+    explicit Told(Bytes &bytes) : watch(bytes), report(bytes) {}
+
+    bool valid() const { return watch.valid() && report.valid(); }
+    void check(isoline_status status) {
+        MUST(status != ISOLINE_OK || valid());
+        watch.check(status);
+        report.check(status);
+    }
+};
+
 inline isoline_context *new_context(const char *device = "cpu") {
     isoline_context *context = nullptr;
     GOOD(isoline_context_new(device, &context));
@@ -798,6 +816,28 @@ inline void reenter(isoline_context *context) {
     GOOD(isoline_context_set_memory_limit(context, 0));
     GOOD(isoline_context_trim(context));
 }
+
+/* The common part of the targets of solvers: an image, and a solver that is freed before or after its context. */
+template <class T, void (*FREE)(T *)> class Subject {
+public:
+    Subject(const Subject &) = delete;
+
+protected:
+    Bytes &bytes;
+    Device device;
+    Picture input;
+    T *solver = nullptr;
+
+    /* `slices()` is the number of slices of the image, chosen after the device. */
+    template <class F> Subject(Bytes &given, unsigned side, F slices) : bytes(given), device(given), input(given, side, slices()) {}
+
+    ~Subject() {
+        if (bytes.rarely(2)) {
+            device.release();
+        }
+        FREE(solver);
+    }
+};
 
 } // namespace fuzz
 

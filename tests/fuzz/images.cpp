@@ -1,6 +1,6 @@
 /*
- * The operations from an image to images: edge strength, edge drawing and distance, and the segments that edge drawing
- * returns. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
+ * The operations on an image: edge strength, edge drawing, isolines and distance, with the segments and the polylines that
+ * they return. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
  * same bits.
  */
 #include "fuzz.h"
@@ -14,14 +14,13 @@ class Stage {
 public:
     Device device;
     Picture input;
-    Watch watch;
-    Report report;
+    Told told;
     /* True if nothing is known for which the call must fail. */
     bool may_succeed;
 
-    Stage(Bytes &bytes, unsigned side, unsigned slices) : device(bytes), input(bytes, side, slices), watch(bytes), report(bytes) {
-        may_succeed = input.readable() && watch.valid() && report.valid();
-        watch.inside = [this] { reenter(device.get()); };
+    Stage(Bytes &bytes, unsigned side, unsigned slices) : device(bytes), input(bytes, side, slices), told(bytes) {
+        may_succeed = input.readable();
+        told.watch.inside = [this] { reenter(device.get()); };
     }
 
     Picture &output(Bytes &bytes, uint32_t type) {
@@ -37,8 +36,7 @@ public:
     void check(isoline_status status) {
         MUST(status != ISOLINE_OK || may_succeed);
         MUST(status != ISOLINE_BUSY);
-        watch.check(status);
-        report.check(status);
+        told.check(status);
         MUST(input.untouched());
         for (auto &output : outputs) {
             // Slices of a stack that were finished before the call failed have been written.
@@ -50,22 +48,27 @@ private:
     std::vector<std::unique_ptr<Picture>> outputs;
 };
 
-void strength(Bytes &bytes) {
+/* An operation of one image to another, whose pixels have the property `holds`, given by the parameters. */
+template <class T, class F>
+void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t),
+              isoline_status (*operation)(isoline_context *, const isoline_image *, const T *, const isoline_progress *,
+                                          const isoline_image *, isoline_report *),
+              F holds) {
     Stage stage(bytes, 40, 4);
-    Params<isoline_edge_strength_params> params(bytes, "edge_strength", isoline_edge_strength_params_init, 40);
+    Params<T> params(bytes, name, init, 40);
     Picture &output = stage.output(bytes, ISOLINE_F32);
     const bool again = bytes.rarely(4);
     const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
-        return CALL(isoline_edge_strength(context, stage.input.image(), params.get(), progress, output.image(), report));
+        return judge(name, [&] { return operation(context, stage.input.image(), params.get(), progress, output.image(), report); });
     };
     stage.may_succeed = stage.may_succeed && params.valid();
-    const isoline_status status = call(stage.device.get(), stage.watch.get(), stage.report.get());
+    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), stage.told.report.get());
     stage.check(status);
     MUST(params.unchanged());
     if (status != ISOLINE_OK) {
         return;
     }
-    MUST(output.all<float>([](float v) { return v >= 0 && v <= 1; }));
+    MUST(output.all<float>([&](float value) { return holds(value, params.value()); }));
     if (again) {
         const auto first = output.packed();
         MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
@@ -73,28 +76,85 @@ void strength(Bytes &bytes) {
     }
 }
 
+void strength(Bytes &bytes) {
+    to_image(bytes, "edge_strength", isoline_edge_strength_params_init, isoline_edge_strength,
+             [](float v, const isoline_edge_strength_params &) { return v >= 0 && v <= 1; });
+}
+
 void distance(Bytes &bytes) {
+    to_image(bytes, "distance", isoline_distance_params_init, isoline_distance, [](float d, const isoline_distance_params &by) {
+        return !std::isnan(d) && (by.region == ISOLINE_DISTANCE_SIGNED || d >= 0);
+    });
+}
+
+// ---------------------------------------------------------------------------------------------------------- isolines
+
+/* Reads polylines, and checks what isoline.h says of them. Returns a copy of their arrays. */
+std::pair<std::vector<isoline_polyline>, std::vector<isoline_polyline_point>>
+read_polylines(Bytes &bytes, const isoline_polylines *polylines, const Picture &input) {
+    isoline_polyline_arrays all = defaults(isoline_polyline_arrays_init);
+    GOOD(isoline_polylines_all(polylines, &all));
+    MUST(all.reserved == 0 && (all.polylines == nullptr) == (all.count == 0) && (all.points == nullptr) == (all.point_count == 0));
+    uint64_t end = 0;
+    for (uint64_t i = 0; i < all.count; i++) {
+        const isoline_polyline &line = all.polylines[i];
+        MUST(line.first == end && line.count >= 2 && line.count <= all.point_count - end);
+        MUST(line.flags <= ISOLINE_POLYLINE_CLOSED && line.slice < input.depth && line.length >= 0 && std::isfinite(line.level));
+        MUST(line.parent >= -1 && line.parent < int64_t(all.count));
+        if (line.flags == 0) {
+            MUST(line.parent == -1 && line.area == 0);
+        }
+        if (line.parent >= 0) {
+            const isoline_polyline &outer = all.polylines[line.parent];
+            MUST(outer.flags == ISOLINE_POLYLINE_CLOSED && outer.slice == line.slice && outer.level == line.level);
+        }
+        for (; end < line.first + line.count; end++) {
+            const isoline_polyline_point &p = all.points[end];
+            MUST(p.x >= 0 && p.x <= double(input.width - 1) && p.y >= 0 && p.y <= double(input.height - 1));
+        }
+    }
+    MUST(end == all.point_count);
+    REFUSED(isoline_polylines_all(nullptr, &all));
+    Struct<isoline_polyline_arrays> odd(bytes, defaults(isoline_polyline_arrays_init));
+    const isoline_status status = CALL(isoline_polylines_all(polylines, odd.get()));
+    MUST((status == ISOLINE_OK) != odd.too_small());
+    MUST(status == ISOLINE_OK ? odd.rest_unchanged() && odd.read().points == all.points : odd.unchanged());
+    return {{all.polylines, all.polylines + all.count}, {all.points, all.points + all.point_count}};
+}
+
+void isolines(Bytes &bytes) {
     Stage stage(bytes, 40, 4);
-    Params<isoline_distance_params> params(bytes, "distance", isoline_distance_params_init, 40);
-    Picture &output = stage.output(bytes, ISOLINE_F32);
+    Params<isoline_isolines_params> params(bytes, "isolines", isoline_isolines_params_init, 40);
+    std::vector<double> levels(bytes.below(4));
+    bool finite = true;
+    for (double &level : levels) {
+        level = bytes.rarely(8) ? bytes.pick<double>({NAN, INFINITY, -1e300}) : bytes.byte() / 3.0;
+        finite = finite && std::isfinite(level);
+    }
+    isoline_polylines *made = nullptr, *twin = nullptr;
     const bool again = bytes.rarely(4);
-    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
-        return CALL(isoline_distance(context, stage.input.image(), params.get(), progress, output.image(), report));
+    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_polylines **to, isoline_report *report) {
+        return CALL(isoline_isolines(context, stage.input.image(), levels.data(), levels.size(), params.get(), progress, to, report));
     };
-    stage.may_succeed = stage.may_succeed && params.valid();
-    const isoline_status status = call(stage.device.get(), stage.watch.get(), stage.report.get());
+    stage.may_succeed = stage.may_succeed && params.valid() && finite;
+    const isoline_status status = call(stage.device.get(), stage.watch.get(), &made, stage.report.get());
     stage.check(status);
-    MUST(params.unchanged());
+    MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
     if (status != ISOLINE_OK) {
         return;
     }
-    const uint32_t region = params.value().region;
-    MUST(output.all<float>([&](float d) { return !std::isnan(d) && (region == ISOLINE_DISTANCE_SIGNED || d >= 0); }));
+    stage.device.release();
+    const auto found = read_polylines(bytes, made, stage.input);
     if (again) {
-        const auto first = output.packed();
-        MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
-        MUST(output.packed() == first);
+        MUST(call(common(), nullptr, &twin, nullptr) == ISOLINE_OK);
+        const auto other = read_polylines(bytes, twin, stage.input);
+        const auto same = [](const auto &a, const auto &b) {
+            return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
+        };
+        MUST(same(found.first, other.first) && same(found.second, other.second));
     }
+    isoline_polylines_free(made);
+    isoline_polylines_free(twin);
 }
 
 // ------------------------------------------------------------------------------------------------------ edge drawing
@@ -179,7 +239,7 @@ void drawing(Bytes &bytes) {
         return CALL(isoline_edge_drawing(context, stage.input.image(), by, progress, image, to, report));
     };
     stage.may_succeed = stage.may_succeed && params.valid() && (edges != nullptr || out != nullptr);
-    const isoline_status status = call(stage.device.get(), params.get(), stage.watch.get(), out, stage.report.get());
+    const isoline_status status = call(stage.device.get(), params.get(), stage.told.watch.get(), out, stage.told.report.get());
     stage.check(status);
     MUST(params.unchanged());
     MUST((segments != nullptr) == (out != nullptr && status == ISOLINE_OK));
@@ -226,8 +286,8 @@ void maps(Bytes &bytes) {
         images[i] = outputs[i] != nullptr ? outputs[i]->image() : nullptr;
     }
     stage.may_succeed = stage.may_succeed && params.valid() && (left_out & 15) != 15;
-    const isoline_status status = CALL(isoline_edge_drawing_maps(stage.device.get(), stage.input.image(), params.get(), stage.watch.get(),
-                                                                 images[0], images[1], images[2], images[3], stage.report.get()));
+    const isoline_status status = CALL(isoline_edge_drawing_maps(stage.device.get(), stage.input.image(), params.get(), stage.told.watch.get(),
+                                                                 images[0], images[1], images[2], images[3], stage.told.report.get()));
     stage.check(status);
     MUST(params.unchanged());
     if (status != ISOLINE_OK) {
@@ -278,6 +338,13 @@ void without(Bytes &bytes) {
     REFUSED(isoline_edge_drawing_threshold(common(), nullptr, nullptr, &threshold));
     MUST(segments == nullptr && input.untouched() && output.untouched() && edges.untouched());
     isoline_segments_free(nullptr);
+    isoline_polylines *polylines = nullptr;
+    REFUSED(isoline_isolines(nullptr, input.image(), nullptr, 0, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_isolines(common(), nullptr, nullptr, 0, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_isolines(common(), input.image(), nullptr, 2, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_isolines(common(), input.image(), nullptr, 0, nullptr, nullptr, nullptr, nullptr));
+    MUST(polylines == nullptr);
+    isoline_polylines_free(nullptr);
 }
 
 } // namespace
@@ -297,6 +364,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 9:
     case 10:
     case 11: strength(bytes); break;
+    case 12:
+    case 13: isolines(bytes); break;
     default: distance(bytes); break;
     }
     return 0;

@@ -8,8 +8,6 @@ using namespace fuzz;
 
 namespace {
 
-using Parameters = Params<isoline_level_set_params>;
-
 const unsigned SIDE = 20, SLICES = 4, MOST = 24;
 
 /* A mask for an image: of any type, filled by a pattern. */
@@ -24,49 +22,40 @@ bool fits(const Picture &mask, const Picture &input) {
     return mask.readable() && mask.width == input.width && mask.height == input.height && mask.depth == input.depth;
 }
 
-class Subject {
+class Surface : Subject<isoline_level_set, isoline_level_set_free> {
 public:
-    Subject(Bytes &given) : bytes(given), device(given), input(given, SIDE, SLICES), mask(initial_mask(given, input)),
-                            params(given, "level_set", isoline_level_set_params_init, MOST) {}
-
-    ~Subject() {
-        if (bytes.rarely(2)) {
-            device.release();
-        }
-        isoline_level_set_free(surface);
-    }
+    explicit Surface(Bytes &given) : Subject(given, SIDE, [] { return SLICES; }), mask(initial_mask(given, input)),
+                                     params(given, "level_set", isoline_level_set_params_init, MOST) {}
 
     void run() {
-        Watch watch(bytes);
-        Report report(bytes);
+        Told told(bytes);
         Picture output(bytes, input, ISOLINE_U8);
         if (bytes.rarely(64)) {
             output.share(bytes, bytes.rarely(2) ? mask : input);
         }
-        watch.inside = [this] { reenter(device.get()); };
+        told.watch.inside = [this] { reenter(device.get()); };
         const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *to) {
             return CALL(isoline_level_set_run(context, input.image(), mask.image(), params.get(), progress, output.image(), to));
         };
-        const isoline_status status = call(device.get(), watch.get(), report.get());
-        check(status, watch.valid() && report.valid() && output.writable());
-        watch.check(status);
-        report.check(status);
+        const isoline_status status = call(device.get(), told.watch.get(), told.report.get());
+        check(status, told.valid() && output.writable());
+        told.check(status);
         MUST(status == ISOLINE_OK ? output.only_pixels_written() : output.untouched());
         if (status != ISOLINE_OK) {
             return;
         }
         MUST(output.all<uint8_t>([](uint8_t value) { return value == 0 || value == 255; }));
-        MUST(report.done() == nullptr || report.done()->iterations <= params.value().iterations);
+        MUST(told.report.done() == nullptr || told.report.done()->iterations <= params.value().iterations);
         const auto first = output.packed();
         MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
         MUST(output.packed() == first);
     }
 
     void evolve() {
-        const isoline_status status = CALL(isoline_level_set_new(device.get(), input.image(), mask.image(), params.get(), &surface));
+        const isoline_status status = CALL(isoline_level_set_new(device.get(), input.image(), mask.image(), params.get(), &solver));
         check(status, true);
-        MUST((surface != nullptr) == (status == ISOLINE_OK));
-        if (surface == nullptr) {
+        MUST((solver != nullptr) == (status == ISOLINE_OK));
+        if (solver == nullptr) {
             return;
         }
         for (unsigned actions = bytes.from(1, 8); actions > 0; actions--) {
@@ -85,11 +74,8 @@ public:
     }
 
 private:
-    Bytes &bytes;
-    Device device;
-    Picture input, mask;
-    Parameters params;
-    isoline_level_set *surface = nullptr;
+    Picture mask;
+    Params<isoline_level_set_params> params;
     bool written = false, converged = false;
 
     void check(isoline_status status, bool others) const {
@@ -100,40 +86,37 @@ private:
 
     isoline_level_set_state state() const {
         isoline_level_set_state now = defaults(isoline_level_set_state_init);
-        GOOD(isoline_level_set_info(surface, &now));
+        GOOD(isoline_level_set_info(solver, &now));
         return now;
     }
 
     void step() {
-        Watch watch(bytes);
-        Report report(bytes);
+        Told told(bytes);
         const isoline_level_set_state before = state();
-        watch.inside = [&] {
+        told.watch.inside = [&] {
             isoline_level_set_state now = defaults(isoline_level_set_state_init);
             isoline_iteration_statistics element;
             size_t count = 77;
-            MUST(CALL(isoline_level_set_step(surface, 1, nullptr, nullptr)) == ISOLINE_BUSY);
-            MUST(CALL(isoline_level_set_info(surface, &now)) == ISOLINE_BUSY);
-            MUST(CALL(isoline_level_set_statistics(surface, 1, 1, &element, &count)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_level_set_step(solver, 1, nullptr, nullptr)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_level_set_info(solver, &now)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_level_set_statistics(solver, 1, 1, &element, &count)) == ISOLINE_BUSY);
             MUST(now.iterations == 0 && count == 77);
         };
         const uint64_t iterations = bytes.below(MOST);
-        const isoline_status status = CALL(isoline_level_set_step(surface, iterations, watch.get(), report.get()));
-        MUST(status != ISOLINE_OK || (watch.valid() && report.valid()));
-        watch.check(status);
-        report.check(status);
+        const isoline_status status = CALL(isoline_level_set_step(solver, iterations, told.watch.get(), told.report.get()));
+        told.check(status);
         const isoline_level_set_state now = state();
         MUST(now.iterations >= before.iterations && now.iterations <= before.iterations + iterations);
         MUST(status == ISOLINE_OK || status == ISOLINE_CANCELLED || now.iterations == before.iterations);
-        const isoline_report *done = status == ISOLINE_OK ? report.done() : nullptr;
+        const isoline_report *done = status == ISOLINE_OK ? told.report.done() : nullptr;
         MUST(done == nullptr || (done->iterations == now.iterations - before.iterations));
         converged = converged || now.converged != 0 || (status == ISOLINE_OK && now.iterations < before.iterations + iterations);
     }
 
     void read() {
         Picture pixels(bytes, input, ISOLINE_U8), phi(bytes, input, ISOLINE_F32);
-        const isoline_status one = CALL(isoline_level_set_read_mask(surface, pixels.image()));
-        const isoline_status other = CALL(isoline_level_set_read_phi(surface, phi.image()));
+        const isoline_status one = CALL(isoline_level_set_read_mask(solver, pixels.image()));
+        const isoline_status other = CALL(isoline_level_set_read_phi(solver, phi.image()));
         MUST((one == ISOLINE_OK) == pixels.writable() && (other == ISOLINE_OK) == phi.writable());
         MUST(one == ISOLINE_OK ? pixels.only_pixels_written() : pixels.untouched());
         MUST(other == ISOLINE_OK ? phi.only_pixels_written() : phi.untouched());
@@ -160,7 +143,7 @@ private:
             phi.fill(bytes);
         }
         const bool finite = phi.type == ISOLINE_F32 && phi.all<float>([](float value) { return std::isfinite(value); });
-        const isoline_status status = CALL(isoline_level_set_write_phi(surface, phi.image()));
+        const isoline_status status = CALL(isoline_level_set_write_phi(solver, phi.image()));
         MUST((status == ISOLINE_OK) == (phi.writable() && finite));
         MUST(phi.untouched());
         written = written || status == ISOLINE_OK;
@@ -168,7 +151,7 @@ private:
 
     void info() {
         Struct<isoline_level_set_state> odd(bytes, defaults(isoline_level_set_state_init));
-        const isoline_status status = CALL(isoline_level_set_info(surface, odd.get()));
+        const isoline_status status = CALL(isoline_level_set_info(solver, odd.get()));
         MUST((status == ISOLINE_OK) != odd.too_small());
         if (status != ISOLINE_OK) {
             MUST(odd.unchanged());
@@ -190,7 +173,7 @@ private:
         Memory memory(count * sizeof(isoline_iteration_statistics), 0xA5);
         auto *out = reinterpret_cast<isoline_iteration_statistics *>(memory.data());
         size_t given = 77;
-        GOOD(isoline_level_set_statistics(surface, first, count, out, &given));
+        GOOD(isoline_level_set_statistics(solver, first, count, out, &given));
         const uint64_t done = state().iterations, start = std::max<uint64_t>(first, 1);
         MUST(given == std::min<uint64_t>(count, done >= start ? done - start + 1 : 0));
         for (size_t i = 0; i < given; i++) {
@@ -199,14 +182,14 @@ private:
         }
         std::memcpy(memory.saved(), memory.data(), given * sizeof *out);
         MUST(memory.unchanged());
-        REFUSED(isoline_level_set_statistics(surface, first, SIZE_MAX, out, &given));
-        REFUSED(isoline_level_set_statistics(surface, first, count, out, nullptr));
-        REFUSED(isoline_level_set_statistics(surface, first, 1, nullptr, &given));
+        REFUSED(isoline_level_set_statistics(solver, first, SIZE_MAX, out, &given));
+        REFUSED(isoline_level_set_statistics(solver, first, count, out, nullptr));
+        REFUSED(isoline_level_set_statistics(solver, first, 1, nullptr, &given));
     }
 
     /* All iterations in one step, in a level set of its own, give the same bits. */
     void compare() {
-        GOOD(isoline_level_set_step(surface, 0, nullptr, nullptr));
+        GOOD(isoline_level_set_step(solver, 0, nullptr, nullptr));
         if (written || converged) {
             return;
         }
@@ -220,7 +203,7 @@ private:
         description.height = input.height;
         description.depth = input.depth;
         std::vector<float> phi[2];
-        isoline_level_set *const both[] = {surface, twin};
+        isoline_level_set *const both[] = {solver, twin};
         for (int i = 0; i < 2; i++) {
             phi[i].resize(size_t(input.width * input.height * input.depth));
             description.data = phi[i].data();
@@ -261,9 +244,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (which == 15) {
         without(bytes);
     } else if (which > 10) {
-        Subject(bytes).run();
+        Surface(bytes).run();
     } else {
-        Subject(bytes).evolve();
+        Surface(bytes).evolve();
     }
     return 0;
 }

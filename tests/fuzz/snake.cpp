@@ -121,50 +121,41 @@ private:
     }
 };
 
-class Subject {
+class Snake : Subject<isoline_snake, isoline_snake_free> {
 public:
-    explicit Subject(Bytes &given) : bytes(given), device(given), input(given, SIDE, given.rarely(32) ? 2 : 1),
-                                     start(given, input), params(given, "snake", isoline_snake_params_init, MOST) {}
-
-    ~Subject() {
-        if (bytes.rarely(2)) {
-            device.release();
-        }
-        isoline_snake_free(snake);
-    }
+    explicit Snake(Bytes &given) : Subject(given, SIDE, [&] { return given.rarely(32) ? 2 : 1; }), start(given, input),
+                                   params(given, "snake", isoline_snake_params_init, MOST) {}
 
     void run() {
-        Watch watch(bytes);
-        Report report(bytes);
+        Told told(bytes);
         Picture labels(bytes, input, bytes.pick<uint32_t>({ISOLINE_U16, ISOLINE_F32}));
         const unsigned wanted = bytes.below(8);
         const bool drawn = wanted % 3 != 1 && wanted != 7, kept = wanted % 3 != 2 && wanted != 7;
         if (bytes.rarely(64)) {
             labels.share(bytes, input);
         }
-        watch.inside = [this] { reenter(device.get()); };
-        const isoline_status status = CALL(isoline_snake_run(device.get(), input.image(), start.optional(), params.get(), watch.get(),
-                                                             drawn ? labels.image() : nullptr, kept ? &snake : nullptr, report.get()));
+        told.watch.inside = [this] { reenter(device.get()); };
+        const isoline_status status = CALL(isoline_snake_run(device.get(), input.image(), start.optional(), params.get(), told.watch.get(),
+                                                             drawn ? labels.image() : nullptr, kept ? &solver : nullptr, told.report.get()));
         // Labels may have either of two types.
         const bool fits = labels.writable() || (labels.readable() && labels.type != ISOLINE_U8 && same_size(labels));
-        check(status, watch.valid() && report.valid() && (drawn || kept) && (!drawn || fits));
-        watch.check(status);
-        report.check(status);
-        MUST((snake != nullptr) == (kept && status == ISOLINE_OK));
+        check(status, told.valid() && (drawn || kept) && (!drawn || fits));
+        told.check(status);
+        MUST((solver != nullptr) == (kept && status == ISOLINE_OK));
         MUST(status == ISOLINE_OK && drawn ? labels.only_pixels_written() : labels.untouched());
-        if (snake != nullptr) {
+        if (solver != nullptr) {
             results();
         }
     }
 
     void search() {
-        const isoline_status status = CALL(isoline_snake_new(device.get(), input.image(), start.optional(), params.get(), &snake));
+        const isoline_status status = CALL(isoline_snake_new(device.get(), input.image(), start.optional(), params.get(), &solver));
         check(status, true);
-        MUST((snake != nullptr) == (status == ISOLINE_OK));
-        if (snake == nullptr) {
+        MUST((solver != nullptr) == (status == ISOLINE_OK));
+        if (solver == nullptr) {
             return;
         }
-        MUST(isoline_snake_count(snake) == (start.optional() == nullptr ? 1 : start.size()));
+        MUST(isoline_snake_count(solver) == (start.optional() == nullptr ? 1 : start.size()));
         for (unsigned actions = bytes.from(1, 7); actions > 0; actions--) {
             switch (bytes.below(8)) {
             case 0:
@@ -181,12 +172,8 @@ public:
     }
 
 private:
-    Bytes &bytes;
-    Device device;
-    Picture input;
     Outlines start;
     Params<isoline_snake_params> params;
-    isoline_snake *snake = nullptr;
     uint64_t total = 0;
     bool changed = false;
 
@@ -201,26 +188,23 @@ private:
     }
 
     void step() {
-        Watch watch(bytes);
-        Report report(bytes);
-        watch.inside = [&] {
+        Told told(bytes);
+        told.watch.inside = [&] {
             const isoline_node *nodes = nullptr;
             isoline_polygons polygons = defaults(isoline_polygons_init);
             isoline_target_statistics element;
             size_t count = 77;
-            MUST(CALL(isoline_snake_step(snake, 1, nullptr, nullptr)) == ISOLINE_BUSY);
-            MUST(CALL(isoline_snake_polygons(snake, &polygons)) == ISOLINE_BUSY);
-            MUST(CALL(isoline_snake_polygon(snake, 0, &nodes, &count)) == ISOLINE_BUSY);
-            MUST(CALL(isoline_snake_statistics(snake, 0, 1, &element, &count)) == ISOLINE_BUSY);
-            MUST(CALL(isoline_snake_restart(snake, nullptr, nullptr)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_snake_step(solver, 1, nullptr, nullptr)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_snake_polygons(solver, &polygons)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_snake_polygon(solver, 0, &nodes, &count)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_snake_statistics(solver, 0, 1, &element, &count)) == ISOLINE_BUSY);
+            MUST(CALL(isoline_snake_restart(solver, nullptr, nullptr)) == ISOLINE_BUSY);
             MUST(nodes == nullptr && count == 77 && polygons.offsets == nullptr);
-            (void)isoline_snake_count(snake);
+            (void)isoline_snake_count(solver);
         };
         const uint64_t iterations = bytes.rarely(4) ? UINT64_MAX : bytes.below(MOST);
-        const isoline_status status = CALL(isoline_snake_step(snake, iterations, watch.get(), report.get()));
-        MUST(status != ISOLINE_OK || (watch.valid() && report.valid()));
-        watch.check(status);
-        report.check(status);
+        const isoline_status status = CALL(isoline_snake_step(solver, iterations, told.watch.get(), told.report.get()));
+        told.check(status);
         if (status == ISOLINE_OK) {
             total = iterations > UINT64_MAX - total ? UINT64_MAX : total + iterations;
         }
@@ -228,21 +212,21 @@ private:
     }
 
     std::vector<isoline_target_statistics> all_statistics() const {
-        std::vector<isoline_target_statistics> all(isoline_snake_count(snake));
+        std::vector<isoline_target_statistics> all(isoline_snake_count(solver));
         size_t given = 0;
-        GOOD(isoline_snake_statistics(snake, 0, all.size(), all.data(), &given));
+        GOOD(isoline_snake_statistics(solver, 0, all.size(), all.data(), &given));
         MUST(given == all.size());
         return all;
     }
 
     void results() {
-        const size_t count = isoline_snake_count(snake);
+        const size_t count = isoline_snake_count(solver);
         Struct<isoline_polygons> odd(bytes, defaults(isoline_polygons_init));
-        const isoline_status status = CALL(isoline_snake_polygons(snake, odd.get()));
+        const isoline_status status = CALL(isoline_snake_polygons(solver, odd.get()));
         MUST((status == ISOLINE_OK) != odd.too_small());
         MUST(status == ISOLINE_OK ? odd.rest_unchanged() : odd.unchanged());
         isoline_polygons polygons = defaults(isoline_polygons_init);
-        GOOD(isoline_snake_polygons(snake, &polygons));
+        GOOD(isoline_snake_polygons(solver, &polygons));
         MUST(polygons.count == count && polygons.reserved == 0 && polygons.offsets != nullptr && polygons.offsets[0] == 0);
         MUST(polygons.offsets[count] == polygons.node_count && (polygons.nodes == nullptr) == (polygons.node_count == 0));
         const auto all = all_statistics();
@@ -251,7 +235,7 @@ private:
         for (size_t i = 0; i < count; i++) {
             const isoline_node *nodes = nullptr;
             size_t length = 0;
-            GOOD(isoline_snake_polygon(snake, i, &nodes, &length));
+            GOOD(isoline_snake_polygon(solver, i, &nodes, &length));
             MUST(length >= 3 && nodes == polygons.nodes + polygons.offsets[i] && length == polygons.offsets[i + 1] - polygons.offsets[i]);
             const isoline_target_statistics &one = all[i];
             MUST(one.status <= ISOLINE_TARGET_ITERATION_LIMIT && one.flags <= 15 && one.nodes == length);
@@ -263,7 +247,7 @@ private:
         }
         // The polygons of the library are polygons that it accepts, and their sums are the targets'.
         std::vector<isoline_region_sum> sums(count);
-        GOOD(isoline_snake_region_sums(snake, &polygons, sums.data()));
+        GOOD(isoline_snake_region_sums(solver, &polygons, sums.data()));
         for (size_t i = 0; i < count && !changed && by.overlap == ISOLINE_SNAKE_OVERLAP_ALLOWED; i++) {
             // A polygon that is clamped to nothing stays as it was given, and may reach into the image.
             MUST(all[i].status == ISOLINE_TARGET_LEFT_IMAGE || sums[i].pixels == all[i].pixels);
@@ -276,7 +260,7 @@ private:
         const size_t count = outlines.valid() ? outlines.size() : 0;
         Memory memory(count * sizeof(isoline_region_sum), 0xA5);
         auto *out = reinterpret_cast<isoline_region_sum *>(memory.data());
-        const isoline_status status = CALL(isoline_snake_region_sums(snake, outlines.get(), out));
+        const isoline_status status = CALL(isoline_snake_region_sums(solver, outlines.get(), out));
         MUST(outlines.untouched());
         if (status != ISOLINE_OK) {
             MUST(memory.unchanged());
@@ -292,8 +276,8 @@ private:
 
     void draw() {
         Picture mask(bytes, input, ISOLINE_U8), labels(bytes, input, bytes.pick<uint32_t>({ISOLINE_U16, ISOLINE_F32}));
-        const isoline_status one = CALL(isoline_snake_draw_mask(snake, mask.image()));
-        const isoline_status other = CALL(isoline_snake_draw_labels(snake, labels.image()));
+        const isoline_status one = CALL(isoline_snake_draw_mask(solver, mask.image()));
+        const isoline_status other = CALL(isoline_snake_draw_labels(solver, labels.image()));
         MUST((one == ISOLINE_OK) == mask.writable());
         MUST((other == ISOLINE_OK) == (labels.readable() && labels.type != ISOLINE_U8 && same_size(labels)));
         MUST(one == ISOLINE_OK ? mask.only_pixels_written() : mask.untouched());
@@ -302,7 +286,7 @@ private:
         for (uint64_t i = 0; other == ISOLINE_OK && i < input.width * input.height; i++) {
             const uint64_t x = i % input.width, y = i / input.width;
             const double label = labels.type == ISOLINE_F32 ? double(labels.at<float>(x, y, 0)) : labels.at<uint16_t>(x, y, 0);
-            MUST(label >= 0 && label <= double(isoline_snake_count(snake)) && label == std::floor(label));
+            MUST(label >= 0 && label <= double(isoline_snake_count(solver)) && label == std::floor(label));
             MUST(one != ISOLINE_OK || (mask.at<uint8_t>(x, y, 0) == 255) == (label > 0));
         }
     }
@@ -312,12 +296,12 @@ private:
         const Params<isoline_snake_params> others(bytes, "snake", isoline_snake_params_init, MOST);
         const bool keep = bytes.rarely(2);
         const auto before = all_statistics();
-        const isoline_status status = CALL(isoline_snake_restart(snake, outlines.optional(), keep ? params.get() : others.get()));
+        const isoline_status status = CALL(isoline_snake_restart(solver, outlines.optional(), keep ? params.get() : others.get()));
         MUST(outlines.untouched() && others.unchanged());
         MUST(status != ISOLINE_OK || (outlines.optional_valid() && (keep || others.valid())));
         if (status == ISOLINE_OK) {
             changed = true;
-            MUST(isoline_snake_count(snake) == (outlines.optional() == nullptr ? 1 : outlines.size()));
+            MUST(isoline_snake_count(solver) == (outlines.optional() == nullptr ? 1 : outlines.size()));
         } else {
             const auto after = all_statistics();
             MUST(after.size() == before.size() &&
@@ -326,29 +310,29 @@ private:
     }
 
     void refuse() {
-        const size_t count = isoline_snake_count(snake);
+        const size_t count = isoline_snake_count(solver);
         const isoline_node *nodes = nullptr;
         size_t length = 77;
-        REFUSED(isoline_snake_polygon(snake, bytes.pick<size_t>({count, SIZE_MAX, count + 1}), &nodes, &length));
-        REFUSED(isoline_snake_polygon(snake, 0, nullptr, &length));
-        REFUSED(isoline_snake_polygon(snake, 0, &nodes, nullptr));
-        REFUSED(isoline_snake_polygons(snake, nullptr));
-        REFUSED(isoline_snake_region_sums(snake, nullptr, nullptr));
-        REFUSED(isoline_snake_draw_mask(snake, nullptr));
-        REFUSED(isoline_snake_draw_labels(snake, nullptr));
-        REFUSED(isoline_snake_statistics(snake, 0, 1, nullptr, &length));
-        REFUSED(isoline_snake_statistics(snake, 0, 0, nullptr, nullptr));
+        REFUSED(isoline_snake_polygon(solver, bytes.pick<size_t>({count, SIZE_MAX, count + 1}), &nodes, &length));
+        REFUSED(isoline_snake_polygon(solver, 0, nullptr, &length));
+        REFUSED(isoline_snake_polygon(solver, 0, &nodes, nullptr));
+        REFUSED(isoline_snake_polygons(solver, nullptr));
+        REFUSED(isoline_snake_region_sums(solver, nullptr, nullptr));
+        REFUSED(isoline_snake_draw_mask(solver, nullptr));
+        REFUSED(isoline_snake_draw_labels(solver, nullptr));
+        REFUSED(isoline_snake_statistics(solver, 0, 1, nullptr, &length));
+        REFUSED(isoline_snake_statistics(solver, 0, 0, nullptr, nullptr));
         MUST(nodes == nullptr && length == 77);
         const size_t wanted = bytes.below(6), first = bytes.pick<size_t>({0, 1, count, SIZE_MAX, count + 1});
         Memory memory(wanted * sizeof(isoline_target_statistics), 0xA5);
         auto *out = reinterpret_cast<isoline_target_statistics *>(memory.data());
-        GOOD(isoline_snake_statistics(snake, first, wanted, out, &length));
+        GOOD(isoline_snake_statistics(solver, first, wanted, out, &length));
         MUST(length == std::min(wanted, first < count ? count - first : 0));
         std::memcpy(memory.saved(), memory.data(), length * sizeof *out);
         MUST(memory.unchanged());
     }
 
-    /* All iterations in one step, in a snake of its own, give the same bits. */
+    /* All iterations in one step, in a solver of its own, give the same bits. */
     void compare() {
         if (changed) {
             return;
@@ -358,11 +342,11 @@ private:
         GOOD(isoline_snake_step(twin, total, nullptr, nullptr));
         const auto mine = all_statistics();
         isoline_polygons one = defaults(isoline_polygons_init), other = one;
-        GOOD(isoline_snake_polygons(snake, &one));
+        GOOD(isoline_snake_polygons(solver, &one));
         GOOD(isoline_snake_polygons(twin, &other));
-        std::swap(snake, twin);
+        std::swap(solver, twin);
         const auto theirs = all_statistics();
-        std::swap(snake, twin);
+        std::swap(solver, twin);
         MUST(one.count == other.count && one.node_count == other.node_count && mine.size() == theirs.size());
         MUST(std::memcmp(one.offsets, other.offsets, size_t(one.count + 1) * sizeof *one.offsets) == 0);
         MUST(one.node_count == 0 || std::memcmp(one.nodes, other.nodes, size_t(one.node_count) * sizeof *one.nodes) == 0);
@@ -455,9 +439,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else if (which > 12) {
         smooth(bytes);
     } else if (which > 9) {
-        Subject(bytes).run();
+        Snake(bytes).run();
     } else {
-        Subject(bytes).search();
+        Snake(bytes).search();
     }
     return 0;
 }

@@ -117,7 +117,6 @@ impl<'a> Launcher<'a> {
     ) -> Result<()> {
         let [row_stride, slice_stride] = pixels.strides.map(|bytes| bytes as u64);
         let below = u32::from(self.plan.foreground == Foreground::Below);
-        let from_input = u32::from(start.from_input);
         let values = if self.starts_from_mask { 0 } else { values.address() };
         let mask = mask.address();
         // The first column of blocks computes the words before and after each row.
@@ -126,7 +125,7 @@ impl<'a> Launcher<'a> {
         let (threshold, minimum, scale) = (&self.plan.threshold, &start.minimum, &start.scale);
         let source: [&dyn DeviceRepr; 6] = [&pixels.address, &row_stride, &slice_stride, width, height, depth];
         let arguments: [&dyn DeviceRepr; 9] =
-            [threshold, &below, &from_input, minimum, scale, &values, pitch, &mask, mask_pitch];
+            [threshold, &below, &start.unit, minimum, scale, &values, pitch, &mask, mask_pitch];
         let config = geometry(grid, [WARP, PREPARE_WARPS, 1]);
         // SAFETY: the arguments are the kernel's, in its order; `pixels` covers the slice with these strides (checked
         // for device inputs, uploaded whole for host inputs); `values` (or null) and `mask` have the field's bytes.

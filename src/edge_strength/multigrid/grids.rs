@@ -46,10 +46,11 @@ pub(in crate::edge_strength) struct Grid {
     pub solution_weights: Vec<f32>,
 }
 
-/// Returns all grids that `lambda` and the shape require, finest first; fixed cells may end the list earlier.
-pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64) -> Vec<Grid> {
+/// Returns all grids that `lambda` and the shape require, finest first; fixed cells may end the list earlier. `volume`
+/// chooses the smoother.
+pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64, volume: bool) -> Vec<Grid> {
     let mut lambda = lambda.min(MAX_LAMBDA);
-    let (solution, correction) = if shape[2] > 1 { (&VOLUME, &VOLUME) } else { (&FINEST_2D, &COARSER_2D) };
+    let (solution, correction) = if volume { (&VOLUME, &VOLUME) } else { (&FINEST_2D, &COARSER_2D) };
     let grid = |shape, lambda: f64| Grid {
         shape,
         lambda: lambda as f32,

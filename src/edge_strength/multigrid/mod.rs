@@ -70,8 +70,11 @@ pub(super) fn solve(
         field.fill(0.0);
         return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
     }
-    // 1. Make the grids; put the initial values on the finest one.
-    let mut levels = levels(fixed, shape, options.lambda)?;
+    // 1. Make the grids; put the initial values on the finest one. Axes of one voxel come last, as they do not count in the
+    //    equation, and tiles of few voxels have large halos. The values lie in memory in the same order.
+    let mut sides = shape;
+    sides.sort_by_key(|&side| side == 1);
+    let mut levels = levels(fixed, grids(sides, options.lambda, shape[2] > 1))?;
     let finest = &mut levels[0];
     finest.values.copy_from_slice(field);
     finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
@@ -109,10 +112,10 @@ struct Level {
     right: Vec<f32>,
 }
 
-/// Makes the grids, finest first, as far as they have free cells.
-fn levels(fixed: &[u8], shape: [usize; 3], lambda: f64) -> Result<Vec<Level>> {
+/// Makes the fields of the grids, finest first, as far as they have free cells.
+fn levels(fixed: &[u8], grids: Vec<Grid>) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
-    for grid in grids(shape, lambda) {
+    for grid in grids {
         let fixed = match levels.last() {
             None => {
                 let mut copy = zeroed(fixed.len())?;

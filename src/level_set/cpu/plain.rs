@@ -20,9 +20,15 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    pub(super) fn new(context: &Context, plan: &Plan, input: &Image<'_>, mask: &Image<'_>) -> Result<Self> {
+    pub(super) fn new(
+        context: &Context,
+        plan: &Plan,
+        input: &Image<'_>,
+        mask: &Image<'_>,
+        ticker: &Ticker,
+    ) -> Result<Self> {
         let mut phi = zeroed(plan.voxels())?;
-        let pixels = prepare(context, plan, input, mask, &Layout::plain(plan.shape), &mut phi)?;
+        let pixels = prepare(context, plan, input, mask, &Layout::plain(plan.shape), &mut phi, ticker)?;
         for phi in &mut phi {
             *phi = phi.clamp(-plan.far, plan.far);
         }

@@ -5,6 +5,7 @@
 use crate::device::kernels::level_set::{AFFECTED_SIDE, BAND_REACH, OWN_TILE, TILE_AFTER, TILE_BEFORE};
 use crate::error::Result;
 use crate::image::zeroed;
+use crate::progress::Ticker;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 
@@ -164,8 +165,13 @@ impl Layout {
         }
     }
 
-    /// Copies an image into tiles.
-    pub(super) fn pack<T, U>(&self, view: ArrayView3<'_, T>, convert: impl Fn(T) -> U + Sync) -> Result<Vec<U>>
+    /// Copies an image into tiles, unless the ticker is cancelled.
+    pub(super) fn pack<T, U>(
+        &self,
+        view: ArrayView3<'_, T>,
+        ticker: &Ticker,
+        convert: impl Fn(T) -> U + Sync,
+    ) -> Result<Vec<U>>
     where
         T: Copy + Sync,
         U: bytemuck::Zeroable + Send,
@@ -175,6 +181,9 @@ impl Layout {
         packed.par_chunks_mut(slab).enumerate().for_each(|(slab, packed)| {
             let z0 = slab * self.tile[2];
             for z in z0..(z0 + self.tile[2]).min(self.shape[2]) {
+                if ticker.is_cancelled() {
+                    return;
+                }
                 for y in 0..self.shape[1] {
                     let start = self.row([y, z - z0]);
                     let pixels = view.slice(s![z, y, ..]);
@@ -185,6 +194,7 @@ impl Layout {
                 }
             }
         });
+        ticker.check()?;
         Ok(packed)
     }
 
@@ -268,7 +278,7 @@ mod tests {
             let tiles = std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]));
             let layout = Layout { shape, tile, tiles };
             let image = Array3::from_shape_fn((depth, height, width), |(z, y, x)| (x + 100 * y + 10_000 * z) as f32);
-            let packed = layout.pack(image.view(), |v| v).unwrap();
+            let packed = layout.pack(image.view(), &Ticker::new("test"), |v| v).unwrap();
             let mut back = Array3::zeros(image.dim());
             layout.unpack(&packed, back.view_mut(), |v: f32| v);
             assert_eq!(back, image);

@@ -37,7 +37,7 @@ pub(super) struct GridsLayout {
 
 impl GridsLayout {
     pub(super) fn new(shape: [usize; 3], lambda: f64) -> Self {
-        let mut all = grids(shape, lambda);
+        let mut all = grids(shape, lambda, shape[2] > 1);
         let count = all.len();
         if count == 1 {
             // Nothing is computed on this grid; it only shows whether there is any shape pixel, so its exact size is

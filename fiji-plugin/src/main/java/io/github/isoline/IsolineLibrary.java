@@ -80,6 +80,22 @@ final class IsolineLibrary {
 
     static native void isoline_segments_free(Pointer segments);
 
+    static native int isoline_isolines(
+            Pointer context,
+            Structs.Image input,
+            Pointer levels,
+            long levelCount,
+            Pointer params,
+            Structs.Progress progress,
+            PointerByReference polylines,
+            Structs.Report report);
+
+    static native int isoline_polyline_arrays_init(Structs.PolylineArrays out, long structSize);
+
+    static native int isoline_polylines_all(Pointer polylines, Structs.PolylineArrays arrays);
+
+    static native void isoline_polylines_free(Pointer polylines);
+
     static native int isoline_level_set_state_init(Structs.LevelSetState out, long structSize);
 
     static native int isoline_level_set_new(

@@ -113,6 +113,14 @@ final class Structs {
         public Pointer points, offsets, flags, slices, mean_gradients;
     }
 
+    /** {@code isoline_polyline_arrays}. */
+    @FieldOrder({"struct_size", "reserved", "count", "point_count", "polylines", "points"})
+    public static final class PolylineArrays extends Structure {
+        public int struct_size, reserved;
+        public long count, point_count;
+        public Pointer polylines, points;
+    }
+
     /** {@code isoline_level_set_state}. */
     @FieldOrder({
         "struct_size",

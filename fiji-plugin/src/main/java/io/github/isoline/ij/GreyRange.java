@@ -7,13 +7,17 @@ final class GreyRange {
     double min = Double.POSITIVE_INFINITY;
     double max = Double.NEGATIVE_INFINITY;
 
-    /** Returns the range of one slice, short[] as unsigned or float[], by several threads for a large one. */
+    /**
+     * Returns the range of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one.
+     */
     static GreyRange of(Object pixels) {
         GreyRange range = new GreyRange();
         int all = Array.getLength(pixels);
         Parallel.pixels(all, (from, count) -> {
             GreyRange some = new GreyRange();
-            if (pixels instanceof short[]) {
+            if (pixels instanceof byte[]) {
+                some.take((byte[]) pixels, from, from + count);
+            } else if (pixels instanceof short[]) {
                 some.take((short[]) pixels, from, from + count);
             } else {
                 some.take((float[]) pixels, from, from + count);
@@ -23,6 +27,13 @@ final class GreyRange {
             }
         });
         return range;
+    }
+
+    private void take(byte[] pixels, int from, int to) {
+        for (int i = from; i < to; i++) {
+            min = Math.min(min, pixels[i] & 0xff);
+            max = Math.max(max, pixels[i] & 0xff);
+        }
     }
 
     private void take(short[] pixels, int from, int to) {

@@ -50,6 +50,8 @@ public final class Isoline {
             new Call<>("edge_drawing", EdgeDrawingSettings::new, EdgeDrawingJob::new);
     private static final Call<DistanceSettings> SIGNED_DISTANCE =
             new Call<>("signed_distance", DistanceSettings::new, DistanceJob::new);
+    private static final Call<IsolinesSettings> ISOLINES =
+            new Call<>("isolines", IsolinesSettings::new, IsolinesJob::new);
     private static final Call<LevelSetSettings> LEVEL_SET =
             new Call<>("level_set", LevelSetSettings::new, LevelSetJob::new);
     private static final Call<SnakeSettings> REGION_SNAKE =
@@ -124,6 +126,27 @@ public final class Isoline {
     }
 
     /**
+     * Finds the curves on which an image has a value, between pixels.
+     *
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
+     * @param options such as {@code levels=[20 40]} (pixel values) or {@code level_count=9}, {@code connect=low}
+     * @return a selection for each curve, and a row for each
+     * @throws IsolineException as described above
+     */
+    public static Result isolines(ImagePlus image, String options) throws IsolineException {
+        return ISOLINES.on(image, options);
+    }
+
+    /**
+     * Finds the curves on which an image has a value, between pixels.
+     *
+     * @see #isolines(ImagePlus, String)
+     */
+    public static Result isolines(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return ISOLINES.on(image, options);
+    }
+
+    /**
      * Segments by a level set that grows or shrinks from a start.
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack; its selection is
@@ -172,8 +195,8 @@ public final class Isoline {
     /**
      * Returns a line for each option of an operation: key, values, default, unit and meaning.
      *
-     * @param operation {@code edge_strength}, {@code edge_drawing}, {@code signed_distance}, {@code level_set} or
-     *     {@code region_snake}
+     * @param operation {@code edge_strength}, {@code edge_drawing}, {@code signed_distance}, {@code isolines},
+     *     {@code level_set} or {@code region_snake}
      * @throws IsolineException if there is no such operation, or no native library
      */
     public static String options(String operation) throws IsolineException {

@@ -47,11 +47,13 @@ class DialogSizeTest extends WindowTest {
         "Edge Strength Function, 1",
         "Edge Drawing, 1",
         "Signed Distance, 1",
+        "Isolines, 1",
         "Level Set, 1",
         "Region Snake, 1",
         "Edge Strength Function, 2",
         "Edge Drawing, 2",
         "Signed Distance, 2",
+        "Isolines, 2",
         "Level Set, 2",
         "Region Snake, 2",
     })

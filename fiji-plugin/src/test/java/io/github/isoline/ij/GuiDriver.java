@@ -108,6 +108,9 @@ final class GuiDriver {
             case "stack":
                 HyperStackScenes.stack(image);
                 break;
+            case "isolines dialog":
+                IsolinesWindowTest.Scenes.play(driver, image);
+                break;
             case "error":
                 driver.error();
                 break;

@@ -299,7 +299,8 @@ class ScriptTest extends HeadlessTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"edge_strength", "edge_drawing", "signed_distance", "level_set", "region_snake"})
+    @ValueSource(
+            strings = {"edge_strength", "edge_drawing", "signed_distance", "isolines", "level_set", "region_snake"})
     void optionsAreListedWithDefaultAndUnit(String operation) throws IsolineException {
         String options = Isoline.options(operation);
         assertTrue(options.startsWith("device: "), options);

@@ -1,0 +1,70 @@
+package io.github.isoline;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.PointerByReference;
+
+/**
+ * Isolines: the curves on which an image has a value, by marching squares with linear interpolation. Every slice of a
+ * stack is processed on its own. Points are in pixels, lengths and areas in the unit of the input's spacing.
+ */
+public final class Isolines {
+    /** The name of the operation. */
+    public static final String NAME = "isolines";
+
+    private Isolines() {}
+
+    /** The result of a run. */
+    public static final class Result {
+        private final Report report;
+        private final Polylines polylines;
+
+        Result(Report report, Polylines polylines) {
+            this.report = report;
+            this.polylines = polylines;
+        }
+
+        /** Returns the report of the run. */
+        public Report report() {
+            return report;
+        }
+
+        /** Returns the curves. */
+        public Polylines polylines() {
+            return polylines;
+        }
+    }
+
+    /**
+     * Runs the operation.
+     *
+     * @param context the device to run on
+     * @param params those of {@link #NAME}
+     * @param levels the levels; none for the equally spaced ones of the parameters
+     * @param input pixels of any type
+     * @param depth the number of slices, from the first on
+     * @param progress the progress callback, which may cancel; may be null
+     * @throws IsolineException with the library's message
+     */
+    public static Result run(
+            Context context, Params params, double[] levels, PixelBuffer input, int depth, Progress progress)
+            throws IsolineException {
+        Structs.Image in = input.describe(depth);
+        Pointer struct = params.struct(NAME);
+        Memory given = levels.length == 0 ? null : new Memory((long) levels.length * Double.BYTES);
+        if (given != null) {
+            given.write(0, levels, 0, levels.length);
+        }
+        PointerByReference found = new PointerByReference();
+        try {
+            Report done = Report.of(
+                    context,
+                    progress,
+                    (at, callback, report) -> IsolineLibrary.isoline_isolines(
+                            at, in, given, levels.length, struct, callback, found, report));
+            return new Result(done, Polylines.copyOf(found.getValue()));
+        } finally {
+            IsolineLibrary.isoline_polylines_free(found.getValue());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+package io.github.isoline.ij;
+
+import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
+import java.util.regex.Pattern;
+
+/** The parameters of the isolines command. */
+final class IsolinesSettings extends Settings {
+    static final String LEVELS = "levels";
+    static final String LEVEL_COUNT = "level_count";
+    static final String MOST_ROIS = "most_rois";
+
+    private static final Pattern SEPARATORS = Pattern.compile("[\\s,;]+");
+
+    IsolinesSettings() throws IsolineException {
+        super(Isolines.NAME, "isolines", "Isolines");
+        declare(Setting.text(LEVELS, AUTO)
+                .forgotten()
+                .unit("pixel values")
+                .help(
+                        "Numbers with blanks between them, or auto: as many as the next field says, equally spaced between the"
+                                + " smallest and the largest value."));
+        declare(Setting.of(parameter(LEVEL_COUNT)).recordedIf(s -> s.isAutomatic(LEVELS)));
+        declare(Setting.choice(STACK, "all", "current"));
+        declareAxes();
+        declare(
+                // This output is on at first, so that OK shows something before anything is
+                // remembered.
+                Setting.output(OVERLAY).first(true),
+                Setting.output(ROI_MANAGER),
+                Setting.output(RESULTS_TABLE),
+                // The ROI Manager and an overlay get at most this number of curves, the longest
+                // ones.
+                Setting.number(MOST_ROIS, 10_000)
+                        .whole(1)
+                        .label("Most ROIs")
+                        .advanced()
+                        .recordedIf(s -> wantsRois(s)),
+                // All curves are saved to this ZIP file as ROIs.
+                Setting.file(ROI_FILE));
+        // The range is that of all slices, which the job computes.
+        declareOthers(RANGE_MIN, RANGE_MAX);
+    }
+
+    /** Returns the levels; none if they are equally spaced. */
+    double[] levels() {
+        if (isAutomatic(LEVELS)) {
+            return new double[0];
+        }
+        String[] texts = SEPARATORS.split(text(LEVELS).trim());
+        double[] levels = new double[texts.length];
+        for (int i = 0; i < levels.length; i++) {
+            levels[i] = Setting.number(texts[i]);
+        }
+        return levels;
+    }
+
+    /** Returns the problem with the parameters of the computation; null if there is none. */
+    String computationProblem() {
+        for (double level : levels()) {
+            if (Double.isNaN(level) || Double.isInfinite(level)) {
+                return "levels must be \"auto\" or numbers with blanks between them, got \"" + text(LEVELS) + "\".";
+            }
+        }
+        return problemOf(LEVEL_COUNT);
+    }
+
+    @Override
+    String otherProblem() {
+        String problem = computationProblem();
+        return problem == null ? outputProblem() : problem;
+    }
+}

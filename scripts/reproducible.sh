@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Builds the release library in two folders and compares the shared library, as it is built and as it is installed, and all
+# else that is installed, byte by byte. Ends with 'N passed, N failed'.
+# Usage: reproducible.sh TARGET-FOLDER
+#
+# Names of local symbols are left out, with the debug information: that names the folder, and LLVM makes a part of the names
+# from a hash of it (.llvm.NUMBER). So the static library, which keeps names, is not compared.
+#
+# It is built for the CPU alone unless ISOLINE_CUDA_ARCHS says otherwise; the kernels are compiled by another compiler.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(realpath -m "$1")/reproducible
+passed=0
+failed=0
+# Folders whose names differ, in length too.
+folders=("$work/one" "$work/the other/folder")
+
+rm -rf "$work"
+for folder in "${folders[@]}"; do
+    mkdir -p "$folder/source"
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory="$folder/source"
+    if [ -e .tools ]; then
+        ln -s "$(realpath .tools)" "$folder/source/.tools"
+    fi
+done
+for folder in "${folders[@]}"; do
+    (cd "$folder/source" && ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-none} CARGO_INCREMENTAL=0 cargo build --release --locked --lib --quiet \
+        --target-dir "$folder/target" && PREFIX=$folder/installed scripts/install.sh "$folder/target/release")
+    # The build identifier is made from all bytes.
+    objcopy --strip-all --remove-section=.note.gnu.build-id "$folder/target/release/libisoline.so" "$folder/libisoline.so"
+done
+
+for file in libisoline.so installed; do
+    if diff --recursive --no-dereference --exclude=libisoline.a "${folders[0]}/$file" "${folders[1]}/$file"; then
+        passed=$((passed + 1))
+        echo "  ok    $file is the same"
+    else
+        failed=$((failed + 1))
+        echo "  FAIL  $file differs"
+    fi
+done
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

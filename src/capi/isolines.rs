@@ -1,0 +1,258 @@
+//! Isolines, and the polylines that they are.
+
+use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
+use super::image::{Checked, isoline_image};
+use super::progress::{callback, isoline_progress};
+use super::report::isoline_report;
+use super::sized::{self, same_layout, sized_struct};
+use super::{check, guard, isoline_status, null, object};
+use crate::error::Result;
+use crate::image::collected;
+use crate::isolines::{self, Params, Polyline, Polylines, parameters};
+use crate::parameter::ends;
+
+/// The way of curves through a cell, four neighbouring pixels, whose two high pixels face each other across the centre.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_isolines_connect {
+    /// The low pixels belong together: each high one is cut off.
+    ISOLINE_ISOLINES_CONNECT_LOW = 0,
+    /// The high pixels belong together: each low one is cut off.
+    ISOLINE_ISOLINES_CONNECT_HIGH = 1,
+}
+
+/// The parameters of isoline_isolines. isoline_isolines_params_init fills them with the defaults.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_isolines_params {
+    /// The size of the struct, set by isoline_isolines_params_init.
+    pub struct_size: u32,
+    /// An isoline_isolines_connect. Default: ISOLINE_ISOLINES_CONNECT_LOW.
+    pub connect: u32,
+    /// The number of equally spaced levels, where no levels are given, 1 to 65535: level i of n, from 1 on, is
+    /// range_min + (range_max - range_min) * i / (n + 1). Default 1, the middle.
+    pub level_count: u32,
+    /// Must be 0.
+    pub reserved: u32,
+    /// The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
+    /// smallest and the largest finite pixel of the whole input; else both must be given, this one less than range_max.
+    pub range_min: f64,
+    /// The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic.
+    pub range_max: f64,
+}
+
+params_of!(isoline_isolines_params, 32, parameters::OPERATION, 1, connect, level_count, range_min, range_max,);
+
+impl isoline_isolines_params {
+    fn translate(&self, levels: &[f64], [x, y, _]: [f64; 3]) -> Result<Params> {
+        check_ranges(self)?;
+        check::reserved(self.reserved, "params")?;
+        Ok(Params {
+            connect: parameters::CONNECT.chosen(self.connect, &parameters::CONNECTS)?,
+            levels: collected(levels.iter().copied())?,
+            level_count: self.level_count,
+            range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
+            spacing: [x, y],
+        })
+    }
+}
+
+/// A point of a polyline, in pixels: whole numbers are the centres of pixels, and (0, 0) is that of the top left one. (Half
+/// a pixel more makes it the coordinates of isoline_node.) The struct never changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_polyline_point {
+    /// The coordinate to the right.
+    pub x: f64,
+    /// The coordinate downwards.
+    pub y: f64,
+}
+
+const _: () = assert!(size_of::<isoline_polyline_point>() == size_of::<[f64; 2]>());
+
+/// The properties of a polyline, one per bit. Unknown bits are to be ignored.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_polyline_flags {
+    /// The polyline is closed: its last point is joined to its first, which is listed once.
+    ISOLINE_POLYLINE_CLOSED = 1,
+}
+const _: () = assert!(Polylines::CLOSED == isoline_polyline_flags::ISOLINE_POLYLINE_CLOSED as u32);
+
+/// One polyline. The struct never changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_polyline {
+    /// The index of its first point among the points of all polylines, which follow one another without a gap.
+    pub first: u64,
+    /// The number of its points, at least 2.
+    pub count: u64,
+    /// The index of the closed polyline of the same slice and level that directly encloses it; -1 if there is none, or if
+    /// it is open.
+    pub parent: i64,
+    /// The level, in the image's own units.
+    pub level: f64,
+    /// The length, in the unit of the image's spacing; that of a closed one with the way from the last point to the first.
+    pub length: f64,
+    /// The area that a closed one encloses, in the square of the unit of the image's spacing: positive around higher
+    /// values, negative around lower ones; 0 of an open one.
+    pub area: f64,
+    /// The slice, counted from 0.
+    pub slice: u32,
+    /// A sum of isoline_polyline_flags.
+    pub flags: u32,
+}
+
+// Polylines are returned in the layout that they have in Rust's memory.
+same_layout!(isoline_polyline, Polyline, first, count, parent, level, length, area, slice, flags);
+
+/// Polylines, created by isoline_isolines. The object never changes. Opaque.
+pub struct isoline_polylines(Polylines);
+
+impl object::Owned for isoline_polylines {
+    // Polylines are memory alone.
+    fn is_of_this_process(&self) -> bool {
+        true
+    }
+}
+
+/// All polylines as flat arrays, which are borrowed: they are valid until the polylines are freed, and must only be read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_polyline_arrays {
+    /// The size of the struct, set by isoline_polyline_arrays_init.
+    pub struct_size: u32,
+    /// Always 0.
+    pub reserved: u32,
+    /// The number of polylines.
+    pub count: u64,
+    /// The number of points of all polylines.
+    pub point_count: u64,
+    /// An array of `count` polylines; NULL if there are none.
+    pub polylines: *const isoline_polyline,
+    /// An array of `point_count` points; NULL if there are none.
+    pub points: *const isoline_polyline_point,
+}
+
+sized_struct!(isoline_polyline_arrays, 40);
+
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_isolines_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_isolines_params_init(
+    params: *mut isoline_isolines_params,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller ensures.
+    guard(|| unsafe { sized::init(params, struct_size, "params") })
+}
+
+/// Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
+/// between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. Every
+/// device and number of threads gives the same bits.
+///
+/// A pixel above a level is high, any other low, one that equals the level too, so that curves never break. A curve crosses
+/// the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or upper one, of
+/// value a, to the other, of value b. Where two high pixels of four face each other, `connect` decides.
+/// Higher values lie to the right of a curve as the screen shows it: a closed curve around them runs clockwise. Curves end
+/// at the image's border and at cells with a pixel that is NaN or infinite. Neighbouring points of a curve differ.
+///
+/// Polylines are ordered by their slice, then by level as given, then by the first crossing in the order of rows (in a row
+/// those of left and right pixels first), with which a closed one begins.
+///
+/// @param context not NULL.
+/// @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
+///   is the size of a pixel, in which lengths and areas are measured; points are in pixels.
+/// @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
+/// @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
+/// @param params NULL for the defaults.
+/// @param progress NULL for none.
+/// @param polylines not NULL; receives the polylines, to be freed with isoline_polylines_free. Not written on failure.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
+///   crossings of a slice and level; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_isolines(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    levels: *const f64,
+    level_count: usize,
+    params: *const isoline_isolines_params,
+    progress: *const isoline_progress,
+    polylines: *mut *mut isoline_polylines,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let levels = check::slice(levels, level_count, "levels")?;
+            let params = sized::read_or_defaults(params, "params")?.translate(levels, input.spacing())?;
+            let mut progress = callback(progress)?;
+            check::not_null(polylines, "polylines")?;
+            isoline_report::check(report)?;
+            let mut found = Polylines::new();
+            let done = isolines::run(context, input.input(), &params, progress.as_deref_mut(), &mut found)?;
+            isoline_report::give(report, &done)?;
+            polylines.write(object::hand_out(isoline_polylines(found)));
+            Ok(())
+        }
+    })
+}
+
+/// Zeroes `arrays` and sets its struct_size.
+///
+/// @param arrays the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_polyline_arrays).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_polyline_arrays_init(
+    arrays: *mut isoline_polyline_arrays,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller ensures.
+    guard(|| unsafe { sized::init(arrays, struct_size, "arrays") })
+}
+
+/// Returns all polylines in one call, without a copy.
+///
+/// @param polylines not NULL.
+/// @param arrays a struct after isoline_polyline_arrays_init; written on success. Its pointers are borrowed: valid until
+///   the polylines are freed.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+///   May be called on any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_polylines_all(
+    polylines: *const isoline_polylines,
+    arrays: *mut isoline_polyline_arrays,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: as the caller ensures.
+        let found = unsafe { polylines.as_ref() }.map(|polylines| &polylines.0).ok_or_else(|| null("polylines"))?;
+        let all = isoline_polyline_arrays {
+            count: found.polylines().len() as u64,
+            point_count: found.points().len() as u64,
+            polylines: check::address(found.polylines()).cast(),
+            points: check::address(found.points()).cast(),
+            ..sized::Sized32::defaults()
+        };
+        // SAFETY: as the caller ensures.
+        unsafe { sized::write(arrays, &all, "arrays") }
+    })
+}
+
+/// Frees polylines, after which every pointer into them dangles. They must not be used again. May be called on any thread,
+/// before or after their context is freed.
+///
+/// @param polylines may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_polylines_free(polylines: *mut isoline_polylines) {
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(polylines, "polylines") }
+}

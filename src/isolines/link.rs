@@ -1,0 +1,277 @@
+//! From crossings to polylines: both backends find the crossings of a slice and a level, and link them here.
+//!
+//! Each crossing has one that follows it, or none. Crossings are linked band by band of their list, on all threads; the
+//! pieces that leave a band are joined afterwards. Then each row of pixels is walked once: what a closed curve encloses is
+//! between its crossings of the row, so the curves that are entered and not yet left are a stack, whose top is the parent
+//! of the next curve that is entered.
+
+use super::{Plan, Polyline, Polylines};
+use crate::error::{Error, Result};
+use crate::image::{par_collected, push, reserved, zeroed};
+use crate::progress::Ticker;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// In place of a crossing, a piece or a curve: there is none.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The fewest crossings of one task of the linking, and the tasks of a thread: fewer bands leave fewer pieces to join.
+const LEAST_BAND: usize = 1 << 15;
+const BANDS_PER_THREAD: usize = 4;
+
+/// The points of one task that makes polylines.
+const TASK_POINTS: usize = 1 << 15;
+
+/// The rows of one task of the nesting.
+const TASK_ROWS: usize = 64;
+
+/// The crossings of one slice and level, row by row; in a row those between left and right pixels before those between
+/// upper and lower ones, each from left to right.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Crossings {
+    /// The position of each: x and y.
+    pub(super) points: Vec<[f64; 2]>,
+    /// The one that follows on the curve, or [`NONE`].
+    pub(super) next: Vec<u32>,
+    /// The first crossing between left and right pixels of each row, and the first between upper and lower ones; then
+    /// their number.
+    pub(super) rows: Vec<u32>,
+}
+
+/// Refuses a number of crossings that their indices cannot count.
+pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
+    if count < u64::from(NONE) {
+        return Ok(());
+    }
+    Err(Error::size(format!(
+        "cannot link the isolines of level {level}: a slice must have fewer than {NONE} crossings (got {count}); cut the \
+         image into parts"
+    )))
+}
+
+/// Computes items on the threads of the current pool, all or the first error.
+pub(super) fn gathered<T: Send>(items: impl IndexedParallelIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let made = par_collected(items)?;
+    let mut gathered = reserved(made.len())?;
+    made.into_iter().try_for_each(|item| item.map(|item| gathered.push(item)))?;
+    Ok(gathered)
+}
+
+/// A part of a curve within one band, or a whole curve.
+struct Piece {
+    /// Its crossings in the list of the band.
+    range: Range<usize>,
+    closed: bool,
+}
+
+/// The pieces of one band, those that are not closed by their first crossing, in ascending order; then the closed ones.
+struct Band {
+    crossings: Vec<u32>,
+    pieces: Vec<Piece>,
+}
+
+/// Follows the curves of a band as far as they stay in it.
+fn pieces(next: &[u32], band: Range<usize>, ticker: &Ticker) -> Result<Band> {
+    ticker.check()?;
+    let (first, length) = (band.start as u32, band.len());
+    let within = |crossing: u32| Some(crossing.wrapping_sub(first) as usize).filter(|place| *place < length);
+    let mut entered: Vec<u8> = zeroed(length)?;
+    next[band].iter().filter_map(|to| within(*to)).for_each(|place| entered[place] = 1);
+    let mut found = Band { crossings: reserved(length)?, pieces: Vec::new() };
+    // A crossing that is not entered begins a piece; those that are left after these belong to closed curves.
+    for closed in [false, true] {
+        for place in 0..length {
+            if entered[place] != u8::from(closed) {
+                continue;
+            }
+            let start = found.crossings.len();
+            let mut at = Some(place);
+            while let Some(place) = at.filter(|place| !closed || entered[*place] == 1) {
+                entered[place] = 2;
+                found.crossings.push(first + place as u32);
+                at = within(next[first as usize + place]);
+            }
+            push(&mut found.pieces, Piece { range: start..found.crossings.len(), closed })?;
+        }
+    }
+    Ok(found)
+}
+
+/// A whole curve: its crossings in a common list.
+struct Chain {
+    range: Range<usize>,
+    closed: bool,
+}
+
+/// Returns the curves, by their first crossing, and the list of their crossings.
+fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
+    // 1. Follow the curves within each band.
+    let length = next.len().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).max(LEAST_BAND);
+    let followed = (0..next.len().div_ceil(length))
+        .into_par_iter()
+        .map(|band| pieces(next, band * length..next.len().min((band + 1) * length), ticker));
+    let bands = gathered(followed)?;
+    // 2. Join the pieces that leave their bands. They are in the order of their first crossings.
+    let mut open: Vec<&[u32]> = Vec::new();
+    let mut order = reserved(next.len())?;
+    let mut chains = Vec::new();
+    for band in &bands {
+        for piece in &band.pieces {
+            if piece.closed {
+                let start = order.len();
+                order.extend_from_slice(&band.crossings[piece.range.clone()]);
+                push(&mut chains, Chain { range: start..order.len(), closed: true })?;
+            } else {
+                push(&mut open, &band.crossings[piece.range.clone()])?;
+            }
+        }
+    }
+    let follower = |piece: &[u32]| match next[piece[piece.len() - 1] as usize] {
+        NONE => NONE,
+        crossing => open.partition_point(|piece| piece[0] < crossing) as u32,
+    };
+    let followers = par_collected(open.par_iter().map(|piece| follower(piece)))?;
+    let mut entered: Vec<u8> = zeroed(open.len())?;
+    followers.iter().filter(|to| **to != NONE).for_each(|to| entered[*to as usize] = 1);
+    for closed in [false, true] {
+        for place in 0..open.len() {
+            if entered[place] != u8::from(closed) {
+                continue;
+            }
+            let start = order.len();
+            let mut at = place as u32;
+            while at != NONE && !(closed && entered[at as usize] == 2) {
+                entered[at as usize] = 2;
+                order.extend_from_slice(open[at as usize]);
+                at = followers[at as usize];
+            }
+            if closed {
+                let curve = &mut order[start..];
+                let first =
+                    curve.iter().enumerate().min_by_key(|(_, crossing)| **crossing).map_or(0, |(place, _)| place);
+                curve.rotate_left(first);
+            }
+            push(&mut chains, Chain { range: start..order.len(), closed })?;
+        }
+    }
+    // 3. Put the curves in order.
+    chains.par_sort_unstable_by_key(|chain| order[chain.range.start]);
+    Ok((order, chains))
+}
+
+/// Returns the curve that directly encloses each closed curve, or [`NONE`].
+fn parents(rows: &[u32], order: &[u32], chains: &[Chain]) -> Result<Vec<u32>> {
+    let parents = par_collected((0..chains.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
+    let owners = par_collected((0..order.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
+    chains.par_iter().enumerate().filter(|(_, chain)| chain.closed).for_each(|(curve, chain)| {
+        for crossing in &order[chain.range.clone()] {
+            owners[*crossing as usize].store(curve as u32, Ordering::Relaxed);
+        }
+    });
+    rows.par_chunks(2 * TASK_ROWS).try_for_each(|rows| {
+        let mut entered = Vec::new();
+        for row in rows.chunks_exact(2) {
+            for owner in &owners[row[0] as usize..row[1] as usize] {
+                let curve = owner.load(Ordering::Relaxed);
+                if curve == NONE {
+                    continue;
+                }
+                let top = entered.last().copied().unwrap_or(NONE);
+                if top == curve {
+                    entered.pop();
+                } else {
+                    // Every row that a curve passes finds the same one.
+                    parents[curve as usize].store(top, Ordering::Relaxed);
+                    push(&mut entered, curve)?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    par_collected(parents.into_par_iter().map(AtomicU32::into_inner))
+}
+
+/// Makes the polylines of one slice and level.
+pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings, ticker: &Ticker) -> Result<Polylines> {
+    let (order, chains) = chains(&crossings.next, ticker)?;
+    let parents = parents(&crossings.rows, &order, &chains)?;
+    // 1. Make the points, without those that equal the one before.
+    let mut tasks: Vec<Range<usize>> = Vec::new();
+    let mut begun = 0;
+    for curve in 0..chains.len() {
+        if chains[curve].range.end.abs_diff(chains[begun].range.start) >= TASK_POINTS || curve - begun >= TASK_POINTS {
+            push(&mut tasks, begun..curve)?;
+            begun = curve;
+        }
+    }
+    push(&mut tasks, begun..chains.len())?;
+    let made = gathered(tasks.into_par_iter().map(|curves| {
+        ticker.check()?;
+        let mut made = Polylines::default();
+        for chain in &chains[curves] {
+            let first = made.points.len();
+            for crossing in &order[chain.range.clone()] {
+                let point = crossings.points[*crossing as usize];
+                if made.points.len() == first || made.points[made.points.len() - 1] != point {
+                    push(&mut made.points, point)?;
+                }
+            }
+            let repeats = |points: &[[f64; 2]]| points.len() > 1 && points[0] == points[points.len() - 1];
+            if chain.closed && repeats(&made.points[first..]) {
+                made.points.pop();
+            }
+            // A curve of one point is none; it has its place until the parents are numbered.
+            if made.points.len() - first == 1 {
+                made.points.truncate(first);
+            }
+            let points = &made.points[first..];
+            let [length, area] = measure(points, chain.closed, plan.spacing);
+            let polyline = Polyline {
+                first: first as u64,
+                count: points.len() as u64,
+                parent: -1,
+                level,
+                length,
+                area,
+                slice: slice as u32,
+                flags: if chain.closed { Polylines::CLOSED } else { 0 },
+            };
+            push(&mut made.polylines, polyline)?;
+        }
+        Ok(made)
+    }))?;
+    let mut made = Polylines::joined(made)?;
+    // 2. Leave out curves without points, which enclose none, and number the parents.
+    let mut numbers: Vec<u32> = reserved(chains.len())?;
+    let mut kept = 0;
+    for polyline in &made.polylines {
+        numbers.push(kept);
+        kept += u32::from(polyline.count > 0);
+    }
+    for (polyline, parent) in made.polylines.iter_mut().zip(parents) {
+        polyline.parent = if parent == NONE { -1 } else { i64::from(numbers[parent as usize]) };
+    }
+    made.polylines.retain(|polyline| polyline.count > 0);
+    Ok(made)
+}
+
+/// Returns length and signed area of a curve.
+fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2]) -> [f64; 2] {
+    let (mut length, mut twice) = (0.0, 0.0);
+    // Relative to the first point, so that digits are not lost far from the origin.
+    let Some(&origin) = points.first() else { return [0.0; 2] };
+    let mut add = |from: [f64; 2], to: [f64; 2]| {
+        let [ax, ay] = [from[0] - origin[0], from[1] - origin[1]];
+        let [bx, by] = [to[0] - origin[0], to[1] - origin[1]];
+        let [dx, dy] = [(bx - ax) * hx, (by - ay) * hy];
+        length += (dx * dx + dy * dy).sqrt();
+        twice += ax * by - bx * ay;
+    };
+    points.windows(2).for_each(|pair| add(pair[0], pair[1]));
+    if !closed {
+        return [length, 0.0];
+    }
+    add(points[points.len() - 1], origin);
+    [length, twice / 2.0 * hx * hy]
+}

@@ -1,0 +1,294 @@
+//! Isolines: the curves on which an image has a value, the level, by marching squares with linear interpolation.
+//!
+//! A **cell** is the square between four neighbouring pixel centres. A pixel is **high** if it is above the level, else
+//! **low**: a pixel that equals the level is low, so that every edge of a cell either has one crossing or none, and curves
+//! never break. Where an edge has a high and a low end, the curve crosses it at
+//!
+//! ```text
+//! t = (level − a) / (b − a)        a: the value at the left or upper end, b: at the other, in double precision
+//! ```
+//!
+//! * **Points** are in pixels; whole numbers are pixel centres, and (0, 0) is the centre of the upper left pixel.
+//! * **Direction:** the higher values lie to the right of a curve, as the screen shows it (y runs downwards). A closed
+//!   curve around higher values is clockwise and has a positive area, one around lower values a negative one.
+//! * **Saddles:** in a cell whose high pixels face each other across the centre, [`Connect`] decides.
+//! * **Pixels that are not finite** (NaN, infinite): the cells that they are corners of have no curve. Curves end there, as
+//!   they do at the border of the image.
+//! * **Order:** by slice, by level as they were given, then by the first crossing in the order of rows, in a row those
+//!   between left and right pixels before those between upper and lower ones. A closed curve begins with its first crossing.
+//! * **Equal points:** a point that equals the one before is left out; a curve of one point is no curve.
+//! * **Nesting:** the parent of a closed curve is the closed curve of the same slice and level that directly encloses it.
+//!   Open curves neither have nor are parents.
+//! * **Stacks:** every slice by itself.
+
+mod cpu;
+mod cuda;
+mod link;
+pub(crate) mod parameters;
+
+use crate::device::{Context, DeviceNeeds, Workload};
+use crate::error::{Error, Result, finite};
+use crate::image::{Image, check_shapes, collected, extend, reserved};
+use crate::parameter::check_ends;
+use crate::progress::Progress;
+use crate::report::Report;
+use std::time::Instant;
+
+/// The largest number of levels of a call.
+const MOST_LEVELS: usize = 65535;
+
+/// The way of curves through a cell whose high pixels face each other across the centre.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Connect {
+    /// The two low pixels belong together, so that each high one is cut off (scikit-image's `fully_connected="low"`).
+    Low,
+    /// The two high pixels belong together, so that each low one is cut off.
+    High,
+}
+
+/// The parameters; [`Params::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// The way of curves through saddles. Default: [`Connect::Low`].
+    pub connect: Connect,
+    /// The levels, finite, in the image's own units, in any order. Empty (default): `level_count` levels of `range`.
+    pub levels: Vec<f64>,
+    /// The number of equally spaced levels where none are given, 1 to 65535: level i of n, from 1 on, is
+    /// `low + (high − low) · i / (n + 1)`. Default 1, the middle.
+    pub level_count: u32,
+    /// The range of equally spaced levels. `None` (default): the smallest and the largest finite pixel of the whole input.
+    pub range: Option<[f64; 2]>,
+    /// The pixel's size along x and y, greater than 0, in which lengths and areas are measured; points are in pixels
+    /// whatever it is. Default 1, 1.
+    pub spacing: [f64; 2],
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            connect: parameters::CONNECT.default_of(&parameters::CONNECTS),
+            levels: Vec::new(),
+            level_count: parameters::LEVEL_COUNT.default as u32,
+            range: None,
+            spacing: [1.0; 2],
+        }
+    }
+}
+
+impl Params {
+    fn check(&self) -> Result<()> {
+        parameters::LEVEL_COUNT.check(f64::from(self.level_count))?;
+        if let Some(range) = self.range {
+            check_ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, range)?;
+        }
+        if self.levels.len() > MOST_LEVELS {
+            return Err(Error::argument(format!(
+                "cannot compute isolines: there may be at most {MOST_LEVELS} levels (got {}); make several calls",
+                self.levels.len()
+            )));
+        }
+        for (index, level) in self.levels.iter().enumerate() {
+            finite(&format!("levels[{index}]"), *level)?;
+        }
+        for (axis, spacing) in ["x", "y"].into_iter().zip(self.spacing) {
+            if !(spacing > 0.0 && spacing.is_finite()) {
+                return Err(Error::argument(format!(
+                    "spacing along {axis} must be a finite number greater than 0, but it is {spacing}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the levels of a call.
+    fn levels(&self, context: &Context, input: &Image<'_>) -> Result<Vec<f64>> {
+        if !self.levels.is_empty() {
+            return collected(self.levels.iter().copied());
+        }
+        let [low, high] = match (self.range, input) {
+            (Some(range), _) => range,
+            (None, Image::Device(pixels)) => {
+                let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
+                cuda.extremes("the input", pixels)?
+            }
+            (None, _) => context.pool().install(|| input.extremes()).unwrap_or([0.0; 2]),
+        };
+        // Divided first, so that no difference overflows.
+        let parts = f64::from(self.level_count) + 1.0;
+        let level = |index: u32| {
+            let share = f64::from(index) / parts;
+            low * (1.0 - share) + high * share
+        };
+        collected((0..self.level_count).map(|index| level(index + 1)))
+    }
+}
+
+/// One polyline of [`Polylines`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Polyline {
+    /// The index of its first point among all points, which follow one another without a gap.
+    pub first: u64,
+    /// The number of its points, at least 2. A closed one lists its first point once.
+    pub count: u64,
+    /// The index of the polyline that directly encloses it; −1 if there is none, or if it is open.
+    pub parent: i64,
+    /// The level, in the image's own units.
+    pub level: f64,
+    /// Its length, that of a closed one with the way from the last point to the first, in the unit of the spacing.
+    pub length: f64,
+    /// The area that a closed one encloses: positive around higher values, negative around lower ones; 0 of an open one.
+    /// In the square of the unit of the spacing.
+    pub area: f64,
+    /// The slice of the stack, from 0.
+    pub slice: u32,
+    /// [`Polylines::CLOSED`] or 0.
+    pub flags: u32,
+}
+
+impl Polyline {
+    /// Returns whether the last point is joined to the first.
+    pub fn is_closed(&self) -> bool {
+        self.flags & Polylines::CLOSED != 0
+    }
+}
+
+/// Polylines in flat arrays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Polylines {
+    pub(crate) points: Vec<[f64; 2]>,
+    pub(crate) polylines: Vec<Polyline>,
+}
+
+impl Polylines {
+    /// The bit of [`Polyline::flags`] of a closed polyline.
+    pub const CLOSED: u32 = 1;
+
+    /// Returns an empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the points of all polylines, one polyline after the other: x and y in pixels, of which whole numbers are pixel
+    /// centres.
+    pub fn points(&self) -> &[[f64; 2]] {
+        &self.points
+    }
+
+    /// Returns the polylines in their order.
+    pub fn polylines(&self) -> &[Polyline] {
+        &self.polylines
+    }
+
+    /// Returns the points of a polyline of this list.
+    pub fn points_of(&self, polyline: &Polyline) -> &[[f64; 2]] {
+        &self.points[polyline.first as usize..][..polyline.count as usize]
+    }
+
+    /// Appends lists one after the other.
+    fn joined(mut parts: Vec<Self>) -> Result<Self> {
+        if parts.len() == 1 {
+            return Ok(parts.swap_remove(0));
+        }
+        let mut joined = Self {
+            points: reserved(parts.iter().map(|part| part.points.len()).sum())?,
+            polylines: reserved(parts.iter().map(|part| part.polylines.len()).sum())?,
+        };
+        for part in parts {
+            let (points, polylines) = (joined.points.len() as u64, joined.polylines.len() as i64);
+            joined.points.extend_from_slice(&part.points);
+            let moved = |polyline: Polyline| Polyline {
+                first: polyline.first + points,
+                parent: if polyline.parent < 0 { -1 } else { polyline.parent + polylines },
+                ..polyline
+            };
+            extend(&mut joined.polylines, part.polylines.into_iter().map(moved))?;
+        }
+        Ok(joined)
+    }
+}
+
+/// One call: the checked parameters with the levels.
+struct Plan {
+    levels: Vec<f64>,
+    connect: Connect,
+    spacing: [f64; 2],
+    /// The size of a slice.
+    size: [usize; 2],
+}
+
+/// Computes the isolines of `input` (u8, u16 or f32; one image or a stack, slice by slice) into `polylines`, which is
+/// replaced only on success. The same bits on every device.
+///
+/// # Errors
+/// A parameter out of range, sides of more than 2³² − 1 pixels, 2³² − 1 or more crossings of a slice and level, out of
+/// memory, a device failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// use isoline::{Context, isolines::{self, Params, Polylines}};
+/// use ndarray::Array2;
+///
+/// // A cone: its level curves are circles.
+/// let cone = Array2::from_shape_fn((64, 64), |(y, x)| (x as f32 - 31.0).hypot(y as f32 - 31.0));
+/// let params = Params { levels: vec![10.0, 20.0], ..Params::default() };
+/// let mut curves = Polylines::new();
+/// isolines::run(&Context::new("cpu")?, cone.view().into(), &params, None, &mut curves)?;
+/// let circle = curves.polylines()[0];
+/// assert!(curves.polylines().len() == 2 && circle.is_closed());
+/// // The lower values are inside, so the area is negative.
+/// assert!((circle.area / (std::f64::consts::PI * 100.0) + 1.0).abs() < 0.01);
+/// # Ok::<(), isoline::Error>(())
+/// ```
+pub fn run(
+    context: &Context,
+    input: Image<'_>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    polylines: &mut Polylines,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    params.check()?;
+    check_shapes(input.shape(), input.shape())?;
+    let [width, height, depth] = input.shape();
+    if input.shape().iter().any(|side| u32::try_from(*side).is_err()) {
+        return Err(Error::size(format!(
+            "cannot compute isolines: a side may have at most {} pixels (got {width} x {height} x {depth}); cut the image \
+             into parts",
+            u32::MAX
+        )));
+    }
+    let _lock = context.lock()?;
+    let plan = Plan {
+        levels: params.levels(context, &input)?,
+        connect: params.connect,
+        spacing: params.spacing,
+        size: [width, height],
+    };
+    let needs = DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(&plan, &input),
+        cpu_only: false,
+        host_memory: !matches!(input, Image::Device(_)),
+    };
+    let (mut report, found) = context.run_on_device(
+        needs,
+        Some(workload(plan.levels.len(), input.shape())),
+        &mut progress,
+        |cuda, progress| cuda::run(context, cuda, &plan, &input, progress),
+        |progress| cpu::run(context, &plan, &input, progress),
+    )?;
+    *polylines = found;
+    report.complete(started, format_args!("isolines of {:?} pixels", input.shape()));
+    Ok(report)
+}
+
+/// Describes a call for the choice of its device: every level reads all pixels.
+fn workload(levels: usize, shape: [usize; 3]) -> Workload {
+    let run = move |context: &Context, image: &ndarray::Array3<u8>| {
+        let params = Params { levels: vec![Workload::THRESHOLD], ..Params::default() };
+        run(context, image.view().into(), &params, None, &mut Polylines::new()).map(drop)
+    };
+    let pixels = shape.iter().product::<usize>() * levels;
+    Workload { kind: "isolines".into(), pixels, is_volume: false, run: Box::new(run) }
+}
