@@ -127,10 +127,9 @@ fn converged(context: &Context) -> Result<Vec<u8>> {
     Ok([tall, wide, edge_strength(context, (20, 60, 70), &volume)?].concat())
 }
 
-fn drawing(context: &Context, profile: edge_drawing::Profile, variant: edge_drawing::Variant) -> Result<Vec<u8>> {
+fn drawing(context: &Context, params: &edge_drawing::Params) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     for shape in [(2, 200, 260), (1, 20_000, 9), (1, 12, 9000)] {
-        let params = edge_drawing::Params { profile, variant, ..edge_drawing::Params::default() };
         let mut edges = Array3::<u8>::zeros(shape);
         let mut segments = Segments::new();
         let input = image(shape);
@@ -138,7 +137,7 @@ fn drawing(context: &Context, profile: edge_drawing::Profile, variant: edge_draw
             edge_drawing::run(
                 context,
                 input.view().into(),
-                &params,
+                params,
                 None,
                 Some(edges.view_mut().into()),
                 Some(&mut segments),
@@ -152,11 +151,19 @@ fn drawing(context: &Context, profile: edge_drawing::Profile, variant: edge_draw
 }
 
 fn paper(context: &Context) -> Result<Vec<u8>> {
-    drawing(context, edge_drawing::Profile::Paper, edge_drawing::Variant::Default)
+    drawing(context, &edge_drawing::Params::default())
 }
 
 fn reference(context: &Context) -> Result<Vec<u8>> {
-    drawing(context, edge_drawing::Profile::Reference, edge_drawing::Variant::Default)
+    let profile = edge_drawing::Profile::Reference;
+    drawing(context, &edge_drawing::Params { profile, ..edge_drawing::Params::default() })
+}
+
+fn validated(context: &Context) -> Result<Vec<u8>> {
+    let validation = edge_drawing::Validation::FalseAlarms;
+    // At this threshold there are many segments, of which few pass.
+    let gradient_threshold = Some(4.0);
+    drawing(context, &edge_drawing::Params { validation, gradient_threshold, ..edge_drawing::Params::default() })
 }
 
 fn distances(context: &Context) -> Result<Vec<u8>> {
@@ -282,6 +289,7 @@ const OPERATIONS: [Operation; 13] = [
     ("converged", converged),
     ("paper", paper),
     ("reference", reference),
+    ("validated", validated),
     ("distances", distances),
     ("isolines", isolines),
     ("band", band),

@@ -18,7 +18,7 @@ use super::{Operator, Params, Point, Profile, Segment, Segments};
 use crate::device::cuda::check_device_pixels;
 use crate::device::{Context, HostCopy, slices_side_by_side, upload_slice};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, collected, copy_packed, extend, push, zeroed};
+use crate::image::{Image, ImageMut, collected, copy_packed, extend, par_collected, push, zeroed};
 use crate::levels::finite_f32;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
@@ -174,9 +174,8 @@ fn validate<P: Pixel>(
         let gradients: Vec<u32> = collected(segment.points.iter().map(|point| gradients[at(point)].into()))?;
         parts_that_pass(&gradients, &chance, min_length, ticker)
     });
-    let passed: Vec<Vec<Range<usize>>> = passed.collect::<Result<_>>()?;
-    for (segment, parts) in drawn.iter().zip(passed) {
-        parts.into_iter().flat_map(|part| &segment.points[part]).for_each(|point| edges[at(point)] = 255);
+    for (segment, parts) in drawn.iter().zip(par_collected(passed)?) {
+        parts?.into_iter().flat_map(|part| &segment.points[part]).for_each(|point| edges[at(point)] = 255);
     }
     // 2. The valid parts of a segment are its longest stretches of marked points, of whatever segment the marks are.
     let marked = |point: &Point| edges[at(point)] != 0;
