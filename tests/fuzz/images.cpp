@@ -137,7 +137,7 @@ void isolines(Bytes &bytes) {
         return CALL(isoline_isolines(context, stage.input.image(), levels.data(), levels.size(), params.get(), progress, to, report));
     };
     stage.may_succeed = stage.may_succeed && params.valid() && finite;
-    const isoline_status status = call(stage.device.get(), stage.watch.get(), &made, stage.report.get());
+    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), &made, stage.told.report.get());
     stage.check(status);
     MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
     if (status != ISOLINE_OK) {
