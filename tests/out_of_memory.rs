@@ -284,7 +284,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 13] = [
+const OPERATIONS: [Operation; 14] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),

@@ -82,6 +82,13 @@ static isoline_status region_snake(work *all) {
     return status;
 }
 
+static isoline_status isolines(work *all) {
+    isoline_polylines *made = NULL;
+    const isoline_status status = isoline_isolines(all->context, &all->bytes, NULL, 0, NULL, &all->progress, &made, NULL);
+    isoline_polylines_free(made);
+    return status;
+}
+
 /* Runs a call to its end, and cancels it at several times between. */
 static void in_time(const char *device, isoline_status (*call)(work *), size_t slices) {
     const size_t side = scaled(512, 24), depth = scaled(slices, 8), count = side * side * depth;
@@ -149,6 +156,7 @@ static void edge_drawing_is_cancelled_in_time(const char *device) { in_time(devi
 static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
 static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake, 64); }
+static void isolines_are_cancelled_in_time(const char *device) { in_time(device, isolines, 64); }
 
 int main(void) {
     RUN_ON_EACH(edge_strength_is_cancelled_in_time);
@@ -159,5 +167,6 @@ int main(void) {
     RUN_ON_EACH(edge_maps_are_cancelled_in_time);
     RUN_ON_EACH(a_level_set_is_cancelled_in_time);
     RUN_ON_EACH(a_region_snake_is_cancelled_in_time);
+    RUN_ON_EACH(isolines_are_cancelled_in_time);
     return summary();
 }
