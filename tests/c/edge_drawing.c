@@ -388,7 +388,7 @@ static void the_reference_profile_draws_its_segments(const char *device) {
 static void validation_drops_what_chance_makes(const char *device) {
     enum { W = 150, H = 110, N = W * H };
     isoline_context *context = open_context(device);
-    uint8_t *noise = allocate(N), *map = not_written(N), *every = not_written(N);
+    uint8_t *noise = (uint8_t *)allocate(N), *map = not_written(N), *every = not_written(N);
     uint32_t random = 7;
     for (uint32_t profile = ISOLINE_EDGE_DRAWING_PAPER; profile <= ISOLINE_EDGE_DRAWING_REFERENCE; profile++) {
         isoline_edge_drawing_params params = edge_defaults();
