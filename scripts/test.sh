@@ -25,7 +25,7 @@ step() { # step NAME COMMAND...
     times+=("$name $((SECONDS - began)) s")
 }
 
-# Kernels for eight architectures take the compiler some minutes. The release build below compiles them all; the debug build
+# Kernels for seven architectures take the compiler some minutes. The release build below compiles them all; the debug build
 # need not where no GPU can run them.
 debug_kernels=()
 if [ ! -e /dev/nvidiactl ] && [ -z "${ISOLINE_CUDA_ARCHS:-}" ]; then
