@@ -103,10 +103,10 @@ def main():
                 if not same:
                     failed += 1
                     print(f"FAIL {name}, level {level}, connect {connect}: {len(own)} curves, scikit-image has {len(other)}")
-    print(f"isolines and scikit-image {skimage.__version__}: {curves} curves of {points} points, "
-          f"{failed} comparisons failed; the others are equal bit by bit")
-    return 1 if failed or curves < 1000 else 0
+    if failed or curves < 1000:
+        sys.exit(f"oracle: {failed} comparisons differ, of {curves} curves")
+    print(f"oracle: {curves} isolines of {points} points identical to those of scikit-image {skimage.__version__}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
