@@ -1798,7 +1798,8 @@ typedef struct {
     uint32_t reserved;
     /**
      * The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
-     * smallest and the largest finite pixel of the whole input; else both must be given, this one less than range_max.
+     * smallest and the largest finite pixel of the whole input; else both must be given, and range_min must be smaller
+     * than range_max.
      */
     double range_min;
     /** The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic. */

@@ -267,7 +267,7 @@ impl Chance {
         Ok(Self { counts, pixels, parts: parts as f64, most: independent(longest), needed })
     }
 
-    /// Returns whether a part of so many points with this smallest gradient has at most one false alarm.
+    /// Returns whether a part has at most one false alarm, from its smallest gradient and its number of points.
     fn passes(&self, gradient: u32, points: usize) -> bool {
         let slot = &self.needed[gradient as usize];
         let mut needed = slot.load(Ordering::Relaxed);
@@ -291,7 +291,7 @@ impl Chance {
     }
 }
 
-/// Returns the number of independent points of so many.
+/// Returns how many of a number of points count as independent.
 fn independent(points: usize) -> u32 {
     u32::try_from(points * INDEPENDENT / POINTS).unwrap_or(u32::MAX - 2).min(u32::MAX - 2)
 }

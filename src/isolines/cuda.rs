@@ -24,7 +24,8 @@ use std::time::Instant;
 /// The module (kernel file) of this operation.
 const MODULE: &str = "isolines";
 
-/// Slices are linked together once they have so many crossings, so that many small ones keep all threads busy.
+/// Slices wait until they have this number of crossings in all, and are then linked in parallel: small ones alone would
+/// not keep all threads busy.
 const LINKED_TOGETHER: usize = 1 << 22;
 
 /// The bytes of a crossing: its position and its follower.
