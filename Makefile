@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads reproducible oldest-rust bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint fuzz sanitize-threads reproducible oldest-rust bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -118,8 +118,9 @@ data: ## make tests/data again from its sources
 	scripts/setup-python.sh
 	.tools/venv/bin/python scripts/make_data.py
 
-doc-pictures: demo ## refresh docs/images from the demo
-	scripts/doc-pictures.sh $(RELEASE)
+screenshots: demo ## make the pictures of docs/images again, dialogs among them
+	@scripts/setup-system.sh test
+	scripts/screenshots.sh $(RELEASE)
 
 clean: ## remove what was built (tools in .tools stay)
 	rm -rf $(TARGET) fiji-plugin/target demo-output

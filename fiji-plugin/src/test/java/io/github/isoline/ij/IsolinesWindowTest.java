@@ -26,7 +26,7 @@ class IsolinesWindowTest extends WindowTest {
     @Test
     void dialogPreviewsAndIsRecorded() throws Exception {
         Map<String, String> seen = play("isolines dialog");
-        assertTrue(seen.get("first status").matches("Preview: [1-9][0-9]* curves, .* ms on .*"), seen.toString());
+        assertTrue(seen.get("first status").matches("Preview: [1-9][0-9]* curves?, .* ms on .*"), seen.toString());
         assertEquals("1", seen.get("overlay during preview"));
         assertEquals("false", seen.get("ok with a word"));
         int curves = Integer.parseInt(seen.get("overlay"));
