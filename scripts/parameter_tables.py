@@ -7,7 +7,8 @@ import pathlib
 import re
 import sys
 
-from libisoline import Library
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+from isoline import Library  # noqa: E402
 
 DOCS = pathlib.Path(__file__).parent.parent / "docs"
 FLOAT, INTEGER, FLAG, CHOICE = range(4)

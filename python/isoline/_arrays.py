@@ -5,7 +5,7 @@ import ctypes
 import sys
 from collections.abc import Sequence
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple
 
 import numpy
 from numpy import typing as npt
@@ -13,8 +13,8 @@ from numpy import typing as npt
 from ._native import Image, InvalidArgument, InvalidSize, InvalidType
 
 # A NumPy array, or one with __cuda_array_interface__ or __dlpack__, such as those of CuPy, PyTorch and JAX.
-ImageLike = Union[npt.ArrayLike, Any]
-Spacing = Union[float, Sequence[float], None]
+ImageLike = npt.ArrayLike | Any
+Spacing = float | Sequence[float] | None
 TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
          numpy.dtype(numpy.float32): 2}
 HOST, CUDA = 0, 1  # isoline_memory
@@ -137,8 +137,8 @@ def describe(array, spacing: Spacing = None, name="image", output=False) -> tupl
         raise InvalidArgument(f"cannot write {name}: it must be writable (got a read-only array); pass a copy of it")
     usable = pixels.dtype.isnative and (readable(pixels) or 0 in pixels.shape)
     if not usable and (output or pixels.device is not None):
-        raise InvalidArgument(f"cannot use {name}: its rows must be packed and its bytes in the machine's order (got strides "
-                              f"{pixels.strides} of {pixels.dtype.str}); pass a contiguous copy of it")
+        raise InvalidArgument(f"cannot use {name}: its rows must be packed and its bytes in the machine's order (got "
+                              f"strides {pixels.strides} of {pixels.dtype.str}); pass a contiguous copy of it")
     if not usable:
         pixels = pixels_of(numpy.ascontiguousarray(pixels.owner, pixels.dtype.newbyteorder("=")))
     return image_of(pixels, spacing, name), pixels.owner

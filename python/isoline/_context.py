@@ -6,7 +6,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_double, c_size_t, c_uint8, c_uint64, c_void_p
-from typing import Any, Union
+from typing import Any
 
 import numpy
 from numpy import typing as npt
@@ -173,7 +173,7 @@ class Context(Owned):
         return out
 
 
-DeviceLike = Union[str, Context]
+DeviceLike = str | Context
 kept: dict[tuple[int, str], Context] = {}
 
 

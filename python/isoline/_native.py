@@ -240,8 +240,8 @@ class Library:
         try:
             self.library = ctypes.CDLL(file)
         except OSError as error:
-            raise OSError(f"cannot load the Isoline library: {error}; install the package's wheel, or set ISOLINE_LIBRARY to "
-                          f"the folder of {NAME}") from None
+            raise OSError(f"cannot load the Isoline library: {error}; install the package's wheel, or set ISOLINE_LIBRARY "
+                          f"to the folder of {NAME}") from None
         self.path = file
         for name, kind in self.OTHERS.items():
             getattr(self.library, f"isoline_{name}").restype = kind

@@ -8,7 +8,7 @@ import inspect
 import math
 import textwrap
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 from numpy import typing as npt
 
@@ -20,7 +20,7 @@ from ._results import Maps, Polylines, Segments
 from ._solvers import Snake
 
 COMMON = {
-    "spacing": "The distance between pixels along the axes of the array: (z, y, x), (y, x), or one number for all. 1 by default.",
+    "spacing": "The distance between pixels along the axes, (z, y, x) or (y, x), or one number for all; None for 1.",
     "out": "The array that receives the result; None makes one. It can be in the memory of a GPU.",
     "device": '"auto", "cpu", "cuda", "cuda:N" or a Context; "auto" takes the GPU that the image is on, or what is fastest.',
     "progress": "True for a bar of tqdm, or a function of the share done and the name of the step; what it raises, or True, "
@@ -159,8 +159,8 @@ def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = N
 
     Returns the mask (uint8, 255 inside); `ended()` of the report says how it ended. LevelSet does it step by step.
     """
-    return context_of(device, image, initial_mask).level_set(image, initial_mask, spacing=spacing, out=out, progress=progress,
-                                                             report=report, **parameters)
+    context = context_of(device, image, initial_mask)
+    return context.level_set(image, initial_mask, spacing=spacing, out=out, progress=progress, report=report, **parameters)
 
 
 @from_table("snake", image="An array (y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU.",

@@ -5,12 +5,11 @@ import signal
 import threading
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_double, c_int, c_void_p, cast
-from typing import Union
 
 from ._native import Progress
 
 # True for a bar, or a function of the share done (0 to 1) and the name of the step, which cancels by True or an exception.
-ProgressLike = Union[bool, Callable[[float, str], object], None]
+ProgressLike = bool | Callable[[float, str], object] | None
 Callback = CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)
 
 
