@@ -16,7 +16,6 @@ import scipy.ndimage  # noqa: E402
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / folder) for folder in ("python", "tests")]
 from isoline import Library, Snake  # noqa: E402
 from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
-
 from snake_oracle import NOISES, STARTS, letter_u, noisy, overlap, picture, rectangle, star  # noqa: E402
 
 PANEL, GAP, TOP = 2.3, 0.06, 0.42  # inches

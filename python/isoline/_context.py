@@ -49,12 +49,12 @@ class Context(Owned):
 
     def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
         """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
-        address, dtype = c_void_p(), numpy.dtype(dtype)
-        count = math.prod(shape) * dtype.itemsize
+        address, kind = c_void_p(), numpy.dtype(dtype)
+        count = math.prod(shape) * kind.itemsize
         self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
-        memory = (c_uint8 * count).from_address(address.value)
+        memory: Any = (c_uint8 * count).from_address(address.value or 0)
         weakref.finalize(memory, self.library.library.isoline_buffer_free, address)
-        return numpy.frombuffer(memory, dtype).reshape(shape)
+        return numpy.frombuffer(memory, kind).reshape(shape)
 
     def caller(self, operation, image, out, *more, spacing=None, report=None, **parameters):
         """A function that calls an operation from one image to another and returns `report`, a Report that the

@@ -31,7 +31,9 @@ IMAGE = "An array (y, x) or (z, y, x) of bool, uint8, uint16 or float32, in host
 
 
 def number(value) -> str:
-    return f"{value:.10g}"
+    """A number as people write it: with an exponent only where the digits would be many."""
+    plain = value == 0 or 1e-4 <= abs(value) < 1e8
+    return f"{value:g}".replace("e+", "e") if not plain or value != int(value) else str(int(value))
 
 
 def limits(parameter) -> str:

@@ -68,7 +68,7 @@ class Watch:
 
 def bar():
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
     except ImportError:
         raise ImportError("cannot show a bar: the package tqdm is not installed; install it, or give progress a function"
                           ) from None

@@ -51,6 +51,9 @@ class Segments:
     def __iter__(self) -> Iterator[npt.NDArray]:
         return (self[index] for index in range(len(self)))
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} segments of {len(self.points)} points>"
+
 
 class Polylines:
     """Isolines: as a sequence the points of each, arrays (n, 2) of x and y in pixels, whole numbers at their centres.
@@ -72,6 +75,9 @@ class Polylines:
 
     def __iter__(self) -> Iterator[npt.NDArray]:
         return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} polylines of {len(self.points)} points>"
 
 
 class Maps(NamedTuple):
