@@ -6,10 +6,11 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -17,10 +18,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 NAME = {"win32": "isoline.dll", "darwin": "libisoline.dylib"}.get(sys.platform, "libisoline.so")
 LIBRARY = pathlib.Path(os.environ.get("ISOLINE_LIBRARY") or ROOT / "target" / "release" / NAME)
+BUILD = ROOT / "target" / "python"
 
 
 def version():
     return re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+
+
+class Platform(Distribution):
+    """A package that is not for any platform."""
+
+    def has_ext_modules(self):
+        return True
 
 
 class Build(build_py):
@@ -30,14 +39,15 @@ class Build(build_py):
             return  # the package then finds the library of the checkout
         if not LIBRARY.exists():
             sys.exit(f"cannot make the wheel: there is no {LIBRARY}; run 'make build' first, or name it in ISOLINE_LIBRARY")
-        shutil.copy(LIBRARY, pathlib.Path(self.build_lib) / "isoline" / NAME)
+        target = pathlib.Path(self.build_lib) / "isoline" / NAME
+        # Line numbers for debuggers are most of the file.
+        if shutil.which("objcopy"):
+            subprocess.run(["objcopy", "--strip-debug", LIBRARY, target], check=True)
+        else:
+            shutil.copy(LIBRARY, target)
 
 
 class Wheel(bdist_wheel):
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self):
         # Any Python 3, as the library is called by ctypes; the oldest glibc that has every symbol version that it names.
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
@@ -50,4 +60,8 @@ class Wheel(bdist_wheel):
 # Of the whole repository, as the library is; a package may only have files in its own folder.
 for name in ("LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES"):
     shutil.copy(ROOT / name, HERE / name)
-setup(version=version(), cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+# Files of an earlier build would be packed again.
+shutil.rmtree(BUILD, ignore_errors=True)
+BUILD.mkdir(parents=True)
+setup(version=version(), distclass=Platform, cmdclass={"build_py": Build, "bdist_wheel": Wheel},
+      options={"build": {"build_base": str(BUILD)}, "egg_info": {"egg_base": str(BUILD)}})

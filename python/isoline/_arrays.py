@@ -60,7 +60,11 @@ def device_of(array) -> int:
 
 def driver(name, *arguments):
     """Calls NVIDIA's driver, which the package that made the array has loaded and initialised."""
-    status = getattr(ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"), name)(*arguments)
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError as error:
+        raise RuntimeError(f"cannot use an array on a GPU: there is no driver ({error}); copy it to host memory") from None
+    status = getattr(library, name)(*arguments)
     if status != 0:
         raise RuntimeError(f"cannot use an array on a GPU: {name} failed with status {status}")
 
@@ -140,7 +144,7 @@ def describe(array, spacing: Spacing = None, name="image", output=False) -> tupl
         raise InvalidArgument(f"cannot use {name}: its rows must be packed and its bytes in the machine's order (got "
                               f"strides {pixels.strides} of {pixels.dtype.str}); pass a contiguous copy of it")
     if not usable:
-        pixels = pixels_of(numpy.ascontiguousarray(pixels.owner, pixels.dtype.newbyteorder("=")))
+        pixels = pixels_of(numpy.array(pixels.owner, pixels.dtype.newbyteorder("="), order="C"))
     return image_of(pixels, spacing, name), pixels.owner
 
 
