@@ -39,7 +39,7 @@ from isoline._arrays import describe  # noqa: E402
 
 LEAST, MOST, SECONDS = 3, 40, 0.25  # calls of one measurement, and the time after which no more begin
 COLUMNS = ("used", "untouched", "pinned", "up", "down", "compute")
-# Of a level set, which then does not stop earlier.
+# A level set does not stop earlier with these.
 ALL_ITERATIONS = {"change_tolerance": 0, "rms_tolerance": 0}
 TILE = 128  # pixels: the period of the images along x and y
 

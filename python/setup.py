@@ -1,6 +1,6 @@
-"""What pyproject.toml cannot say: the version, the library in the wheel, and the platform that it is for.
+"""The part that pyproject.toml cannot say: the version, the library in the wheel, and the platform that it is for.
 
-The library is the file that ISOLINE_LIBRARY names, by default the one that 'make build' has made.
+The library is the one that ISOLINE_LIBRARY names, a file or its folder, by default the one that 'make build' has made.
 """
 import os
 import pathlib
@@ -17,7 +17,8 @@ from setuptools.command.build_py import build_py
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 NAME = {"win32": "isoline.dll", "darwin": "libisoline.dylib"}.get(sys.platform, "libisoline.so")
-LIBRARY = pathlib.Path(os.environ.get("ISOLINE_LIBRARY") or ROOT / "target" / "release" / NAME)
+LIBRARY = pathlib.Path(os.environ.get("ISOLINE_LIBRARY") or ROOT / "target" / "release").resolve()
+LIBRARY = LIBRARY / NAME if LIBRARY.is_dir() else LIBRARY
 BUILD = ROOT / "target" / "python"
 
 
@@ -57,7 +58,7 @@ class Wheel(bdist_wheel):
         return "py3", "none", platform
 
 
-# Of the whole repository, as the library is; a package may only have files in its own folder.
+# A package may only have files in its own folder.
 for name in ("LICENSE-MIT", "LICENSE-APACHE", "THIRD-PARTY-NOTICES"):
     shutil.copy(ROOT / name, HERE / name)
 # Files of an earlier build would be packed again.

@@ -16,7 +16,7 @@ import numpy
 import SimpleITK
 
 HERE = pathlib.Path(__file__).resolve().parent
-# What it imports is beside this file or there.
+# The modules that it imports are beside this file or there.
 sys.path[:0] = [str(HERE), *(str(HERE.parent / folder) for folder in ("python", "scripts"))]
 from isoline import LevelSet, Library  # noqa: E402
 

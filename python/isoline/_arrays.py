@@ -28,7 +28,7 @@ class DLTensor(Structure):
 
 
 class Pixels(NamedTuple):
-    """Where the pixels of an array are: strides in bytes, None for packed; `device` is the N of cuda:N, None for host."""
+    """The place of an array's pixels: strides in bytes, None for packed; `device` is the N of cuda:N, None for host."""
 
     shape: tuple
     dtype: numpy.dtype

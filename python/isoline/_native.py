@@ -119,7 +119,7 @@ class Device(Sized):
 
     @property
     def id(self) -> str:
-        """What `device` accepts: "cpu", "cuda:0" and so on."""
+        """The name that `device` accepts: "cpu", "cuda:0" and so on."""
         return self.id_bytes.decode()
 
     @property
@@ -171,7 +171,7 @@ class LevelSetState(Sized):
 
 
 class Report(Sized):
-    """What a call says about its run; give one to a call as `report`. The fields are those of the C API."""
+    """A call's run, in the fields of the C API; give one to a call as `report`."""
 
     _fields_ = [("struct_size", c_uint32), ("device_kind", c_uint32), ("device_index", c_uint32),
                 ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),

@@ -16,8 +16,8 @@ Callback = CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)
 class Watch:
     """A `with` around a call: `argument` is what the call takes as its progress.
 
-    While the library computes, Python cannot raise KeyboardInterrupt. So in the main thread Ctrl-C is noted, the library
-    is told to cancel, and the interrupt is raised after the call.
+    While the library computes, Python cannot raise KeyboardInterrupt. So in the main thread Ctrl-C is noted, the progress
+    callback cancels the call, and the interrupt is raised after it.
     """
 
     def __init__(self, progress: ProgressLike = None):

@@ -18,7 +18,7 @@ ALL = 2 ** 64 - 1  # iterations
 
 
 class Solver(Owned):
-    """What both solvers have. `create(context, image, ...)` has made `handle`."""
+    """The part that both solvers have."""
 
     kind = ""
 
