@@ -20,7 +20,7 @@ from ._solvers import LevelSet
 
 SHAPE = 2.0  # marks pixels of the shape in the state of an edge strength, whose values are from 0 to 1
 FLUSHED_EVERY = 16  # iterations after which tiny values are set to 0
-# How many voxels away a reinitialisation looks, beside the side of a tile: its steps, and the reach of the narrow band.
+# A reinitialisation looks this many voxels away, beside the side of a tile: four steps of two, and the reach of the band.
 REINITIALISATION_REACH, BAND_REACH = 8, 2
 TILE, TILE_SLICE = 8, 16  # sides of the tiles that a reinitialisation works on, in a volume and in a slice
 SENTINELS = 3  # planes
@@ -45,14 +45,16 @@ def drawn(block, device, parameters):
     return _operations.edge_drawing(block, segments=False, device=device, **parameters)[0]
 
 
-def edge_strength(image: da.Array, *, exchange_every: int | None = None, device: str = "auto", **parameters: Any) -> da.Array:
+def edge_strength(image: da.Array, *, exchange_every: int | None = None, device: str = "auto",
+                  **parameters: Any) -> da.Array:
     """The edge strength (float32) of each slice, or of a volume (`dimensions="volume"`).
 
-    A halo has as many voxels as there are iterations between two exchanges. exchange_every: a multiple of 16; None for one
-    exchange before all iterations. Other numbers change bits unless 4 + 1/rho² (in a volume 6 + 1/rho²) is a 32-bit number,
-    as for every rho that is a power of two from 1 to 1024, and are refused. The converged mode computes whole slices, or a
-    volume of one chunk. image, device: as for edge_drawing. Further keywords: the parameters of isoline.edge_strength;
-    start="image" needs `start_min` and `start_max` for other types than uint8.
+    A halo has as many voxels as there are iterations between two exchanges; chunks are joined where they are smaller than
+    that. exchange_every: a multiple of 16; None for one exchange, before all iterations. Several exchanges have the same
+    bits only where 4 + 1/rho² (in a volume 6 + 1/rho²) is a 32-bit number, as for rho = 64 and every other power of two up
+    to 1024; else they are refused. The converged mode computes whole slices, or a volume of one chunk. image, device: as for
+    edge_drawing. Further keywords: the parameters of isoline.edge_strength; start="image" needs `start_min` and `start_max`
+    for other types than uint8.
     """
     values = checked(image, "edge_strength", device, parameters)
     volume = is_volume(values)
@@ -60,18 +62,19 @@ def edge_strength(image: da.Array, *, exchange_every: int | None = None, device:
         given(values, "start_min", "it is the smallest pixel of the whole image")
     if values["mode"] == "converged":
         if volume and image.npartitions > 1:
-            raise InvalidArgument("cannot compute the converged edge strength of a volume in chunks: every voxel depends on all "
-                                  f"others (got {image.npartitions} chunks); rechunk it to one, or use iterations")
+            raise InvalidArgument("cannot compute the converged edge strength of a volume in chunks: every voxel depends on "
+                                  f"all others (got {image.npartitions} chunks); rechunk it to one, or use iterations")
         image = whole_slices(image)
+    lengths = exchanges(values["iterations"], exchange_every, FLUSHED_EVERY)
+    image = with_room(image, volume, 1, max(lengths, default=0))
     split = split_axes(image, volume)
     if not split:
         return image.map_blocks(strength, device=device, parameters=parameters, dtype=numpy.float32,
                                 meta=empty(image, numpy.float32))
-    lengths = exchanges(values["iterations"], exchange_every, FLUSHED_EVERY)
     exact = (6 if volume else 4) + float(values["rho"]) ** -2
     if len(lengths) > 1 and float(numpy.float32(exact)) != exact:
-        raise InvalidArgument(f"cannot exchange halos every {exchange_every} iterations with the same bits: rho must be a power "
-                              f"of two from 1 to 1024 (got {values['rho']}); leave exchange_every out")
+        raise InvalidArgument(f"cannot exchange halos every {exchange_every} iterations with the same bits: rho must be a "
+                              f"power of two up to 1024 (got {values['rho']}); leave exchange_every out")
     options = dict(device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
     state = image.map_blocks(strength_state, **options)
     for length in lengths:
@@ -102,12 +105,13 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
               device: str = "cpu", **parameters: Any) -> da.Array:
     """The level set function φ (float32) after some iterations of the variant "dense"; φ < 0 is the mask.
 
-    image, phi: Dask arrays (y, x) or (z, y, x) of one shape; phi is the start, float32, such as the signed distance to a mask.
-    exchange_every: the number of iterations between two exchanges, a multiple of `reinitialise_every`, which is the default
-    (where that is 0: 10). A halo has a voxel for each, 17 more for each reinitialisation (25 in slices), and three, rounded up
-    to 8 (16). spacing: in the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords:
+    image, phi: Dask arrays (y, x) or (z, y, x) of one shape; phi is the start (float32), such as the signed distance to a
+    mask, within ±65536 times the spacing. exchange_every: the number of iterations between two exchanges, a multiple of
+    `reinitialise_every`, which is the default (where that is 0: 10). A halo has a voxel for each, 17 more for each
+    reinitialisation (25 in slices), and three, rounded up to a multiple of 8 (16); chunks are joined where they are smaller
+    than that. spacing: in the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords:
     the parameters of isoline.level_set. `target` and `epsilon` must be given, and there is no stopping criterion: all
-    iterations are done, also where no front is left.
+    iterations are done, also where no front is left, while one call ends there.
     """
     values = checked(image, "level_set", device, parameters)
     if image.shape != phi.shape:
@@ -118,28 +122,26 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     for name in ("variant", "change_tolerance", "rms_tolerance", "check_interval"):
         if name in parameters:
             raise InvalidArgument(f"cannot use {name}: every voxel is updated in all iterations; leave it out")
-    volume, every = is_volume(values) and image.ndim == 3, values["reinitialise_every"]
+    volume, every = is_volume(values), values["reinitialise_every"]
     lengths = exchanges(iterations, exchange_every or every or 10, every or 1)
     tile = TILE if volume else TILE_SLICE
     reach = REINITIALISATION_REACH + tile - 1 + BAND_REACH
     longest = max(lengths, default=0)
     depth = -(-(longest + (longest // every if every else 0) * reach + SENTINELS) // tile) * tile
-    axes = range(image.ndim) if volume else range(image.ndim - 2, image.ndim)
-    chunks = tuple(aligned(sizes, tile, depth) if axis in axes else sizes for axis, sizes in enumerate(image.chunks))
-    image, phi = image.rechunk(chunks), phi.rechunk(chunks)
+    image = with_room(image, volume, tile, depth)
+    phi = phi.rechunk(image.chunks)
     split = split_axes(image, volume)
     depths = {axis: depth if axis in split else 0 for axis in range(image.ndim)}
     # Every chunk must see the extremes of the whole image, on which the time step depends.
     finite = da.isfinite(image)
-    extremes = [da.where(finite, image, other).min() for other in (numpy.inf, -numpy.inf)] if image.dtype.kind == "f" else [
-        image.min(), image.max()]
+    extremes = da.where(finite, image, numpy.inf).min(), da.where(finite, image, -numpy.inf).max()
     images = da.overlap.overlap(image, depths, "none")
     settings = {**parameters, "dimensions": "volume" if volume else "slices", "variant": "dense", "change_tolerance": 0,
                 "rms_tolerance": 0}
     for length in lengths:
         evolved = da.map_blocks(evolve, images, da.overlap.overlap(phi, depths, "none"), *extremes, iterations=length,
-                                split=split, whole=image.npartitions == 1, spacing=spacing, device=device, parameters=settings,
-                                dtype=numpy.float32, meta=empty(image, numpy.float32))
+                                split=split, whole=image.npartitions == 1, spacing=spacing, device=device,
+                                parameters=settings, dtype=numpy.float32, meta=empty(image, numpy.float32))
         phi = da.overlap.trim_internal(evolved, depths, "none")
     return phi
 
@@ -150,6 +152,7 @@ def evolve(image, phi, low, high, iterations, split, whole, spacing, device, par
     spacing = [1.0 if spacing is None else spacing] * image.ndim if numpy.ndim(spacing) == 0 else list(spacing)
     if image.ndim == 2:
         image, phi, spacing = image[None], phi[None], [1.0, *spacing]
+        split, block_id = [axis + 1 for axis in split], (0, *block_id)
     step = numpy.float32(max(spacing[-2:] if parameters["dimensions"] == "slices" else spacing))
     if parameters["dimensions"] == "slices" and not whole:
         # Two more slices. The front of neither moves, so that the chunk is never without one.
@@ -192,8 +195,8 @@ def checked(image, operation, device, parameters) -> dict:
     if not isinstance(image, da.Array):
         raise TypeError(f"image must be a Dask array, but it is a {type(image).__name__}; make one by dask.array.from_array")
     if image.dtype not in TYPES:
-        raise InvalidType(f"cannot use image: pixels must be bool, uint8, uint16 or float32 (got {image.dtype}); convert them, "
-                          "as by array.astype(numpy.float32)")
+        raise InvalidType(f"cannot use image: pixels must be bool, uint8, uint16 or float32 (got {image.dtype}); convert "
+                          "them, as by array.astype(numpy.float32)")
     if image.ndim not in (2, 3):
         raise InvalidSize(f"cannot use image: it must have the axes (y, x) or (z, y, x) (got {image.ndim} axes)")
     if not isinstance(device, str):
@@ -215,8 +218,16 @@ def is_volume(values) -> bool:
 
 def split_axes(image, volume) -> tuple:
     """The axes along which a pixel depends on others, and there are several chunks."""
-    axes = range(image.ndim) if volume else range(image.ndim - 2, image.ndim)
-    return tuple(axis for axis in axes if image.numblocks[axis] > 1)
+    return tuple(axis for axis in axes_of(image, volume) if image.numblocks[axis] > 1)
+
+
+def axes_of(image, volume) -> range:
+    return range(image.ndim) if volume else range(image.ndim - 2, image.ndim)
+
+
+def with_room(image, volume, tile, depth) -> da.Array:
+    """The image in chunks that hold a halo of their neighbours, and begin at multiples of a tile's side."""
+    return image.rechunk({axis: aligned(image.chunks[axis], tile, depth) for axis in axes_of(image, volume)})
 
 
 def whole_slices(image) -> da.Array:
@@ -238,7 +249,7 @@ def exchanges(iterations, every, multiple) -> list:
 
 
 def aligned(sizes, tile, least) -> tuple:
-    """Sizes of chunks that begin at multiples of a tile's side, as near to the given ones as chunks of that least size allow."""
+    """Sizes, of at least that many, of chunks that begin at multiples of a tile's side, near to the given ones."""
     bounds, total = [0], sum(sizes)
     for position in numpy.cumsum(sizes[:-1]):
         bound = int(position + tile // 2) // tile * tile
