@@ -115,7 +115,7 @@ class Context(Owned):
     def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
                           **parameters) -> Maps:
         """The intermediate images of edge drawing; see isoline.edge_drawing_maps."""
-        described, image = describe(image)
+        described, _kept = describe(image)
         kinds = ((numpy.uint8, numpy.uint16, numpy.float32)[described.type], numpy.float32, numpy.uint8, numpy.uint8)
         maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
         outputs = [describe(output, output=True)[0] for output in maps]
@@ -164,7 +164,7 @@ class Context(Owned):
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:
         """The mask that a level set comes to from an initial mask; see isoline.level_set."""
-        (described, image), (start, initial_mask) = describe(image, spacing), describe(initial_mask, name="initial_mask")
+        (described, _image), (start, _mask) = describe(image, spacing), describe(initial_mask, name="initial_mask")
         out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
         (output, _), params = describe(out, name="out", output=True), self.library.params("level_set", **parameters)
         with Watch(progress) as watch:
