@@ -20,7 +20,8 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside th
 
 TYPES = (numpy.uint8, numpy.uint16, numpy.float32)
 PARAMETERS = {
-    "edge_strength": dict(threshold=150, iterations=37), "edge_drawing": dict(gradient_threshold=60.0), "edge_drawing_maps": dict(),
+    "edge_strength": dict(threshold=150, iterations=37), "edge_drawing": dict(gradient_threshold=60.0),
+    "edge_drawing_maps": dict(),
     "distance": dict(threshold=150, spacing=(2, 1, 1.5)), "isolines": dict(levels=[60.5, 150.5]),
     "level_set": dict(target=190.0, epsilon=60.0, iterations=60), "snake": dict(background="window", largest_step=4),
 }
@@ -118,6 +119,8 @@ def results(isoline, name, image, start, context):
     if name == "edge_drawing":
         edges, segments = isoline.edge_drawing(image, **options)
         return edges, segments.points, segments.offsets
+    if name == "edge_drawing_maps":
+        return tuple(isoline.edge_drawing_maps(image, **options))
     if name == "isolines":
         found = isoline.isolines(image, **options)
         return found.points, found.lines

@@ -104,3 +104,53 @@ def test_an_array_on_a_gpu_needs_a_driver():
 
     with pytest.raises(RuntimeError, match="cannot use an array on a GPU"):
         isoline.distance(OnDevice())
+
+
+class OnDevice:
+    """Pretends that host memory is a GPU's."""
+
+    def __init__(self, array, has):
+        self.array, self.shape, self.has = array, array.shape, has
+
+    def __getattr__(self, name):
+        if name == "__cuda_array_interface__" and "interface" in self.has:
+            return {**self.array.__array_interface__, "strides": self.array.strides, "version": 3}
+        if name == "__dlpack_device__" and "dlpack" in self.has:
+            return lambda: (2, 3)
+        if name == "__dlpack__" and "dlpack" in self.has:
+            return lambda stream: self.array.__dlpack__()
+        raise AttributeError(name)
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """The calls of the driver, which all succeed, on device 3."""
+    calls = []
+
+    def call(name, *arguments):
+        calls.append(name)
+        if name == "cuPointerGetAttribute":
+            arguments[0]._obj.value = 3
+
+    monkeypatch.setattr(_arrays, "driver", call)
+    return calls
+
+
+@pytest.mark.parametrize("has", ["interface", "dlpack", "interface and dlpack"])
+def test_an_array_on_a_gpu_is_described_where_it_is(driver, has):
+    array = VOLUME.astype(numpy.float32)[1:, :, 2:30]
+    image, _ = _arrays.describe(OnDevice(array, has), spacing=(3, 1, 1), output=True)
+    assert (image.memory, image.type, image.data) == (1, 2, array.ctypes.data) and list(image.spacing) == [1, 1, 3]
+    assert [image.width, image.height, image.depth] == [28, 21, 5]
+    assert (image.row_stride, image.slice_stride) == (array.strides[1], array.strides[0])
+    assert driver[-4:] == ["cuCtxPushCurrent_v2", "cuCtxSynchronize", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2"]
+    assert _arrays.device_of(OnDevice(array, has)) == 3
+    with pytest.raises(isoline.InvalidArgument, match="pass a contiguous copy"):
+        _arrays.describe(OnDevice(array[..., ::2], has))
+    # The CPU cannot read it, and says so.
+    with pytest.raises(isoline.Error) as caught:
+        isoline.distance(OnDevice(array, has), device="cpu")
+    assert caught.value.status == isoline.Status.UNSUPPORTED
+    # Without a device's name the call goes to its device, which is not there.
+    with pytest.raises(isoline.Error, match="CUDA|cuda"):
+        isoline.distance(OnDevice(array, has))
