@@ -5,11 +5,13 @@ import ctypes
 import ctypes.util
 import enum
 import functools
+import logging
 import os
 import pathlib
 import sys
 import weakref
 from ctypes import (
+    CFUNCTYPE,
     POINTER,
     Structure,
     byref,
@@ -208,6 +210,17 @@ class PolylineArrays(Sized):
                 ("polylines", c_void_p), ("points", c_void_p)]
 
 
+# isoline_log_level as levels of Python.
+LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
+LOG = logging.getLogger("isoline")
+
+
+@CFUNCTYPE(None, c_void_p, c_uint32, c_char_p)
+def forward(_user, level, message):
+    """Passes a message of the library to Python's logging."""
+    LOG.log(LEVELS.get(level, logging.INFO), "%s", message.decode(errors="replace"))
+
+
 # The folders of a checkout and of an installed package in which the library may be, besides the system's own.
 PACKAGE = pathlib.Path(__file__).resolve().parent
 FOLDERS = (PACKAGE, PACKAGE.parent.parent / "target" / "release")
@@ -249,6 +262,9 @@ class Library:
         for name in self.FREED:
             free = getattr(self.library, f"isoline_{name}_free")
             free.restype, free.argtypes = None, [c_void_p]
+        # Python is called for levels alone that somebody wants to see.
+        wanted = max((level for level, number in LEVELS.items() if LOG.isEnabledFor(number)), default=0)
+        self.call("set_logger", forward, None, c_uint32(wanted))
         count = self.library.isoline_operation_count()
         self.operations = {operation.name: operation for operation in (Operation(self, i) for i in range(count))}
 

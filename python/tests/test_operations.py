@@ -1,7 +1,10 @@
 """The functions: their results, their signatures and documentation from the library's tables, and their errors."""
 import inspect
+import os
 import pickle
 import pydoc
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -144,6 +147,17 @@ def test_contexts_are_kept_by_device_and_closed_by_with():
     with pytest.raises(ValueError, match="it is closed"):
         isoline.edge_strength(IMAGE, device=context)
     assert numpy.array_equal(buffer, isoline.edge_strength(IMAGE))  # a buffer outlives its context
+
+
+def test_messages_go_to_the_logger(caplog):
+    default_library().library.isoline_buffer_free(64)
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("isoline", "WARNING") and "buffer" in record.message
+    program = ("import logging; logging.basicConfig(level=logging.DEBUG); import isoline, numpy\n"
+               "isoline.distance(numpy.eye(5, dtype=numpy.uint8), device='cpu')")
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert "DEBUG:isoline:distance" in ended.stderr
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path):
