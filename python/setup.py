@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -40,22 +39,35 @@ class Build(build_py):
             return  # the package then finds the library of the checkout
         if not LIBRARY.exists():
             sys.exit(f"cannot make the wheel: there is no {LIBRARY}; run 'make build' first, or name it in ISOLINE_LIBRARY")
-        target = pathlib.Path(self.build_lib) / "isoline" / NAME
-        # Line numbers for debuggers are most of the file.
+        target = pathlib.Path(self.build_lib) / "isoline" / platform_of(LIBRARY.read_bytes())[1]
+        shutil.copy(LIBRARY, target)
+        # Line numbers for debuggers are most of the file. A tool that does not know the format leaves the file as it is.
         if shutil.which("objcopy"):
-            subprocess.run(["objcopy", "--strip-debug", LIBRARY, target], check=True)
-        else:
-            shutil.copy(LIBRARY, target)
+            subprocess.run(["objcopy", "--strip-debug", target], stderr=subprocess.DEVNULL, check=False)
+
+
+def platform_of(library):
+    """The platform of a library by the header of its file, as the name of a wheel has it, and the name of its file."""
+    def number(offset, size):
+        return int.from_bytes(library[offset:offset + size], "little")
+
+    if library[:4] == b"\x7fELF":
+        machine = {62: "x86_64", 183: "aarch64"}[number(18, 2)]
+        # The oldest glibc that has every version of a symbol that it names.
+        needed = max(int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?=[.\0])", library))
+        return f"manylinux_2_{needed}_{machine}", "libisoline.so"
+    if library[:2] == b"MZ":
+        return {0x8664: "win_amd64", 0xAA64: "win_arm64"}[number(number(0x3C, 4) + 4, 2)], "isoline.dll"
+    if number(0, 4) == 0xFEEDFACF:
+        # scripts/jar-all.sh builds for macOS 11.
+        return f"macosx_11_0_{({0x1000007: 'x86_64', 0x100000C: 'arm64'})[number(4, 4)]}", "libisoline.dylib"
+    sys.exit(f"cannot make the wheel: {LIBRARY} is no library of Linux, Windows or macOS")
 
 
 class Wheel(bdist_wheel):
     def get_tag(self):
-        # Any Python 3, as the library is called by ctypes; the oldest glibc that has every symbol version that it names.
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-        if platform.startswith("linux_"):
-            needed = max(int(minor) for minor in re.findall(rb"\0GLIBC_2\.(\d+)(?=[.\0])", LIBRARY.read_bytes()))
-            platform = platform.replace("linux", f"manylinux_2_{needed}")
-        return "py3", "none", platform
+        # Any Python 3, as the library is called by ctypes.
+        return "py3", "none", platform_of(LIBRARY.read_bytes())[0]
 
 
 # A package may only have files in its own folder.

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import zipfile
 
+import pytest
+
 import isoline
 
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent
@@ -33,3 +35,22 @@ def test_the_wheel_works_alone(tmp_path):
     ran = subprocess.run([sys.executable, "-c", PROGRAM], cwd=tmp_path, capture_output=True, text=True,
                          env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "ISOLINE_LIBRARY": ""})
     assert ran.stdout.startswith(isoline.__version__), ran.stderr
+
+
+def pe(machine):
+    return b"MZ" + bytes(0x3A) + (0x80).to_bytes(4, "little") + bytes(0x40) + b"PE\0\0" + machine.to_bytes(2, "little")
+
+
+@pytest.mark.parametrize("header, platform, name", [
+    (b"\x7fELF" + bytes(14) + b"\xb7\0\0GLIBC_2.4\0GLIBC_2.17\0GLIBC_2.2.5\0", "manylinux_2_17_aarch64", "libisoline.so"),
+    (pe(0x8664), "win_amd64", "isoline.dll"),
+    (b"\xcf\xfa\xed\xfe\x0c\0\0\x01", "macosx_11_0_arm64", "libisoline.dylib")], ids=["Linux", "Windows", "macOS"])
+def test_a_wheel_is_for_the_platform_of_its_library(tmp_path, header, platform, name):
+    library = tmp_path / "library"
+    library.write_bytes(header)
+    subprocess.run([sys.executable, "-m", "pip", "--quiet", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir",
+                    tmp_path, PACKAGE], check=True, env={**os.environ, "ISOLINE_LIBRARY": str(library)})
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name == f"isoline-{isoline.__version__}-py3-none-{platform}.whl"
+    with zipfile.ZipFile(wheel) as files:
+        assert files.read(f"isoline/{name}") == header
