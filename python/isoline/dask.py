@@ -101,6 +101,42 @@ def strength_steps(block, device, parameters, iterations):
     return numpy.where(block == SHAPE, block, state)
 
 
+def distance(image: da.Array, *, largest: float, spacing: Spacing = None, device: str = "auto",
+             **parameters: Any) -> da.Array:
+    """The signed distance (float32), clamped to ±`largest`: exact where it is smaller.
+
+    largest: more than 0, in the unit of the spacing. A halo is as wide as this. A distance that is not clamped depends on
+    pixels arbitrarily far away, and has no function here. The bits are those of the whole array where single precision holds
+    the squares of distances (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing.
+    Further keywords: the parameters of isoline.distance.
+    """
+    values = checked(image, "distance", device, parameters)
+    if not (numpy.isfinite(largest) and largest > 0):
+        raise InvalidArgument(f"largest must be a finite number greater than 0, but it is {largest}")
+    volume, steps = is_volume(values), per_axis(spacing, image)
+    # One more: the boundary is where boxes of pixels touch, half a pixel beside their centres.
+    halos = {axis: int(numpy.ceil(largest / steps[axis])) + 1 for axis in axes_of(image, volume)}
+    image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
+    split = split_axes(image, volume)
+    depth = {axis: halos[axis] if axis in split else 0 for axis in range(image.ndim)}
+    return da.map_overlap(clamped, image, depth=depth, boundary="none", largest=numpy.float32(largest), spacing=spacing,
+                          device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
+
+
+def clamped(block, largest, spacing, device, parameters):
+    distances = _operations.distance(block, spacing=spacing, device=device, **parameters)
+    return numpy.clip(distances, -largest, largest, out=distances)
+
+
+def per_axis(spacing, image) -> list:
+    """The spacing along each axis of the array."""
+    steps = [1.0 if spacing is None else spacing] * image.ndim if numpy.ndim(spacing) == 0 else list(spacing)
+    if len(steps) != image.ndim or not all(numpy.isfinite(step) and step > 0 for step in steps):
+        raise InvalidArgument(f"spacing must be one number greater than 0, or {image.ndim} in the order of the axes "
+                              f"(got {spacing})")
+    return steps
+
+
 def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spacing = None, exchange_every: int | None = None,
               device: str = "cpu", **parameters: Any) -> da.Array:
     """The level set function φ (float32) after some iterations of the variant "dense"; φ < 0 is the mask.
@@ -122,6 +158,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     for name in ("variant", "change_tolerance", "rms_tolerance", "check_interval"):
         if name in parameters:
             raise InvalidArgument(f"cannot use {name}: every voxel is updated in all iterations; leave it out")
+    per_axis(spacing, image)
     volume, every = is_volume(values), values["reinitialise_every"]
     lengths = exchanges(iterations, exchange_every or every or 10, every or 1)
     tile = TILE if volume else TILE_SLICE
@@ -148,8 +185,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
 
 def evolve(image, phi, low, high, iterations, split, whole, spacing, device, parameters, block_id=None):
     """φ of a chunk with its halo after some iterations."""
-    size = phi.shape
-    spacing = [1.0 if spacing is None else spacing] * image.ndim if numpy.ndim(spacing) == 0 else list(spacing)
+    size, spacing = phi.shape, per_axis(spacing, image)
     if image.ndim == 2:
         image, phi, spacing = image[None], phi[None], [1.0, *spacing]
         split, block_id = [axis + 1 for axis in split], (0, *block_id)

@@ -64,6 +64,24 @@ def test_edge_drawing(parameters):
     assert wanted.any() and same(by_chunk.edge_drawing(da.from_array(VOLUME, chunks=CHUNKS), **parameters), wanted)
 
 
+@pytest.mark.parametrize("spacing, parameters", [
+    (None, dict()), ((3, 1, 1.5), dict()), (0.5, dict(dimensions="slices", region="outside")),
+    (None, dict(foreground="below", region="inside"))], ids=str)
+@pytest.mark.parametrize("largest", [2.5, 12])
+def test_clamped_distance(spacing, parameters, largest):
+    parameters = dict(parameters, threshold=195)
+    whole = isoline.distance(VOLUME, spacing=spacing, **parameters).clip(-largest, largest)
+    assert (numpy.abs(whole) == largest).any()
+    lazy = by_chunk.distance(da.from_array(VOLUME, chunks=CHUNKS), largest=largest, spacing=spacing, **parameters)
+    assert lazy.npartitions > 1 and same(lazy, whole)
+
+
+def test_clamped_distance_without_a_boundary():
+    for inside, side in ((0, 1), (1, -1)):
+        image = da.full((40, 50), inside, chunks=20, dtype=numpy.uint8)
+        assert (by_chunk.distance(image, largest=7).compute(scheduler="synchronous") == 7 * side).all()
+
+
 def whole_level_set(image, phi, iterations, spacing, dimensions="volume", **parameters):
     with isoline.LevelSet(image, phi < 0, spacing=spacing, device="cpu", dimensions=dimensions, variant="dense",
                           change_tolerance=0, rms_tolerance=0, **parameters) as surface:
@@ -119,7 +137,8 @@ def test_nothing_is_computed_before_it_is_asked_for():
 
     options = dict(dtype=numpy.uint8, meta=numpy.empty((0, 0, 0), numpy.uint8))
     image = da.from_array(VOLUME, chunks=CHUNKS).map_blocks(fails, **options)
-    for lazy in (by_chunk.edge_strength(image), by_chunk.edge_drawing(image, gradient_threshold=9),
+    for lazy in (by_chunk.edge_strength(image), by_chunk.distance(image, largest=3),
+                 by_chunk.edge_drawing(image, gradient_threshold=9),
                  by_chunk.level_set(image, image.astype(numpy.float32), iterations=20, **RANGE)):
         assert lazy.shape == VOLUME.shape
         with pytest.raises(AssertionError, match="computed"):
@@ -138,6 +157,8 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.edge_strength(image, mode="converged", dimensions="volume"), isoline.InvalidArgument,
      "every voxel depends on all others"),
     (lambda image: by_chunk.edge_strength(image.astype("f4"), start="image"), isoline.InvalidArgument, "start_min"),
+    (lambda image: by_chunk.distance(image, largest=0), isoline.InvalidArgument, "largest must be a finite number"),
+    (lambda image: by_chunk.distance(image, largest=3, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
     (lambda image: by_chunk.edge_drawing(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
     (lambda image: by_chunk.edge_drawing(image.astype("f4"), gradient_threshold=3), isoline.InvalidArgument, "range_min"),
     (lambda image: by_chunk.level_set(image, image, iterations=5, **RANGE), isoline.InvalidType, "phi: it must be float32"),
