@@ -304,7 +304,11 @@ class Library:
 
 @functools.cache
 def default_library() -> Library:
-    return Library()
+    library = Library()
+    if os.environ.get("ISOLINE_LIBRARY"):
+        # Processes that this one starts may be in another folder.
+        os.environ["ISOLINE_LIBRARY"] = library.path
+    return library
 
 
 class Operation:

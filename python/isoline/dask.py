@@ -13,7 +13,8 @@ from typing import Any
 import dask.array as da
 import numpy
 
-from . import _operations
+import isoline
+
 from ._arrays import TYPES, Spacing
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._solvers import LevelSet
@@ -42,7 +43,7 @@ def edge_drawing(image: da.Array, *, device: str = "auto", **parameters: Any) ->
 
 
 def drawn(block, device, parameters):
-    return _operations.edge_drawing(block, segments=False, device=device, **parameters)[0]
+    return isoline.edge_drawing(block, segments=False, device=device, **parameters)[0]
 
 
 def edge_strength(image: da.Array, *, exchange_every: int | None = None, device: str = "auto",
@@ -84,7 +85,7 @@ def edge_strength(image: da.Array, *, exchange_every: int | None = None, device:
 
 
 def strength(block, device, parameters):
-    return _operations.edge_strength(block, device=device, **parameters)
+    return isoline.edge_strength(block, device=device, **parameters)
 
 
 def strength_state(block, device, parameters):
@@ -124,7 +125,7 @@ def distance(image: da.Array, *, largest: float, spacing: Spacing = None, device
 
 
 def clamped(block, largest, spacing, device, parameters):
-    distances = _operations.distance(block, spacing=spacing, device=device, **parameters)
+    distances = isoline.distance(block, spacing=spacing, device=device, **parameters)
     return numpy.clip(distances, -largest, largest, out=distances)
 
 

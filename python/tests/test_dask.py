@@ -176,6 +176,15 @@ def test_what_cannot_be_computed_by_chunk_says_why(call, kind, text):
         call(da.from_array(VOLUME, chunks=CHUNKS))
 
 
+def test_a_worker_without_the_library_says_so():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None,
+                                  env={"ISOLINE_LIBRARY": "/nothing.so"}) as cluster, distributed.Client(cluster):
+        lazy = by_chunk.edge_strength(da.from_array(VOLUME[:2], chunks=60), iterations=3)
+        with pytest.raises(OSError, match="cannot load the Isoline library: /nothing.so"):
+            lazy.compute()
+
+
 def test_two_processes_of_a_cluster_give_the_same_bits():
     distributed = pytest.importorskip("distributed")
     phi = isoline.distance(BALL).clip(-200, 200)

@@ -1,6 +1,7 @@
 """The functions: their results, their signatures and documentation from the library's tables, and their errors."""
 import inspect
 import os
+import pathlib
 import pickle
 import pydoc
 import subprocess
@@ -158,6 +159,15 @@ def test_messages_go_to_the_logger(caplog):
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert "DEBUG:isoline:distance" in ended.stderr
+
+
+def test_the_library_is_found_from_another_folder(tmp_path):
+    file = pathlib.Path(default_library().path)
+    program = ("import isoline, os, subprocess, sys; print(isoline.__version__); os.chdir('/')\n"
+               "subprocess.run([sys.executable, '-c', 'import isoline; isoline.distance'], check=True)")
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=file.parent, env={
+        **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)), "ISOLINE_LIBRARY": file.name})
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path):
