@@ -93,8 +93,16 @@ def test_a_bar_shows_progress(capsys):
     assert "100%" in capsys.readouterr().err
 
 
+@pytest.fixture
+def interrupts():
+    """KeyboardInterrupt by SIGINT, which a shell makes programs in the background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("progress", [None, lambda *_: None])
-def test_an_interrupt_ends_a_call(progress):
+def test_an_interrupt_ends_a_call(interrupts, progress):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     began = time.monotonic()
