@@ -1,7 +1,8 @@
 """python -m isoline OPERATION INPUT OUTPUT [--PARAMETER VALUE]...: an operation from one file to another.
 
-Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`. The
-edge strength and the edge drawing of a .zarr are computed chunk by chunk, here or by the workers of --local or --scheduler.
+Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`.
+Edge strength, edge drawing and, with --largest, the distance of a .zarr are computed chunk by chunk, here or by the workers
+of --local or --scheduler.
 """
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ import isoline
 from . import _operations
 from ._native import CHOICE, FLAG, FLOAT, default_library
 
-BY_CHUNK = ("edge_strength", "edge_drawing")
+BY_CHUNK = ("edge_strength", "edge_drawing", "distance")
 WITH_SPACING = ("distance", "isolines", "level_set")
 
 
@@ -61,6 +62,8 @@ def parser() -> argparse.ArgumentParser:
             workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this scheduler compute a .zarr")
         if name == "edge_strength":
             one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
+        if name == "distance":
+            one.add_argument("--largest", type=float, metavar="VALUE", help="of a .zarr: distances are clamped to it")
         for key, parameter in operation.parameters.items():
             kind = {FLOAT: float, FLAG: switch, CHOICE: str}.get(parameter.type, int)
             options = {"choices": list(operation.choices[key])} if parameter.type == CHOICE else {"metavar": "VALUE"}
@@ -123,21 +126,21 @@ def workers(local, scheduler):
 def run(options: dict) -> None:
     name, source, target = options.pop("operation"), options.pop("input"), options.pop("output")
     quiet, device = options.pop("quiet"), options.pop("device")
-    local, scheduler = options.pop("local", None), options.pop("scheduler", None)
-    exchange_every = options.pop("exchange_every", None)
     options = {key: value for key, value in options.items() if value is not None}
+    local, scheduler = options.pop("local", None), options.pop("scheduler", None)
+    halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
     ending(target, *([".npz"] if name == "isolines" else [".npy", ".tif", ".zarr"]))
     if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
         raise ValueError(f"cannot write {target}: it is the input; name another file")
     image = read(source)
-    chunked = not isinstance(image, numpy.ndarray)
-    if not (chunked and name in BY_CHUNK) and (local or scheduler or exchange_every) is not None:
-        raise ValueError(f"cannot use --local, --scheduler or --exchange_every: they are for a .zarr (got {source})")
-    if chunked and name in BY_CHUNK:
-        from . import dask as by_chunk
+    by_chunk = not isinstance(image, numpy.ndarray) and name in BY_CHUNK and (name != "distance" or "largest" in halo)
+    if not by_chunk and (halo or local is not None or scheduler is not None):
+        raise ValueError("cannot use --local, --scheduler, --exchange_every or --largest: they are for a .zarr that is "
+                         f"computed by chunk (got {source}); leave them out")
+    if by_chunk:
+        from . import dask
         with workers(local, scheduler):
-            more = {} if exchange_every is None else {"exchange_every": exchange_every}
-            write(target, getattr(by_chunk, name)(image, device=device, **more, **options))
+            write(target, getattr(dask, name)(image, device=device, **halo, **options))
         return
     image = numpy.asarray(image)
     shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)

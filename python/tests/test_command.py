@@ -58,7 +58,10 @@ def test_zarr_by_chunk(folder, workers):
                              isoline.edge_strength(IMAGE, threshold=100, iterations=10, dimensions="volume"))
     if not workers:
         assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100"]) == 0
-        assert numpy.array_equal(zarr.open("b.zarr", mode="r")[:], isoline.distance(IMAGE, threshold=100))
+        wanted = isoline.distance(IMAGE, threshold=100)
+        assert numpy.array_equal(zarr.open("b.zarr", mode="r")[:], wanted)
+        assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100", "--largest", "4"]) == 0
+        assert numpy.array_equal(zarr.open("b.zarr", mode="r")[:], wanted.clip(-4, 4))
 
 
 @pytest.mark.parametrize("arguments, text", [
@@ -67,6 +70,7 @@ def test_zarr_by_chunk(folder, workers):
     (["isolines", "image.npy", "a.npy"], "the ending must be .npz"),
     (["edge_strength", "image.npy", "a.npy", "--rho", "0"], "rho must be at least 1e-18"),
     (["edge_strength", "image.npy", "a.npy", "--local", "2"], "they are for a .zarr"),
+    (["distance", "image.npy", "a.npy", "--largest", "2"], "they are for a .zarr"),
     (["level_set", "image.npy", "a.npy", "--initial_mask", "none.tif"], "cannot read none.tif")], ids=str)
 def test_failures_say_why(folder, capsys, arguments, text):
     assert main(arguments) == 1
