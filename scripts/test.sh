@@ -59,6 +59,7 @@ step c tests/c/run.sh "$target/release"
 beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
 step install tests/install_test.sh "$target/release"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$target/release"
+step python env ISOLINE_LIBRARY="$target/release" .tools/venv/bin/python -m pytest --quiet python
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
 for program in tests/*_oracle.py; do
     step "$(basename "$program" .py)" .tools/venv/bin/python "$program" "$target/release"
@@ -73,6 +74,7 @@ printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "
 for suite in c fuzz install multiprocessing examples macros; do
     grep -h "passed, .* failed" "$logs/$suite.log" | tail -1 | sed "s/^\([0-9]\)/$suite: \1/"
 done
+grep -h " passed" "$logs/python.log" | tail -1 | sed "s/^/python: /"
 grep -h "^oracle:" "$logs"/*_oracle.log
 grep -h "^test result:" "$logs/rust.log"
 grep -h "Tests run:" "$logs/java.log" | tail -1
