@@ -42,6 +42,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     private ImagePlus labelImage;
 
+    /** Holds the masks of the last frame of each channel, where the next one starts from them. */
+    private final Map<Integer, byte[][]> last = new HashMap<>();
+
     private final GreyRange phiRange = new GreyRange();
     private ImagePlus phiImage;
 
@@ -104,8 +107,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws BadInput, IsolineException {
         long[] begun = new long[part.length];
+        byte[][] before = last.get(planes.position(part[0])[0]);
         Parallel.each(part.length, slot -> {
-            byte[] plane = start.plane(part[slot], new byte[planePixels()]);
+            byte[] plane = before == null ? start.plane(part[slot], new byte[planePixels()]) : before[slot];
             output.write(slot, plane);
             begun[slot] = count(plane);
         });
@@ -118,6 +122,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
             evolve(surface, output, part, progress);
             surface.readMask(output);
+            double[] overlaps = follow(before, output, part);
             String[] ends = ends(surface, ofParts(begun), output, part);
             if (settings.is(LevelSetSettings.PHI)) {
                 takePhi(surface, part);
@@ -125,12 +130,52 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             if (objects != null) {
                 addObjects(surface.report(), output, part, ends);
             } else if (settings.is(LevelSetSettings.RESULTS_TABLE)) {
-                measure(surface, output, part, ends);
+                measure(surface, output, part, ends, overlaps);
             }
             iterations = Math.max(iterations, surface.iterations());
             converged &= surface.converged();
             return surface.report();
         }
+    }
+
+    @Override
+    List<int[]> parts() {
+        // The slices of a frame are a call of their own where the next frame starts from its result.
+        return settings.followsFrames() ? planes.volumes() : super.parts();
+    }
+
+    /**
+     * Keeps the masks that were read last for the next frame, where it starts from them; a frame without any pixel
+     * inside leaves the next one its own start.
+     *
+     * @param before those of the last frame; null at the first
+     * @return what the slices, or the volume, have in common with the last frame: intersection over union; not a number
+     *     at the first frame. Null where frames have starts of their own
+     */
+    private double[] follow(byte[][] before, PixelBuffer output, int... part) throws BadInput, IsolineException {
+        if (!settings.followsFrames()) {
+            return null;
+        }
+        byte[][] now = new byte[part.length][];
+        long[] common = new long[part.length];
+        long[] either = new long[part.length];
+        Parallel.each(part.length, slot -> {
+            now[slot] = read(output, slot);
+            for (int i = 0; before != null && i < now[slot].length; i++) {
+                boolean here = now[slot][i] != 0;
+                boolean there = before[slot][i] != 0;
+                common[slot] += here && there ? 1 : 0;
+                either[slot] += here || there ? 1 : 0;
+            }
+        });
+        boolean found = Arrays.stream(now).anyMatch(mask -> count(mask) > 0);
+        last.put(planes.position(part[0])[0], found ? now : null);
+        long[] shared = ofParts(common);
+        long[] all = ofParts(either);
+        double[] overlaps = new double[shared.length];
+        // 0 / 0 is not a number.
+        Arrays.setAll(overlaps, i -> (double) shared[i] / all[i]);
+        return overlaps;
     }
 
     private static int count(byte[] mask) {
@@ -233,7 +278,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     /** Makes the rows of the table from the mask that was read last. */
-    private void measure(LevelSet surface, PixelBuffer mask, int[] part, String[] ends)
+    private void measure(LevelSet surface, PixelBuffer mask, int[] part, String[] ends, double... overlaps)
             throws BadInput, IsolineException {
         FrontMeasure front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
         RegionStatistics[] inside = new RegionStatistics[part.length];
@@ -250,11 +295,13 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 all.add(inside[slot]);
             }
             double length = front.of(Arrays.copyOfRange(crossings, first, first + slices));
-            addRow(part[first], all, length, surface.report(), ends[first / slices]);
+            double overlap = overlaps == null ? -1 : overlaps[first / slices];
+            addRow(part[first], all, length, overlap, surface.report(), ends[first / slices]);
         }
     }
 
-    private void addRow(int index, RegionStatistics inside, double front, Report report, String end) {
+    /** Adds a row; an overlap below 0 is none. */
+    private void addRow(int index, RegionStatistics inside, double front, double overlap, Report report, String end) {
         double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
         rows.add(table -> {
             addPosition(table, planes, index, !isVolume());
@@ -262,6 +309,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             table.addValue(isVolume() ? "Surface" : "Perim.", front);
             inside.addCentroid(table, image, isVolume());
             inside.addIntensity(table, image, size);
+            if (!(overlap < 0)) {
+                table.addValue("Overlap", overlap);
+            }
             addRun(table, report, end);
         });
     }

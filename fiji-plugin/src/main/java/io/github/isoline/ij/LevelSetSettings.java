@@ -10,6 +10,7 @@ import java.util.Map;
 /** The parameters of the level set command. */
 final class LevelSetSettings extends Settings {
     static final String ROI_SLICES = "roi_slices";
+    static final String FOLLOW = "follow";
     static final String RADIUS = "radius";
     static final String MASK_IMAGE = "mask_image";
     static final String BOX_X = "box_x";
@@ -49,6 +50,13 @@ final class LevelSetSettings extends Settings {
                 Setting.choice(ROI_SLICES, OWN, ALL)
                         .label("ROI slices")
                         .recordedIf(s -> s.is(START, ROI) && s.isVolume()),
+                // This parameter belongs to films.
+                Setting.toggle(FOLLOW)
+                        .label("Follow from frame to frame")
+                        .help(
+                                "On: every frame but the first starts from the result of the frame before. Off: each has its own"
+                                        + " start.")
+                        .recordedIf(s -> s.is(ALL_FRAMES)),
                 Setting.positiveOrAuto(RADIUS)
                         .unit("in the image's unit, or auto")
                         .usedWith(START, SPHERES),
@@ -132,6 +140,11 @@ final class LevelSetSettings extends Settings {
             }
         }
         return null;
+    }
+
+    /** Returns true if frames start from the result of the frame before. */
+    boolean followsFrames() {
+        return is(ALL_FRAMES) && is(FOLLOW);
     }
 
     /** Returns the problem with the parameters that a preview shows; null if there is none. */

@@ -173,6 +173,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             case Settings.ALL_CHANNELS:
                 return channels > 1;
             case Settings.ALL_FRAMES:
+            case LevelSetSettings.FOLLOW:
                 return frames > 1;
             case Settings.STACK:
             case LevelSetSettings.ROI_SLICES:

@@ -340,6 +340,70 @@ class LevelSetImagesTest extends LevelSetTest {
     }
 
     @Test
+    void framesStartFromTheLastOnesResult() {
+        int step = 7;
+        ImageStack discs = new ImageStack(90, 40);
+        for (int t = 0; t < 6; t++) {
+            ByteProcessor disc = new ByteProcessor(90, 40);
+            disc.setValue(150);
+            disc.fill(new OvalRoi(10 + step * t, 10, 20, 20));
+            discs.addSlice(disc);
+        }
+        ImagePlus film = new ImagePlus("film", discs);
+        film.setDimensions(1, 1, 6);
+        film.setOpenAsHyperStack(true);
+        film.setRoi(new OvalRoi(14, 14, 12, 12));
+        String options = "range=values target=150 epsilon=60 results_table all_frames";
+        ResultsTable table = ResultsTable.getResultsTable();
+        // The last discs do not touch the start any more.
+        mask(film, options);
+        assertEquals("lost", table.getStringValue("Outcome", 5));
+        assertFalse(table.columnExists("Overlap"));
+        table.reset();
+        ImagePlus all = mask(film, options + " follow");
+        assertEquals(6, table.size());
+        assertEquals(6, all.getNFrames());
+        assertTrue(Double.isNaN(table.getValue("Overlap", 0)));
+        for (int t = 0; t < 6; t++) {
+            assertEquals("front", table.getStringValue("Outcome", t));
+            assertEquals(Math.PI * 100, table.getValue("Area", t), 12);
+            assertEquals(20 + step * t, table.getValue("X", t), 0.3);
+            assertEquals(20, table.getValue("Y", t), 0.3);
+        }
+        for (int t = 1; t < 6; t++) {
+            byte[] here = (byte[]) all.getStack().getPixels(t + 1);
+            byte[] before = (byte[]) all.getStack().getPixels(t);
+            double common = 0;
+            double either = 0;
+            for (int i = 0; i < here.length; i++) {
+                common += here[i] != 0 && before[i] != 0 ? 1 : 0;
+                either += here[i] != 0 || before[i] != 0 ? 1 : 0;
+            }
+            assertEquals(common / either, table.getValue("Overlap", t), 1e-12);
+        }
+    }
+
+    @Test
+    void volumesStartFromTheLastFramesVolume() {
+        ImageStack both = new ImageStack(36, 36);
+        ImagePlus ball = ball(36, 36, 10, 8, 1, 1, 1);
+        for (int t = 0; t < 2; t++) {
+            for (int z = 1; z <= 10; z++) {
+                both.addSlice("", ball.getStack().getPixels(z));
+            }
+        }
+        ImagePlus film = new ImagePlus("film", both);
+        film.setDimensions(1, 10, 2);
+        film.setOpenAsHyperStack(true);
+        mask(film, "stack=volume start=box results_table all_frames follow" + RANGE);
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertEquals(2, table.size());
+        // The same volume again: the front hardly moves.
+        assertTrue(table.getValue("Overlap", 1) > 0.98, "" + table.getValue("Overlap", 1));
+        assertEquals(table.getValue("Volume", 0), table.getValue("Volume", 1), 0.02 * table.getValue("Volume", 0));
+    }
+
+    @Test
     void voxelDepthThatCannotBeRightIsSaid() {
         ImagePlus ball = ball(36, 36, 10, 6, 0.5, 0.5, 1);
         ball.getCalibration().setUnit("pixel");
