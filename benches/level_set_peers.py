@@ -28,11 +28,11 @@ LOW, HIGH, EDGE, NOISE = 40, 150, 1.5, 4  # of the drawn objects: grey values, w
 EPSILON = 40
 
 
-def drawn(distance):
-    """An object of the voxels where `distance` is negative, with a blurred edge and noise."""
+def drawn(distance, noise=NOISE):
+    """An object of the voxels where `distance` is negative, with a blurred edge and noise of this standard deviation."""
     image = LOW + (HIGH - LOW) / (1 + numpy.exp(numpy.clip(distance / EDGE, -50, 50)))
-    noise = numpy.random.default_rng(0).normal(0, NOISE, distance.shape)
-    return (image + noise).round().clip(0, 255).astype(numpy.uint8)
+    added = numpy.random.default_rng(0).normal(0, noise, distance.shape)
+    return (image + added).round().clip(0, 255).astype(numpy.uint8)
 
 
 def centred(shape):

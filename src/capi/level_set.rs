@@ -94,7 +94,7 @@ pub struct isoline_level_set_params {
     /// grow steep or flat where the front moves unevenly.
     pub reinitialise_every: u32,
     /// The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
-    /// front at the speed α ε + (1 - α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of
+    /// front at the speed α ε + (1 - α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of
     /// `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
     pub check_interval: u32,
     /// An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE.

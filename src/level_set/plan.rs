@@ -28,7 +28,7 @@ pub(super) const REINITIALISATION_STEPS: u32 = 4;
 /// subnormal: that is far below a digit of φ.)
 pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
-const CHECK_INTERVAL_BOUNDS: [f64; 2] = [18.0, 1000.0];
+const CHECK_INTERVAL_BOUNDS: [f64; 2] = [12.0, 1000.0];
 
 /// Everything that does not change while a front moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
