@@ -65,6 +65,23 @@ def steps(image, spacing, target, epsilon, alpha):
     return [SHARE / (alpha * d * math.sqrt(squares) + (1 - alpha) * squares) for d in (largest, bound)]
 
 
+def run(context, image, start, spacing, given, step=None):
+    """Mask, iterations, seconds and state of a run to rest, at the default step or a shorter one."""
+    began = time.perf_counter()
+    parameters = {"dimensions": image.ndim, **{key: float(value) for key, value in given.items()}}
+    surface = context.level_set(image, start, spacing, **parameters)
+    if step is not None:
+        state = surface.state()
+        every = round(REINITIALISE_EVERY * max(1.0, state.time_step / step))
+        interval = every * state.check_interval // REINITIALISE_EVERY
+        surface = context.level_set(image, start, spacing, time_step=step, reinitialise_every=every,
+                                    check_interval=interval, **parameters)
+    report = surface.step(MOST)
+    if not report.converged:
+        sys.exit(f"level_set_steps: a front is not at rest after {report.iterations} iterations")
+    return surface.mask() > 0, report.iterations, time.perf_counter() - began, surface.state()
+
+
 def main():
     arguments = parse(__doc__)
     context = arguments.library.context(devices(arguments.library)[-1])
@@ -72,24 +89,11 @@ def main():
     print("| image | largest D: iterations, s | bounded D: iterations, s | default: iterations, s | times fewer | Dice |\n"
           "|---|---|---|---|---|---|")
     for name, image, start, spacing, given in cases(arguments.quick):
-        def run(step=None):
-            began = time.perf_counter()
-            parameters = {"dimensions": image.ndim, **{key: float(value) for key, value in given.items()}}
-            surface = context.level_set(image, start, spacing, **parameters)
-            if step is not None:
-                state = surface.state()
-                every = round(REINITIALISE_EVERY * max(1.0, state.time_step / step))
-                interval = every * state.check_interval // REINITIALISE_EVERY
-                surface = context.level_set(image, start, spacing, time_step=step, reinitialise_every=every,
-                                            check_interval=interval, **parameters)
-            report = surface.step(MOST)
-            if not report.converged:
-                sys.exit(f"level_set_steps: {name} is not at rest after {report.iterations} iterations")
-            return surface.mask() > 0, report.iterations, time.perf_counter() - began, surface.state()
-
-        default = run()
+        what = (context, image, start, spacing, given)
+        default = run(*what)
         state = default[3]
-        runs = [*map(run, steps(image, spacing, state.target, state.epsilon, state.alpha)), default]
+        shorter = steps(image, spacing, state.target, state.epsilon, state.alpha)
+        runs = [*(run(*what, step) for step in shorter), default]
         alike = [oracle.dice(default[0], one[0]) for one in runs[:2]]
         columns = [f"{iterations}, {seconds:.2f}" for _, iterations, seconds, _ in runs]
         fewer = ", ".join(f"{one[1] / default[1]:.1f}" for one in runs[:2])

@@ -122,7 +122,7 @@ fn the_longest_steps_are_as_exact_as_short_ones() {
     everywhere(|context, name| {
         for (dimensions, dim) in [(Dimensions::Volume, (28, 28, 28)), (Dimensions::Slices, (1, 28, 28))] {
             let [axes, curvature] = if dimensions == Dimensions::Volume { [3.0f64, 1.0] } else { [2.0, 0.5] };
-            for (share, reinitialise_every) in [(0.5, 0), (1.0, 0), (1.0, 50), (1.4, 0), (1.4, 6)] {
+            for (share, reinitialise_every) in [(0.0, 0), (0.5, 0), (1.0, 0), (1.0, 50), (1.4, 0), (1.4, 6)] {
                 // Both weights are 0.5. The image is too bright by D.
                 let pull = share / axes.sqrt();
                 let range = Some(TargetRange { target: 0.0, epsilon: 0.25 });
