@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads reproducible oldest-rust bench header reference plugin install jar-all dist update-site test-platforms demo gpu-bundle data doc-pictures clean
+.PHONY: help setup build test lint fuzz sanitize-threads reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-platforms demo gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -66,6 +66,12 @@ reference: ## the HTML reference of the C API and the C++ interface: target/refe
 plugin: build ## the Fiji plugin jar, with the native library inside
 	scripts/plugin.sh $(RELEASE)
 
+wheel: ## after build: the Python package with the library inside: target/wheel/isoline-VERSION-py3-none-PLATFORM.whl
+	@scripts/setup-python.sh
+	@rm -rf $(TARGET)/wheel
+	ISOLINE_LIBRARY=$${ISOLINE_LIBRARY:-$(RELEASE)} .tools/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(TARGET)/wheel ./python
+	@ls -l $(TARGET)/wheel
+
 install: ## after build: library, headers, pkg-config file and CMake package, for C and C++ programs
 	@scripts/install.sh $(RELEASE)
 
@@ -90,7 +96,7 @@ lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, docum
 	@scripts/setup-python.sh lint
 	scripts/lint.sh
 
-test: setup-test ## format, lint, Rust, header, C, C++, OpenCV, examples, Java, a macro in ImageJ
+test: setup-test ## format, lint, Rust, header, C, C++, Python, OpenCV, examples, Java, a macro in ImageJ
 	scripts/test.sh $(TARGET)
 
 fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so, too
@@ -118,8 +124,9 @@ data: ## make tests/data again from its sources
 	scripts/setup-python.sh
 	.tools/venv/bin/python scripts/make_data.py
 
-doc-pictures: demo ## refresh docs/images from the demo
-	scripts/doc-pictures.sh $(RELEASE)
+screenshots: demo ## make the pictures of docs/images again, dialogs among them
+	@scripts/setup-system.sh test
+	scripts/screenshots.sh $(RELEASE)
 
 clean: ## remove what was built (tools in .tools stay)
 	rm -rf $(TARGET) fiji-plugin/target demo-output

@@ -43,7 +43,7 @@ def mask(shape, size):
 def isoline_calls(library, device, inside, spacing):
     context = library.context(device)
     distances = numpy.zeros(inside.shape, numpy.float32)
-    yield f"Isoline signed, {device}", context.caller("distance", inside, distances, spacing=spacing)
+    yield f"Isoline signed, {device}", context.caller("distance", inside, distances, spacing=spacing[::-1])
 
 
 def both(call, inside):

@@ -20,6 +20,7 @@ import numpy
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import level_set_oracle as oracle  # noqa: E402
+from isoline import LevelSet  # noqa: E402
 from peers import devices, parse, write  # noqa: E402
 
 AT_REST = 4000  # iterations of SimpleITK
@@ -90,8 +91,8 @@ def main():
             times = []
             for _ in range(ROUNDS):
                 began = time.perf_counter()
-                surface = context.level_set(pixels, start, spacing, dimensions=pixels.ndim, target=float(target),
-                                            epsilon=float(epsilon))
+                surface = LevelSet(pixels, start, device=context, dimensions=pixels.ndim, target=target,
+                                   epsilon=epsilon)
                 report = surface.step(10_000)
                 mask = surface.mask() > 0
                 times.append(time.perf_counter() - began)

@@ -10,8 +10,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-from libisoline import Library  # noqa: E402
+sys.path.insert(0, str(ROOT / "python"))
+from isoline import Error, Library  # noqa: E402
 
 SECONDS, QUICK_SECONDS = 2.0, 0.02  # of one measurement
 LEAST, MOST = 3, 200  # calls of one measurement
@@ -34,7 +34,7 @@ def devices(library):
     cuda = "cuda" if wanted == "auto" else wanted
     try:
         library.context(cuda)
-    except RuntimeError as error:
+    except Error as error:
         if wanted != "auto":
             raise
         print(f"CUDA is skipped: {error}")

@@ -22,7 +22,7 @@ import numpy
 
 # In a checkout the modules are in these folders, and in a bundle of tests in the one above bench/.
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts"), str(ROOT / "benches")]
+sys.path[:0] = [str(ROOT), str(ROOT / "python"), str(ROOT / "benches")]
 import peers  # noqa: E402
 import sizes  # noqa: E402
 import whole  # noqa: E402

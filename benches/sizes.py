@@ -21,7 +21,7 @@ import numpy
 
 # In a checkout the modules are in these folders, and in a bundle of tests in the one above bench/.
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), *(str(ROOT / folder) for folder in ("scripts", "benches", "tests"))]
+sys.path[:0] = [str(ROOT), *(str(ROOT / folder) for folder in ("python", "benches", "tests"))]
 import distance_peers  # noqa: E402
 import edge_drawing_peers  # noqa: E402
 import edge_strength_peers  # noqa: E402
@@ -56,10 +56,10 @@ def image_case(operation, picture, kind, segments=False, **parameters):
 def level_set(shape):
     """A level set from image and start to the mask after some iterations."""
     def bind(context, inputs, results):
-        described = context.describe(results[0])
+        described, _ = whole.describe(results[0])
 
         def run():
-            surface = context.level_set(*inputs, target=TARGET, epsilon=EPSILON, stops=False)
+            surface = whole.LevelSet(*inputs, device=context, target=TARGET, epsilon=EPSILON, **whole.ALL_ITERATIONS)
             surface.step(ITERATIONS)
             context.library.call("level_set_read_mask", surface.handle, whole.byref(described))
         return run

@@ -18,9 +18,9 @@ import time
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests")]
 import snake_oracle as oracle  # noqa: E402
-from libisoline import Library  # noqa: E402
+from isoline import Error, Library, Snake  # noqa: E402
 
 NOISE = "Gaussian, SNR 1"
 SIDES, QUICK_SIDES = [256, 512, 1024, 2048], [256]
@@ -34,7 +34,7 @@ def contexts(library):
     if device != "cpu":
         try:
             yield device if device != "auto" else "cuda", library.context(device if device != "auto" else "cuda")
-        except RuntimeError as error:
+        except Error as error:
             print(f"CUDA is skipped: {error}")
 
 
@@ -58,7 +58,7 @@ def main():
         start = tuple((x * scale, y * scale) for x, y in oracle.STARTS[0])
 
         def snake(context):
-            found = context.snake(image, [start], largest_step=32 * scale)
+            found = Snake(image, [start], device=context, largest_step=32 * scale)
             found.step()
             return found.mask() > 0
 

@@ -31,13 +31,16 @@ from typing import NamedTuple
 
 import numpy
 
-# In a checkout libisoline.py is in scripts/, and in a bundle of tests beside bench/.
+# In a checkout isoline/ is in python/, and in a bundle of tests beside bench/.
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
-from libisoline import Library, Report  # noqa: E402
+sys.path[:0] = [str(ROOT), str(ROOT / "python")]
+from isoline import Error, LevelSet, Library, Report, Snake  # noqa: E402
+from isoline._arrays import describe  # noqa: E402
 
 LEAST, MOST, SECONDS = 3, 40, 0.25  # calls of one measurement, and the time after which no more begin
 COLUMNS = ("used", "untouched", "pinned", "up", "down", "compute")
+# A level set does not stop earlier with these.
+ALL_ITERATIONS = {"change_tolerance": 0, "rms_tolerance": 0}
 TILE = 128  # pixels: the period of the images along x and y
 
 
@@ -164,7 +167,7 @@ def ball(shape):
 def image_case(name, operation, image, kind, segments=False, **parameters):
     """A call from one image to another of that type, with `segments` beside it for edge drawing."""
     def bind(context, inputs, results):
-        report = context.library.made(Report, "report")
+        report = Report()
         if operation == "edge_drawing":
             return context.drawing_caller(inputs[0], results[0], segments, report, **parameters)
         return context.caller(operation, inputs[0], results[0], report=report, **parameters)
@@ -174,7 +177,7 @@ def image_case(name, operation, image, kind, segments=False, **parameters):
 def isolines_case(image, levels):
     """The isolines of an image; their memory is freed at the next call."""
     def bind(context, inputs, results):
-        report = context.library.made(Report, "report")
+        report = Report()
         call = context.isolines_caller(inputs[0], levels, report=report)
         return lambda: (call(), report)[1]
     return Case(f"isolines {label(image.shape)}, {len(levels)} levels", [image], [], bind)
@@ -187,7 +190,7 @@ def level_set_cases(shape):
     def evolve(context, image, start):
         # Only one is in memory.
         surface.clear()
-        surface.append(context.level_set(image, start, target=110, epsilon=40, stops=False))
+        surface.append(LevelSet(image, start, device=context, target=110, epsilon=40, **ALL_ITERATIONS))
 
     def step(context, inputs, results):
         evolve(context, image, start)
@@ -195,7 +198,7 @@ def level_set_cases(shape):
 
     def read(what):
         def bind(context, inputs, results):
-            described = context.describe(results[0])
+            described, _ = describe(results[0])
             return lambda: context.library.call(f"level_set_read_{what}", surface[0].handle, byref(described))
         return bind
 
@@ -220,11 +223,11 @@ def squares(shape):
 def snake_case(image, starts, iterations=None, **parameters):
     """Region snakes: new, some iterations or all until they rest, the labels."""
     def bind(context, inputs, results):
-        described = context.describe(results[0])
+        described, _ = describe(results[0])
 
         def run():
             # The spacing is fixed, so that the work does not depend on the starts.
-            snake = context.snake(inputs[0], starts, node_spacing=16, **parameters)
+            snake = Snake(inputs[0], starts, device=context, node_spacing=16, **parameters)
             report = snake.step() if iterations is None else snake.step(iterations)
             context.library.call("snake_draw_labels", snake.handle, byref(described))
             return report
@@ -293,7 +296,7 @@ def main():
         began = time.perf_counter()
         try:
             context = arguments.library.context(device)
-        except RuntimeError as error:
+        except Error as error:
             if wanted != "auto":
                 raise
             print(f"CUDA is skipped: {error}")

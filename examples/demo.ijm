@@ -33,9 +33,7 @@ edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
 
 edgeDrawing("edges-camera", "camera.png", "Photograph: edges of the paper's profile, validated",
     "profile=paper validation=false_alarms", "profile paper, validation by false alarms, everything else at its default");
-edgeDrawing("edges-coins", "coins.png", "Greek coins: edges of the reference profile",
-    "profile=reference gradient_threshold=36 gradient_operator=prewitt min_length=25",
-    "profile reference, Prewitt, gradient threshold 36, segments of 25 pixels and more");
+edgeDrawing("edges-coins", "coins.png", "Greek coins: edges", "", "everything at its default");
 edgeDrawing("edges-cell", "cell.png", "Microscopy: a living cell, edges followed round their turns",
     "profile=paper gradient_threshold=40 anchor_threshold=6 min_length=12 follow_turns",
     "profile paper, follow turns, gradient threshold 40, anchor threshold 6, segments of 12 pixels and more");
@@ -43,19 +41,11 @@ edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, eac
     "profile=paper gradient_threshold=60 min_length=15",
     "profile paper, gradient threshold 60, segments of 15 pixels and more");
 
-levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, grown from four spheres",
-    13, newArray(74, 122, 60, 136), newArray(59, 59, 138, 138),
-    "stack=volume start=spheres radius=8 range=values target=225 epsilon=30 alpha=0.2",
-    "T = 225, epsilon = 30, alpha = 0.2, 3D with voxels of 1 x 1 x 2 mm; at the start spheres of 8 mm");
-snake("outlines-nuclei", "nuclei.png", "Microscopy: fluorescent nuclei, each outlined from a rough circle",
-    newArray(426, 296, 62, 318, 166, 317, 265, 133, 375, 215, 29, 314, 276, 249, 110, 437, 41, 315, 77, 263, 398,
-        112, 464, 229, 382, 410, 418, 193, 134, 396, 488, 276, 44, 234, 282, 50, 178, 14, 57, 166, 464, 306, 464,
-        455, 133, 199, 485, 166, 194, 373, 113, 290),
-    newArray(455, 433, 39, 396, 141, 329, 171, 400, 162, 353, 54, 57, 295, 112, 480, 18, 117, 286, 19, 331, 408,
-        19, 363, 207, 138, 497, 276, 226, 306, 328, 445, 65, 381, 62, 198, 459, 97, 141, 215, 496, 312, 248, 196,
-        44, 63, 150, 165, 337, 463, 446, 100, 378),
-    6, "node_spacing=10 node_cost=0.5",
-    "52 targets from circles of radius 6 (blue), gaussian noise, node spacing 10, node cost 0.5");
+levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, grown from two points",
+    13, newArray(60, 136), newArray(138, 138), "stack=volume start=spheres",
+    "3D with voxels of 1 x 1 x 2 mm, everything else at its default");
+snake("outlines-nuclei", "nuclei.png", "Microscopy: fluorescent nuclei, each outlined from a start that was detected",
+    "start=detect noise=poisson", "start detect, noise poisson, everything else at its default");
 print("demo.ijm: done");
 
 function edgeStrength(name, file, title, options, parameters) {
@@ -144,20 +134,13 @@ function levelSet(name, file, title, slice, x, y, options, parameters) {
     File.saveString("title: " + title + "\nparameters: " + parameters + "\nran: " + ran + "\n", results + name + ".txt");
 }
 
-// Labels and outlines of things from a circle in each of them.
-function snake(name, file, title, x, y, radius, options, parameters) {
+// Labels, outlines and the table of objects.
+function snake(name, file, title, options, parameters) {
     open(images + file);
     input = getImageID();
-    newImage("starts", "8-bit black", getWidth(), getHeight(), 1);
-    for (i = 0; i < x.length; i++) {
-        setColor(i + 1);
-        fillOval(x[i] - radius, y[i] - radius, 2 * radius, 2 * radius);
-    }
-    starts = getImageID();
-    selectImage(input);
     run("Clear Results");
     began = getTime();
-    run("Region Snake...", "device=" + device + " start=labels start_image=starts " + options
+    run("Region Snake...", "device=" + device + " " + options
         + " label_image results_table roi_file=[" + results + name + "-outlines.zip]");
     milliseconds = getTime() - began;
     if (getImageID() == input) exit("no labels for " + file);
@@ -170,9 +153,6 @@ function snake(name, file, title, x, y, radius, options, parameters) {
 
     saveAs("Results", results + name + ".csv");
     saveAs("Tiff", results + name + "-labels.tif");
-    close();
-    selectImage(starts);
-    saveAs("Tiff", results + name + "-starts.tif");
     close();
     selectImage(input);
     saveAs("Tiff", results + name + "-input.tif");

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what C and C++ programs need for each platform of scripts/jar-all.sh: TARGET/dist/isoline-VERSION-PLATFORM.tar.gz
-# (.zip for Windows), as scripts/install.sh installs it. Beside them: the plugin's jar, SHA256SUMS, and isoline.spdx.json, the
-# list of the crates in the library.
+# (.zip for Windows), as scripts/install.sh installs it. Beside them: the plugin's jar, the Python wheels, SHA256SUMS, and
+# isoline.spdx.json, the list of the crates in the library.
 # Usage: dist.sh TARGET-FOLDER   (after 'make jar-all')
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -41,6 +41,11 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as archive:
     fi
 done
 cp "$platforms"/Isoline_-*.jar "$dist/"
+for platform in "${!folders[@]}"; do
+    # The same files give the same wheel.
+    SOURCE_DATE_EPOCH=1767225600 ISOLINE_LIBRARY=$(echo "$platforms/$platform"/*isoline.*) \
+        .tools/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir "$dist" ./python
+done
 scripts/third_party.py --sbom "$dist/isoline.spdx.json"
 (cd "$dist" && sha256sum -- * > SHA256SUMS)
 ls -l "$dist"

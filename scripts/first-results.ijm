@@ -17,7 +17,7 @@ picture("cell");
 
 run("Brain Sample");
 setSlice(13);
-makeSelection("points", newArray(74, 122), newArray(59, 59));
+makeSelection("points", newArray(60, 136), newArray(138, 138));
 run("Level Set...", "stack=volume start=spheres overlay");
 picture("brain");
 

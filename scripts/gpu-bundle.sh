@@ -76,7 +76,9 @@ cp "$font" "$stage/fonts/"
 
 cp -r tests/data "$stage/data"
 # Comparisons with other libraries and benches, through the C API, in Python.
-cp scripts/libisoline.py benches/*.py benches/*.ijm "$stage/"
+mkdir "$stage/isoline"
+cp python/isoline/*.py "$stage/isoline/"
+cp benches/*.py benches/*.ijm "$stage/"
 for bench in whole sizes plugin; do
     cp "benches/$bench.py" "$stage/bench/$bench"
 done

@@ -10,8 +10,8 @@ PATH=$PWD/.tools/venv/bin:$PATH
 lint_fmt() { cargo fmt --all --check; }
 lint_clippy() { cargo clippy --quiet --locked --all-targets -- -D warnings; }
 lint_rustdoc() { RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps --document-private-items; }
-lint_shell() { shellcheck --severity=warning scripts/*.sh tests/*.sh tests/*/*.sh .ci/run; }
-lint_python() { ruff check --quiet scripts tests benches; }
+lint_shell() { shellcheck --severity=warning scripts/*.sh tests/*.sh tests/*/*.sh examples/*/*.sh .ci/run; }
+lint_python() { ruff check --quiet scripts tests benches python; }
 lint_java() { mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml spotless:check; }
 lint_spelling() { codespell; }
 lint_words() { python3 scripts/check_words.py; }

@@ -15,7 +15,8 @@ import numpy  # noqa: E402
 from matplotlib.colors import TwoSlopeNorm  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from libisoline import Library  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+from isoline import Library  # noqa: E402
 from make_pictures import INK  # noqa: E402  (it also sets the fonts)
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"

@@ -14,7 +14,8 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there m
 import numpy  # noqa: E402
 from PIL import Image  # noqa: E402
 
-from libisoline import Library  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+from isoline import Library  # noqa: E402
 from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
@@ -102,7 +103,7 @@ def overview(context, out):
 
 def steps(context, out):
     camera = grey("camera")
-    smoothed, gradient, direction, anchors = context.maps(camera)
+    smoothed, gradient, direction, anchors = context.edge_drawing_maps(camera)
     edges, _ = context.edge_drawing(camera)
     row = Row(out, "edge_drawing_steps", 5, HANDS)
     row.image("1 smoothed", smoothed)
@@ -137,7 +138,7 @@ def scan_interval(context, out):
     for interval in (1, 4, 16):
         edges, _ = context.edge_drawing(camera, scan_interval=interval, gradient_threshold=36, anchor_threshold=8)
         row.edges(f"scan_interval {interval}" + (" (default)" if interval == 1 else ""), edges)
-    *_, anchors = context.maps(camera, scan_interval=16, gradient_threshold=36, anchor_threshold=8)
+    *_, anchors = context.edge_drawing_maps(camera, scan_interval=16, gradient_threshold=36, anchor_threshold=8)
     row.edges("the anchors of 16", anchors)
     row.save()
 

@@ -13,8 +13,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
 import numpy  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
 import fetch_brain  # noqa: E402
-from libisoline import Library  # noqa: E402
+from isoline import LevelSet, Library  # noqa: E402
 from make_pictures import draw_input, draw_outline  # noqa: E402
 
 DOTS = 100  # an inch
@@ -75,9 +76,8 @@ def main():
     library, out = Library(sys.argv[1]), pathlib.Path(sys.argv[2])
     fetch_brain.main()
     pixels = fetch_brain.read("ch2.nii.gz")
-    surface = library.context("auto").level_set(pixels, fetch_brain.start_in_ch2(pixels), target=fetch_brain.CH2_TARGET,
-                                                epsilon=fetch_brain.CH2_EPSILON, alpha=fetch_brain.CH2_ALPHA,
-                                                stops=False)
+    surface = LevelSet(pixels, fetch_brain.start_in_ch2(pixels), device=library.context(), target=fetch_brain.CH2_TARGET,
+                       epsilon=fetch_brain.CH2_EPSILON, alpha=fetch_brain.CH2_ALPHA, change_tolerance=0, rms_tolerance=0)
     surface.step(fetch_brain.CH2_ITERATIONS)
     mask = surface.mask() > 0
     orthogonal(pixels, mask, fetch_brain.white_matter_of_ch2(), out / "level_set.png")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Turns what the demo's macro saved into pictures: the input beside its edge strength with level curves, edges and
-segments drawn over the input, a volume's mask as a montage, and outlines with what they started from.
+segments drawn over the input, a volume's mask as a montage, and outlines.
 
 Usage: make_pictures.py FOLDER OUT. For every FOLDER/NAME.txt, lines "key: value" with the keys title, parameters and
 ran, it reads FOLDER/NAME-input.tif (one slice, or a stack) and FOLDER/NAME-esf.tif, or FOLDER/NAME-edges.tif and
-FOLDER/NAME-segments.zip, or FOLDER/NAME-mask.tif, or FOLDER/NAME-labels.tif, FOLDER/NAME-starts.tif and
-FOLDER/NAME-outlines.zip, and writes OUT/NAME.png.
+FOLDER/NAME-segments.zip, or FOLDER/NAME-mask.tif, or FOLDER/NAME-labels.tif and FOLDER/NAME-outlines.zip, and
+writes OUT/NAME.png.
 """
 import pathlib
 import sys
@@ -32,7 +32,6 @@ INK = "#222222"
 COLOURS = "viridis"
 EDGE_COLOUR = (0.9, 0.1, 0.1)
 OUTLINE_COLOUR = (1.0, 0.85, 0.0)
-START_COLOUR = (0.15, 0.6, 1.0)
 OUTLINES_HEIGHT = 7.5
 PALE = 0.45  # how much of the image stays below edges, towards white
 AREAS = (roifile.ROI_TYPE.FREEHAND, roifile.ROI_TYPE.POLYGON)
@@ -208,12 +207,12 @@ def edges_of_many(notes, pixels, edges, segments, out):
     plt.close(figure)
 
 
-def draw_outline(axes, mask, colour=EDGE_COLOUR, width=0.9):
+def draw_outline(axes, mask):
     """The mask's boundary, between the pixels inside and outside; a mask at the border is closed there."""
     if mask.any():
         around = numpy.pad(mask.astype(float), 1)
         x, y = (numpy.arange(-1, side + 1) for side in mask.shape[::-1])
-        axes.contour(x, y, around, levels=[0.5], colors=[colour], linewidths=width)
+        axes.contour(x, y, around, levels=[0.5], colors=[EDGE_COLOUR], linewidths=0.9)
 
 
 def montage(notes, pixels, mask, out):
@@ -239,8 +238,8 @@ def montage(notes, pixels, mask, out):
     plt.close(figure)
 
 
-def outlines(notes, pixels, starts, found, out):
-    """The input, and the polygons over it with what they started from."""
+def outlines(notes, pixels, found, out):
+    """The input, and the polygons over it."""
     aspect = pixels.shape[1] / pixels.shape[0]
     figure, panels, bar, size = lay_out(1, 2, OUTLINES_HEIGHT, aspect, SLICE_GAP)
     bar.remove()
@@ -252,7 +251,6 @@ def outlines(notes, pixels, starts, found, out):
         axes.set_xlabel("x (pixels)")
         axes.locator_params(nbins=6)
     right = panels[0][1]
-    draw_outline(right, starts > 0, START_COLOUR, 0.7)
     for polygon in found:
         # Corners of pixels, of which the picture's coordinates are the centres.
         points = polygon.coordinates().astype(float) - 0.5
@@ -281,9 +279,8 @@ def picture_of(path, picture):
         sys.exit(f"make_pictures: {path.stem}: input is {pixels.shape}, result {result.shape}")
     single = len(pixels) == 1
     if shown == labels:
-        starts = as_stack(path.with_name(f"{path.stem}-starts.tif"))
         found = roifile.roiread(path.with_name(f"{path.stem}-outlines.zip"))
-        outlines(notes, pixels[0], starts[0], found, picture)
+        outlines(notes, pixels[0], found, picture)
     elif shown == mask:
         montage(notes, pixels, result, picture)
     elif shown == drawn:

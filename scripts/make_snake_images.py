@@ -13,10 +13,9 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there m
 import numpy  # noqa: E402
 import scipy.ndimage  # noqa: E402
 
-from libisoline import Library  # noqa: E402
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / folder) for folder in ("python", "tests")]
+from isoline import Library, Snake  # noqa: E402
 from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 from snake_oracle import NOISES, STARTS, letter_u, noisy, overlap, picture, rectangle, star  # noqa: E402
 
 PANEL, GAP, TOP = 2.3, 0.06, 0.42  # inches
@@ -67,7 +66,7 @@ def models(context, out):
     row, truth = Row(out / "snake.png", len(chosen), panel=1.9), star()
     for noise in chosen:
         image = noisy(noise, truth)
-        snake = context.snake(image, STARTS, noise=NOISES[noise][0])
+        snake = Snake(image, STARTS, noise=NOISES[noise][0], device=context)
         snake.step()
         row.add(f"{noise}\noverlap {overlap(snake.mask() > 0, truth):.3f}", image, STARTS, snake.polygons())
     row.save()
@@ -75,7 +74,7 @@ def models(context, out):
 
 def steps(context, out):
     row, image = Row(out / "snake_steps.png", 5), noisy("Gaussian, SNR 1", star())
-    snake = context.snake(image, STARTS)
+    snake = Snake(image, STARTS, device=context)
     row.add("start: 4 nodes", image, (), snake.polygons(), nodes=True)
     shown, done = 4, 0
     while len(row.panels) > 1:
@@ -96,7 +95,7 @@ def nodes(context, out):
     row, truth = Row(out / "snake_nodes.png", len(settings)), letter_u()
     image = noisy("Gaussian, SNR 0.5", truth)
     for spacing, cost in settings:
-        snake = context.snake(image, STARTS, node_spacing=spacing, node_cost=cost)
+        snake = Snake(image, STARTS, node_spacing=spacing, node_cost=cost, device=context)
         snake.step()
         found = f"{len(snake.polygons()[0])} nodes, overlap {overlap(snake.mask() > 0, truth):.3f}"
         row.add(f"spacing {spacing}, cost {cost}\n{found}", image, (), snake.polygons(), nodes=True)
@@ -107,7 +106,7 @@ def nuclei(context, out):
     image, labels = picture("nuclei"), picture("nuclei_labels")
     boxes = [(x.start, y.start, x.stop, y.stop) for y, x in filter(None, scipy.ndimage.find_objects(labels))]
     starts = [rectangle(*box) for box in boxes]
-    snake = context.snake(image, starts, noise="poisson", background="window", largest_step=4, node_spacing=6)
+    snake = Snake(image, starts, noise="poisson", background="window", largest_step=4, node_spacing=6, device=context)
     snake.step()
     rows, columns = CUT
     row = Row(out / "snake_nuclei.png", 2, panel=5.2, aspect=(columns.stop - columns.start) / (rows.stop - rows.start))

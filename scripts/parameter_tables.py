@@ -1,44 +1,53 @@
-"""Writes the tables of parameters in docs/ from the library's own, or with --check says whether they are fresh.
+"""Writes what repeats the library's tables of parameters, or with --check says whether it is fresh: the tables in docs/,
+and the types of the Python functions, python/isoline/_operations.pyi.
 
     parameter_tables.py FOLDER-OF-LIBISOLINE [--check]
 """
-import math
+import inspect
+import os
 import pathlib
 import re
 import sys
 
-from libisoline import Library
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+if __name__ == "__main__":
+    os.environ["ISOLINE_LIBRARY"] = sys.argv[1]
+from isoline import _operations  # noqa: E402
+from isoline._native import CHOICE, FLAG, default_library  # noqa: E402
 
-DOCS = pathlib.Path(__file__).parent.parent / "docs"
-FLOAT, INTEGER, FLAG, CHOICE = range(4)
+DOCS = ROOT / "docs"
+STUB = ROOT / "python" / "isoline" / "_operations.pyi"
+STUB_HEAD = """\
+# Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
+from collections.abc import Sequence
+from typing import Any, Literal
 
+from numpy import typing as npt
 
-def number(value):
-    plain = value == 0 or 1e-4 <= abs(value) < 1e8
-    return f"{value:g}".replace("e+", "e") if not plain or value != int(value) else str(int(value))
+from ._arrays import ImageLike, Spacing
+from ._context import DeviceLike
+from ._native import Report
+from ._progress import ProgressLike
+from ._results import Maps, Polylines, Segments
+from ._solvers import Snake"""
 
 
 def limits(parameter, choices):
-    """The range, as a reader wants it: a bound that only the field's size sets is none."""
+    """The range, as a reader wants it."""
     if parameter.type == CHOICE:
         return ", ".join(f"`{name}`" for name in choices)
     if parameter.type == FLAG:
         return "0, 1"
-    low, high = parameter.minimum, parameter.maximum
-    words = ["a power of two"] if parameter.power_of_two else []
-    if math.isfinite(low):
-        words.append(("> " if parameter.minimum_excluded else "≥ ") + number(low))
-    if high < (math.inf if parameter.type == FLOAT else 2 ** 32 - 1):
-        words.append(("< " if parameter.maximum_excluded else "≤ ") + number(high))
     unit = parameter.unit.decode()
-    return (", ".join(words) or "any") + (f" ({unit})" if unit else "")
+    return (_operations.limits(parameter) or "any") + (f" ({unit})" if unit else "")
 
 
 def default(parameter, choices):
     if parameter.automatic is not None:
         return f"automatic: {parameter.automatic.decode()[:-1]}"
     names = [f"`{name}`" for name, value in choices.items() if value == parameter.default_value]
-    return names[0] if names else number(parameter.default_value)
+    return names[0] if names else _operations.number(parameter.default_value)
 
 
 def table(operation):
@@ -51,9 +60,39 @@ def table(operation):
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def main(folder, check):
+def stub():
+    """The types of the Python functions: their own arguments, and those of the tables."""
+    yield STUB_HEAD
+    for name, function in vars(_operations).items():
+        if not hasattr(function, "__signature__"):
+            continue
+        yield ""
+        if name != function.__name__:
+            yield f"{name} = {function.__name__}"
+            continue
+        yield f"def {name}("
+        signature, keyword_only = inspect.signature(function), False
+        for one in signature.parameters.values():
+            if one.kind is one.KEYWORD_ONLY and not keyword_only:
+                keyword_only = True
+                yield "    *,"
+            default = "" if one.default is one.empty else f" = {one.default!r}"
+            yield f"    {one.name}: {typed(one.annotation)}{default},"
+        yield f") -> {typed(signature.return_annotation)}: ..."
+
+
+def typed(annotation):
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def main(check):
     stale = []
-    for name, operation in Library(folder).operations.items():
+    text = "\n".join(stub()) + "\n"
+    if not STUB.exists() or STUB.read_text(encoding="utf-8") != text:
+        stale.append(STUB.name)
+        if not check:
+            STUB.write_text(text, encoding="utf-8")
+    for name, operation in default_library().operations.items():
         path = DOCS / f"{name}.md"
         text = path.read_text(encoding="utf-8")
         block = f"<!-- parameters, by scripts/parameter_tables.py -->\n{chr(10).join(table(operation))}\n<!-- end -->"
@@ -65,9 +104,9 @@ def main(folder, check):
             if not check:
                 path.write_text(fresh, encoding="utf-8")
     if check and stale:
-        sys.exit(f"the tables of parameters in {', '.join(stale)} are stale; run scripts/parameter_tables.py")
+        sys.exit(f"the parameters in {', '.join(stale)} are stale; run scripts/parameter_tables.py")
     print("parameter tables: " + (f"written: {', '.join(stale)}" if stale else "fresh"))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], "--check" in sys.argv[2:])
+    main("--check" in sys.argv[2:])

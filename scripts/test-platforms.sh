@@ -36,6 +36,8 @@ runMacro(examples + "level_set.ijm", data + "brain.tif");
 runMacro(examples + "distance.ijm", data + "brain.tif-mask.tif");
 run("Clear Results");
 runMacro(examples + "region_snake.ijm", data + "nuclei.png");
+run("Clear Results");
+runMacro(examples + "isolines.ijm", data + "coins.png");
 MACRO
 
 macros() { # macros OUT PREFIX SEPARATOR COMMAND...: PREFIX and SEPARATOR are those of the other system's paths

@@ -25,6 +25,26 @@ step() { # step NAME COMMAND...
     times+=("$name $((SECONDS - began)) s")
 }
 
+# The tests of the plugin wait for windows most of the time; other steps run meanwhile.
+beside() { # beside NAME COMMAND: starts it; what it prints comes at 'wait_for NAME'
+    local name=$1
+    shift
+    began_beside=$SECONDS
+    setsid "$@" > "$logs/$name.log" 2>&1 &
+    job_beside=$!
+    trap 'kill -- -$job_beside 2> /dev/null || true' EXIT
+}
+
+wait_for() { # wait_for NAME: waits for the step that 'beside' started
+    local status=0
+    printf '\n== %s\n' "$1"
+    wait "$job_beside" || status=$?
+    trap - EXIT
+    cat "$logs/$1.log"
+    times+=("$1 $((SECONDS - began_beside)) s, beside others")
+    return "$status"
+}
+
 # Kernels for seven architectures take the compiler some minutes. The release build below compiles them all; the debug build
 # need not where no GPU can run them.
 debug_kernels=()
@@ -36,15 +56,17 @@ step rust env "${debug_kernels[@]}" cargo test --locked
 step header scripts/header.sh --check
 step build cargo build --release --locked
 step c tests/c/run.sh "$target/release"
-step fuzz scripts/fuzz.sh
+beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
 step install tests/install_test.sh "$target/release"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$target/release"
+step python env ISOLINE_LIBRARY="$target/release" .tools/venv/bin/python -m pytest --quiet python
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
 for program in tests/*_oracle.py; do
     step "$(basename "$program" .py)" .tools/venv/bin/python "$program" "$target/release"
 done
 step examples scripts/test-examples.sh "$target/release"
-step java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
+wait_for java
+step fuzz scripts/fuzz.sh
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
 step macros scripts/test-macros.sh
 
@@ -52,6 +74,7 @@ printf '\n== summary: every step passed in %d s (%s)\n' $((SECONDS - started)) "
 for suite in c fuzz install multiprocessing examples macros; do
     grep -h "passed, .* failed" "$logs/$suite.log" | tail -1 | sed "s/^\([0-9]\)/$suite: \1/"
 done
+grep -h " passed" "$logs/python.log" | tail -1 | sed "s/^/python: /"
 grep -h "^oracle:" "$logs"/*_oracle.log
 grep -h "^test result:" "$logs/rust.log"
 grep -h "Tests run:" "$logs/java.log" | tail -1

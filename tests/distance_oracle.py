@@ -20,8 +20,8 @@ import scipy
 from scipy import ndimage
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]  # libisoline.py is beside this file or among the scripts
-from libisoline import Library  # noqa: E402
+sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
+from isoline import Library  # noqa: E402
 
 try:
     import edt
@@ -129,7 +129,7 @@ def compare_all(context):
         inside = pixels > threshold if foreground == "above" else pixels <= threshold
         for spacing in spacings:
             for dimensions in (2, 3) if pixels.ndim == 3 else (3,):
-                got = context.run("distance", pixels, spacing=spacing, foreground=foreground,
+                got = context.run("distance", pixels, spacing=spacing[:pixels.ndim][::-1], foreground=foreground,
                                   threshold=threshold, dimensions=dimensions)
                 along = spacing[::-1][-2:] if dimensions == 2 or pixels.ndim == 2 else spacing[::-1]
                 for program_name, program in programs.items():

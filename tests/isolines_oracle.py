@@ -21,8 +21,8 @@ import skimage
 from skimage import measure
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]  # libisoline.py is beside this file or among the scripts
-from libisoline import Library  # noqa: E402
+sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
+from isoline import Library  # noqa: E402
 
 DATA = HERE / "data"
 PICTURES = ("horse", "cell", "coins", "page", "camera")

@@ -16,8 +16,9 @@ import numpy
 import SimpleITK
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "scripts")]  # what it imports is beside this file or among the scripts
-from libisoline import Library  # noqa: E402
+# The modules that it imports are beside this file or there.
+sys.path[:0] = [str(HERE), *(str(HERE.parent / folder) for folder in ("python", "scripts"))]
+from isoline import LevelSet, Library  # noqa: E402
 
 STACK = (20, 233, 197)
 STACK_START = 832  # tests/data/README.md: where the stack's pixels begin in the file
@@ -62,7 +63,8 @@ def with_itk(context, pixels, start, spacing, target, epsilon, alpha, iterations
     """Mask, iterations done, seconds and processor seconds of the filter alone. It starts from Isoline's distance, 0 on
     the faces between voxels inside and outside, as Isoline does."""
     image = SimpleITK.GetImageFromArray(pixels.astype(numpy.float32))
-    phi = SimpleITK.GetImageFromArray(context.run("distance", start, spacing=spacing, dimensions=pixels.ndim))
+    phi = SimpleITK.GetImageFromArray(context.run("distance", start, spacing=spacing[:pixels.ndim][::-1],
+                                                        dimensions=pixels.ndim))
     for each in (image, phi):
         each.SetSpacing(spacing[:pixels.ndim])
     level_set = SimpleITK.ThresholdSegmentationLevelSetImageFilter()
@@ -81,8 +83,8 @@ def with_itk(context, pixels, start, spacing, target, epsilon, alpha, iterations
 def with_isoline(context, pixels, start, spacing, target, epsilon, alpha, iterations):
     """The same, of everything from image to mask: exactly so many iterations, without the stop rule."""
     began, processor = time.perf_counter(), time.process_time()
-    surface = context.level_set(pixels, start, spacing, dimensions=pixels.ndim, target=float(target),
-                                epsilon=float(epsilon), alpha=float(alpha), stops=False)
+    surface = LevelSet(pixels, start, spacing=spacing[:pixels.ndim][::-1], device=context, dimensions=pixels.ndim,
+                       target=target, epsilon=epsilon, alpha=alpha, change_tolerance=0, rms_tolerance=0)
     report = surface.step(iterations)
     mask = surface.mask() > 0
     return mask, report.iterations, time.perf_counter() - began, time.process_time() - processor

@@ -10,8 +10,8 @@ import sys
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "scripts")]
-import libisoline  # noqa: E402
+sys.path[:0] = [str(ROOT / "python")]
+import isoline  # noqa: E402
 
 WORKERS = 2
 TASKS = 6
@@ -29,7 +29,7 @@ def mask(number):
 def distance(task):
     """Returns the distances of a mask, by a context of the process's own."""
     folder, number = task
-    context = libisoline.Library(folder).context("cpu")
+    context = isoline.Library(folder).context("cpu")
     return context.run("distance", mask(number))
 
 
@@ -53,7 +53,7 @@ def works(method, folder):
 
 def inherited_is_refused(folder):
     """Returns true if the child of a fork gets an error that names the parent, and the child ends."""
-    context = libisoline.Library(folder).context("cpu")
+    context = isoline.Library(folder).context("cpu")
     context.run("distance", mask(0))
     ours, theirs = multiprocessing.Pipe()
     child = multiprocessing.get_context("fork").Process(target=use_inherited, args=(theirs, context))

@@ -24,8 +24,8 @@ import skimage
 from skimage import draw, filters, segmentation
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "scripts"))
-from libisoline import Library  # noqa: E402
+sys.path.insert(0, str(ROOT / "python"))
+from isoline import Library, Snake  # noqa: E402
 
 # A bundle of tests has its images elsewhere.
 DATA = pathlib.Path(os.environ.get("ISOLINE_TEST_DATA", ROOT / "tests" / "data"))
@@ -219,7 +219,7 @@ def with_isoline(context, image, starts, params):
     best = float("inf")
     for _ in range(ROUNDS):
         began = time.process_time()
-        snake = context.snake(image, starts, **params)
+        snake = Snake(image, starts, device=context, **params)
         snake.step()
         mask = snake.mask() > 0
         best = min(best, time.process_time() - began)

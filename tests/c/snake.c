@@ -301,6 +301,42 @@ static void labels_and_mask_are_the_polygons(const char *device) {
     end_snake_job(&work);
 }
 
+static void flags_tell_of_neighbours_and_borders(const char *device) {
+    snake_job work = new_snake_job(device);
+    enum { SIDE = 20, COUNTED = 4 };
+    /* At the border of the image, alone, and two with pixels in common. */
+    const int left[COUNTED] = {0, 3 * SIDE, SIDE, SIDE + SIDE / 2}, top[COUNTED] = {SIDE, SIDE, 3 * SIDE, 3 * SIDE};
+    const uint32_t wanted[COUNTED] = {ISOLINE_TARGET_TOUCHES_IMAGE, 0, ISOLINE_TARGET_OVERLAPS, ISOLINE_TARGET_OVERLAPS};
+    isoline_node nodes[COUNTED * CORNERS];
+    uint64_t offsets[COUNTED + 1] = {0};
+    for (int target = 0; target < COUNTED; target++) {
+        isoline_node *at = nodes + CORNERS * target;
+        for (int i = 0; i < CORNERS; i++) {
+            at[i] = corner(left[target] + (i == 1 || i == 2 ? SIDE : 0), top[target] + (i >= 2 ? SIDE : 0));
+        }
+        offsets[target + 1] = (uint64_t)CORNERS * (uint64_t)(target + 1);
+    }
+    work.initial = polygons_of(nodes, offsets, COUNTED);
+    isoline_snake *snake = snake_of(&work);
+    for (size_t target = 0; target < COUNTED; target++) {
+        CHECK_NUMBER(statistics_of(snake, target).flags, wanted[target]);
+    }
+    isoline_snake_free(snake);
+
+    /* A ground that rises steadily has no end within the window. */
+    for (int i = 0; i < COUNT; i++) {
+        work.pixels[i] = (uint16_t)((i % WIDTH) * (i % WIDTH) + i / WIDTH);
+    }
+    work.initial = polygons_of(nodes + CORNERS, offsets, 1);
+    work.params.margin = 0.5;
+    snake = snake_of(&work);
+    CHECK_NUMBER(statistics_of(snake, 0).flags, 0);
+    GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
+    CHECK_NUMBER(statistics_of(snake, 0).flags, ISOLINE_TARGET_TOUCHES_WINDOW);
+    isoline_snake_free(snake);
+    end_snake_job(&work);
+}
+
 static void the_default_start_and_the_default_parameters(const char *device) {
     snake_job work = new_snake_job(device);
     isoline_snake *by_null = NULL, *by_init = NULL;
@@ -656,6 +692,7 @@ int main(void) {
     RUN_ON_EACH(sums_are_exact);
     RUN_ON_EACH(statistics_tell_of_each_target);
     RUN_ON_EACH(labels_and_mask_are_the_polygons);
+    RUN_ON_EACH(flags_tell_of_neighbours_and_borders);
     RUN_ON_EACH(the_default_start_and_the_default_parameters);
     RUN_ON_EACH(a_start_gives_one_result_however_it_is_written);
     RUN_ON_EACH(every_pixel_type_gives_the_same);

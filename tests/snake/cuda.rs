@@ -130,6 +130,11 @@ fn competing_targets_are_the_same_on_cuda() {
     for (x, y) in [(40, 40), (330, 60), (120, 330), (1100, 900)] {
         starts.push(&[(0, 0), (200, 30), (240, 260), (20, 220)].map(|(dx, dy)| Node::new(x + dx, y + dy)));
     }
+    // Thousands of small ones.
+    let (many, of_many) = cells(1600, 1600, 24, 3);
+    assert!(of_many.len() > 4000, "{}", of_many.len());
+    let params = Params { overlap: Overlap::Excluded, ..Params::default() };
+    compare(&cuda, many.view(), Some(&of_many), &params, "thousands of targets");
     for largest_step in [32, 4] {
         let params = Params {
             background: Background::Window { margin: 0.5 },

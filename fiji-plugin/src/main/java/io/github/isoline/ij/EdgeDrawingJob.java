@@ -173,6 +173,6 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     @Override
     String outcome() {
-        return settings.wantsSegments() ? segments.count() + " segments" : "";
+        return settings.wantsSegments() ? RunLog.count(segments.count(), "segment") : "";
     }
 }

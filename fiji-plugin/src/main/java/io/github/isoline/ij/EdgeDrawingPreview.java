@@ -80,8 +80,8 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         });
         return String.format(
                 Locale.ROOT,
-                "%d segments%s, %.1f ms on %s",
-                segments.count(),
+                "%s%s, %.1f ms on %s",
+                RunLog.count(segments.count(), "segment"),
                 image.getStackSize() > 1 ? " in this slice" : "",
                 result.report().seconds() * 1000,
                 result.report().device());

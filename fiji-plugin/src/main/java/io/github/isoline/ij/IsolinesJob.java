@@ -158,6 +158,7 @@ final class IsolinesJob extends StackJob<IsolinesSettings> {
                 startRow(table);
                 table.addValue("Isoline", number + 1);
                 addPosition(table, planes, index, true);
+                addMiddle(table, some, at);
                 table.addValue("Level", some.level(at));
                 table.addValue("Length", some.length(at));
                 table.addValue("Area", some.area(at));
@@ -170,6 +171,17 @@ final class IsolinesJob extends StackJob<IsolinesSettings> {
         } catch (IOException e) {
             throw new AssertionError(e);
         }
+    }
+
+    /** Adds the mean position of a curve's points, which are crossings of the grid and so lie evenly along it. */
+    private void addMiddle(ResultsTable table, Polylines some, int at) {
+        double x = 0;
+        double y = 0;
+        for (int p = 0; p < some.pointCount(at); p++) {
+            x += some.x(at, p);
+            y += some.y(at, p);
+        }
+        ShapeColumns.addPosition(table, image, x / some.pointCount(at) + CENTRE, y / some.pointCount(at) + CENTRE);
     }
 
     @Override
@@ -200,6 +212,6 @@ final class IsolinesJob extends StackJob<IsolinesSettings> {
 
     @Override
     String outcome() {
-        return count + " isolines";
+        return RunLog.count(count, "isoline");
     }
 }

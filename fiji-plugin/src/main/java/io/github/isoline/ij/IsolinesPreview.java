@@ -51,8 +51,8 @@ final class IsolinesPreview extends LivePreview<IsolinesSettings> {
         show(() -> new Roi[] {curves});
         return String.format(
                 Locale.ROOT,
-                "%d curves%s, %.1f ms on %s",
-                result.polylines().count(),
+                "%s%s, %.1f ms on %s",
+                RunLog.count(result.polylines().count(), "curve"),
                 image.getStackSize() > 1 ? " in this slice" : "",
                 result.report().seconds() * 1000,
                 result.report().device());

@@ -18,8 +18,8 @@ final class IsolinesSettings extends Settings {
                 .forgotten()
                 .unit("pixel values")
                 .help(
-                        "Numbers with blanks between them, or auto: as many as the next field says, equally spaced between the"
-                                + " smallest and the largest value."));
+                        "The values on which curves lie, with blanks between them, or auto. Auto takes as many as the next field"
+                                + " says, equally spaced between the smallest and the largest value."));
         declare(Setting.of(parameter(LEVEL_COUNT)).recordedIf(s -> s.isAutomatic(LEVELS)));
         declare(Setting.choice(STACK, "all", "current"));
         declareAxes();

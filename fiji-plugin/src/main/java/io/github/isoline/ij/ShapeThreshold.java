@@ -46,7 +46,10 @@ final class ShapeThreshold {
         return Prefs.blackBackground;
     }
 
-    /** Returns the proposal of a dialog: "auto" for a mask, else ImageJ's own threshold for this slice. */
+    /**
+     * Returns the proposal of a dialog: "auto" for a mask, else the one that ImageJ finds by Otsu's method for this
+     * slice.
+     */
     static String proposal(ImagePlus image) throws BadInput {
         if (isTwoValued(image)) {
             return Settings.AUTO;
@@ -55,7 +58,7 @@ final class ShapeThreshold {
                 ? new ByteProcessor(
                         image.getWidth(), image.getHeight(), (byte[]) Pixels.of(image, image.getCurrentSlice()))
                 : image.getProcessor().duplicate();
-        copy.setAutoThreshold("Default dark");
+        copy.setAutoThreshold("Otsu dark");
         double min = copy.getMinThreshold();
         boolean whole = image.getBitDepth() != Float.SIZE;
         // ImageJ's bright pixels begin with this value, ours above it.

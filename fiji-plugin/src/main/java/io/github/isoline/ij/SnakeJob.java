@@ -45,7 +45,12 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** The most targets that a message names. */
     private static final int MOST_NAMED = 20;
 
-    /** The colours of outlines that touch others, and of those that reached their window: no others have them. */
+    /**
+     * The colours of outlines at the border of the image, of those that touch others and of those that reached their
+     * window.
+     */
+    private static final Color AT_IMAGE = Color.GRAY;
+
     private static final Color OVERLAPPING = Color.YELLOW;
 
     private static final Color AT_WINDOW = Color.WHITE;
@@ -405,6 +410,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** Gives a selection its name, position and colour. */
     private void dress(Roi roi, SnakeTarget target, String name, int index, TargetStatistics told) {
         Color colour = SegmentColours.of(target.id - 1);
+        colour = told.touchesImage() ? AT_IMAGE : colour;
         colour = told.overlaps() ? OVERLAPPING : colour;
         roi.setName(name);
         roi.setStrokeColor(told.touchesWindow() ? AT_WINDOW : colour);

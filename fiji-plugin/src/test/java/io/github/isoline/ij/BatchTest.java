@@ -21,6 +21,11 @@ import org.junit.jupiter.api.io.TempDir;
 class BatchTest {
     private static final int FILES = 500;
 
+    /** The size of an image: one that is kept for each file would be 120 MB in the end. */
+    private static final int WIDTH = 640;
+
+    private static final int HEIGHT = 480;
+
     /** The resident memory in MB may grow by this between the first fifth and the end: noise of Java's own. */
     private static final int GROWTH_MB = 24;
 
@@ -37,7 +42,7 @@ class BatchTest {
     }
 
     private static ImagePlus disc(int shift) {
-        ByteProcessor pixels = new ByteProcessor(64, 48);
+        ByteProcessor pixels = new ByteProcessor(WIDTH, HEIGHT);
         pixels.setValue(180);
         pixels.fill(new OvalRoi(8 + shift % 20, 8, 24, 24));
         return new ImagePlus("disc", pixels);

@@ -14,12 +14,15 @@ class HyperStackWindowTest extends WindowTest {
         Map<String, String> seen = play("hyperstack");
         for (String[] each : HyperStackScenes.COMMANDS) {
             String command = each[0];
-            assertEquals("1 3 4", seen.get(command + " made"), command);
-            assertEquals("1 2 3", seen.get(command + " shows"), command);
+            if (!command.equals("Isolines")) {
+                assertEquals("1 3 4", seen.get(command + " made"), command);
+                assertEquals("1 2 3", seen.get(command + " shows"), command);
+            }
             String recorded = seen.get(command + " recorded");
             assertTrue(recorded.contains(" all_frames"), recorded);
             assertFalse(recorded.contains("all_channels"), recorded);
         }
+        assertEquals("12 planes of channels [2]", seen.get("curves"));
         // A macro understands the recorded options.
         String options = seen.get("Edge Strength Function recorded").split("\"")[3];
         EdgeStrengthSettings settings = Settings.fromMacro(new EdgeStrengthSettings(), options);

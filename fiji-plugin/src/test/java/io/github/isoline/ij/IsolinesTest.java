@@ -119,6 +119,10 @@ class IsolinesTest extends HeadlessTest {
             assertEquals(wanted[row][3], table.getValue("Points", row));
             assertEquals(wanted[row][4], table.getValue("Closed", row));
         }
+        // The hole is the pixel at 4, 5, whose centre is half a pixel farther; lengths are in millimetres.
+        assertEquals(4.5 * 0.5, table.getValue("X", 1), 1e-12);
+        assertEquals(5.5 * 2, table.getValue("Y", 1), 1e-12);
+        assertEquals("mm", table.getStringValue("Unit", 1));
         // Four halves of a pixel's diagonal.
         assertEquals(4 * Math.hypot(0.25, 1), table.getValue("Length", 1), 1e-12);
         assertEquals(20, table.getValue("Level", 3));

@@ -57,6 +57,7 @@ class NoticesTest {
         "distance, Felzenszwalb, Keleş",
         "level-set, Mostofi, Keleş",
         "region-snake, Couturier, Keleş",
+        "isolines, Lorensen, Keleş",
     })
     void helpSaysHowToCite(String page, String author, String other) {
         String help = Help.text(page);

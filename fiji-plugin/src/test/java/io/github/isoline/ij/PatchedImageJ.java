@@ -4,6 +4,7 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
 import ij.gui.GenericDialog;
+import ij.gui.OvalRoi;
 import ij.measure.ResultsTable;
 import io.github.isoline.IsolineException;
 import net.imagej.patcher.LegacyInjector;
@@ -22,6 +23,16 @@ final class PatchedImageJ {
         System.exit(0);
     }
 
+    /** A line for each command. */
+    private static final String[] LINES = {
+        "run('Edge Strength Function...', 'threshold=110 rho=4');",
+        "run('Edge Drawing...', 'edge_map');",
+        "run('Signed Distance...', 'threshold=110');",
+        "run('Level Set...', 'mask_stack results_table');",
+        "run('Region Snake...', 'label_image results_table');",
+        "run('Isolines...', 'results_table overlay');",
+    };
+
     /** The part that runs in the patched ImageJ. */
     private static final class Body {
         static void run(String path) throws IsolineException {
@@ -38,6 +49,16 @@ final class PatchedImageJ {
             WindowManager.setTempCurrentImage(image);
             IJ.runMacro("run(\"Edge Drawing...\", \"" + options + " results_table\");");
             System.out.println("macro: " + ResultsTable.getResultsTable().size() + " segments");
+            for (String line : LINES) {
+                ImagePlus each = IJ.openImage(path);
+                each.setRoi(new OvalRoi(400, 350, 50, 50));
+                WindowManager.setTempCurrentImage(each);
+                ResultsTable.getResultsTable().reset();
+                IJ.runMacro("setBatchMode(true);" + line + "print(getTitle());");
+                ImagePlus made = WindowManager.getCurrentImage();
+                System.out.println("made: " + made.getTitle() + ", rows "
+                        + ResultsTable.getResultsTable().size());
+            }
         }
     }
 }

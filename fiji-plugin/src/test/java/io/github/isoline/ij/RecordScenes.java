@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
 import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
 import static io.github.isoline.ij.GuiDriver.open;
 import static io.github.isoline.ij.GuiDriver.press;
@@ -40,6 +41,7 @@ final class RecordScenes {
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 700);
         Dialog dialog = open(image, parts[0]);
+        toggle(checkbox(dialog, "Advanced"), true);
         choose(dialog, parts[1]);
         boolean outlines = false;
         for (Checkbox box : GuiDriver.all(dialog, Checkbox.class)) {
@@ -50,11 +52,13 @@ final class RecordScenes {
         }
         await("OK", () -> button(dialog, "OK").isEnabled());
         press(button(dialog, "OK"));
-        await("the end", () -> !dialog.isShowing() && WindowManager.getImageCount() > 1 && !image.isLocked());
-        if (outlines) {
-            // The rows come last.
-            await("rows", () -> WindowManager.getWindow("Results") != null);
-        }
+        boolean rows = outlines;
+        // The rows come last.
+        await(
+                "the end",
+                () -> !dialog.isShowing()
+                        && !image.isLocked()
+                        && (rows ? WindowManager.getWindow("Results") != null : WindowManager.getImageCount() > 1));
         IJ.wait(1000);
         int left = 0;
         for (Window window : Window.getWindows()) {

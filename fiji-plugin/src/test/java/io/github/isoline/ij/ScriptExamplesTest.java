@@ -139,6 +139,19 @@ class ScriptExamplesTest extends HeadlessTest {
         assertTrue(outcome.out.contains("dialogs: HeadlessGenericDialog"), outcome.text());
         assertTrue(outcome.out.contains("script: " + wanted.getRois().size() + " segments"), outcome.text());
         assertTrue(outcome.out.contains("macro: " + wanted.getRois().size() + " segments"), outcome.text());
+        String[] made = {
+            "ESF of cell.png, rows 0",
+            "Edges of cell.png, rows 0",
+            "Signed distance (pixels) of cell.png, rows 0",
+            "Level set of cell.png, rows 1",
+            "Labels of cell.png, rows 1",
+            "cell.png, rows 1",
+        };
+        assertTrue(
+                outcome.out
+                        .replaceAll("(?m)^(?!made: ).*\\R", "")
+                        .equals("made: " + String.join("\nmade: ", made) + "\n"),
+                outcome.text());
         assertTrue(outcome.out.contains("refused: There is no option \"foo\""), outcome.text());
     }
 }

@@ -11,9 +11,11 @@ import ij.ImagePlus;
 import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.Roi;
+import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 import ij.process.ShortProcessor;
+import java.awt.Color;
 import java.awt.Polygon;
 import java.awt.Rectangle;
 import java.util.ArrayList;
@@ -155,6 +157,15 @@ class SnakeImagesTest extends SnakeTest {
             outcome = macro(image, call("results_table " + enough));
             assertFalse(outcome.log.contains("reached the border"), outcome.log);
         }
+    }
+
+    @Test
+    void targetsAtTheBorderOfTheImageAreSaid() {
+        ImagePlus image = disc(120, 100, 10, 50, 25);
+        image.setRoi(new OvalRoi(2, 40, 20, 20));
+        macro(image, call("results_table overlay"));
+        assertEquals(1, ResultsTable.getResultsTable().getValue("Touches image", 0));
+        assertEquals(Color.GRAY, image.getOverlay().get(0).getStrokeColor());
     }
 
     @Test

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Refreshes docs/images from the last 'make demo', by each scripts/make_*_images.py with the library, and by the macros of
-# examples/recipes and scripts/first-results.ijm in ImageJ. The dialogs of docs/fiji.md are cut from the screenshots of the
-# last tests of windows (mvn test), as far as there are any.
-# Usage: doc-pictures.sh FOLDER-OF-LIBISOLINE
+# Makes the pictures of docs/images again: from the last 'make demo', by each scripts/make_*_images.py with the library, by the
+# macros of examples/recipes and scripts/first-results.ijm in ImageJ, and the dialogs of docs/fiji.md from the screenshots of
+# the plugin's tests in a window.
+# Usage: screenshots.sh FOLDER-OF-LIBISOLINE
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 native=$(realpath "$1")
+mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml test -Dtest='*WindowTest,GuiTest' \
+    -Disoline.native.dir="$native"
 for program in scripts/make_*_images.py; do
     .tools/venv/bin/python "$program" "$native" docs/images
 done
@@ -18,6 +20,7 @@ scripts/imagej.sh window scripts/first-results.ijm "$PWD/docs/images"
 # 256 colours are enough for these, and a third of the bytes.
 .tools/venv/bin/python - << 'PYTHON'
 import pathlib
+import sys
 from PIL import Image
 SHOTS = pathlib.Path("fiji-plugin/target/gui-screenshots")
 for name in ("horse", "pattern", "brain"):
@@ -51,6 +54,7 @@ for name, (left, top, right, bottom, scale) in PARTS.items():
 DIALOGS = {
     "edge-strength": ("edge-strength-coins", "edge-strength-coins", (640, 150, 1024, 469)),
     "edge-drawing": ("edge-drawing-preview", "edge-drawing-preview", (620, 200, 1180, 876)),
+    "isolines": ("isolines-dialog", "isolines-dialog", (620, 200, 1180, 876)),
     "signed-distance": ("distance-dialog", "distance-dialog", (620, 200, 1180, 876)),
     "level-set": ("level-set-preview", "level-set-preview", (710, 260, 1260, 821)),
     "region-snake": ("region-snake-starts", "region-snake-nuclei", (640, 150, 1162, 683)),
@@ -59,8 +63,7 @@ GAP = 16
 for name, (dialog, window, part) in DIALOGS.items():
     shots = [SHOTS / f"{shot}.png" for shot in (dialog, window)]
     if not all(shot.exists() for shot in shots):
-        print(f"  docs/images/fiji-{name}.png stays: no {SHOTS}; run the plugin's tests first")
-        continue
+        sys.exit(f"cannot make fiji-{name}.png: no {dialog}.png and {window}.png in {SHOTS}; the tests of windows need Xvfb")
     left = Image.open(shots[0]).convert("RGB").crop((20, 100, 640, 700))
     # The screen around a dialog is black.
     left = left.crop(left.crop((0, 0, part[0] - 20, left.height)).getbbox())

@@ -1,0 +1,174 @@
+"""python -m isoline OPERATION INPUT OUTPUT [--PARAMETER VALUE]...: an operation from one file to another.
+
+Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`.
+Edge strength, edge drawing and, with --largest, the distance of a .zarr are computed chunk by chunk, here or by the workers
+of --local or --scheduler.
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import pathlib
+import sys
+
+import numpy
+
+import isoline
+
+from . import _operations
+from ._native import CHOICE, FLAG, FLOAT, default_library
+
+BY_CHUNK = ("edge_strength", "edge_drawing", "distance")
+WITH_SPACING = ("distance", "isolines", "level_set")
+
+
+def switch(word: str) -> bool:
+    if word not in ("0", "1", "true", "false"):
+        raise argparse.ArgumentTypeError(f"must be 0, 1, true or false (got '{word}')")
+    return word in ("1", "true")
+
+
+def numbers(word: str):
+    """One number, or several separated by commas."""
+    values = [float(part) for part in word.split(",")]
+    return values if len(values) > 1 else values[0]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line, with the parameters of the library's tables."""
+    whole = argparse.ArgumentParser("python -m isoline", description=__doc__, allow_abbrev=False,
+                                    formatter_class=argparse.RawDescriptionHelpFormatter)
+    whole.add_argument("--version", action="version", version=isoline.__version__)
+    operations = whole.add_subparsers(dest="operation", metavar="OPERATION", required=True)
+    for name, operation in default_library().operations.items():
+        text = operation.info.help.decode()
+        one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
+        one.add_argument("input", help=".npy, .tif or .zarr")
+        one.add_argument("output", help=".npz" if name == "isolines" else ".npy, .tif or .zarr; replaced if it exists")
+        one.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
+        one.add_argument("--quiet", action="store_true", help="no progress")
+        if name in WITH_SPACING:
+            one.add_argument("--spacing", type=numbers, help="between pixels along z, y, x or y, x, or one number for all")
+        if name == "level_set":
+            one.add_argument("--initial_mask", required=True, metavar="FILE", help="the start: an image, above 0 inside")
+        if name == "isolines":
+            one.add_argument("--levels", type=numbers, help="levels, separated by commas")
+        if name == "snake":
+            one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]")
+        if name in BY_CHUNK:
+            workers = one.add_mutually_exclusive_group()
+            workers.add_argument("--local", type=int, metavar="N", help="N processes of this machine compute a .zarr")
+            workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this scheduler compute a .zarr")
+        if name == "edge_strength":
+            one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
+        if name == "distance":
+            one.add_argument("--largest", type=float, metavar="VALUE", help="of a .zarr: distances are clamped to it")
+        for key, parameter in operation.parameters.items():
+            kind = {FLOAT: float, FLAG: switch, CHOICE: str}.get(parameter.type, int)
+            options = {"choices": list(operation.choices[key])} if parameter.type == CHOICE else {"metavar": "VALUE"}
+            told = _operations.entry(operation, key).partition(" : ")[2].replace("%", "%%")
+            one.add_argument(f"--{key}", type=kind, default=argparse.SUPPRESS, help=told, **options)
+    return whole
+
+
+def ending(path: str, *allowed: str) -> str:
+    found = pathlib.Path(path).suffix.lower().replace(".tiff", ".tif")
+    if found not in allowed:
+        raise ValueError(f"cannot use {path}: the ending must be {' or '.join(allowed)} (got '{found}'); name another file")
+    return found
+
+
+def read(path: str):
+    """The array in a file; not yet loaded from .npy, and a Dask array from .zarr."""
+    kind = ending(path, ".npy", ".tif", ".zarr")
+    if not pathlib.Path(path).exists():
+        raise FileNotFoundError(f"cannot read {path}: there is no such file")
+    if kind == ".npy":
+        return numpy.load(path, mmap_mode="r")
+    if kind == ".tif":
+        import tifffile
+        return tifffile.imread(path)
+    import dask.array
+    return dask.array.from_zarr(path)
+
+
+def write(path: str, array) -> None:
+    kind = ending(path, ".npy", ".tif", ".zarr")
+    if kind == ".zarr":
+        import dask.array
+        dask.array.asarray(array).to_zarr(path, overwrite=True, compute=True)
+        return
+    array = numpy.asarray(array)
+    if kind == ".npy":
+        numpy.save(path, array)
+    else:
+        import tifffile
+        tifffile.imwrite(path, array)
+
+
+@contextlib.contextmanager
+def workers(local, scheduler):
+    """The processes that compute; without any, this one."""
+    import dask
+    if local is None and scheduler is None:
+        with dask.config.set(scheduler="synchronous"):
+            yield
+        return
+    from distributed import Client, LocalCluster
+    with contextlib.ExitStack() as stack:
+        if scheduler is None:
+            scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None))
+        stack.enter_context(Client(scheduler))
+        yield
+
+
+def run(options: dict) -> None:
+    name, source, target = options.pop("operation"), options.pop("input"), options.pop("output")
+    quiet, device = options.pop("quiet"), options.pop("device")
+    options = {key: value for key, value in options.items() if value is not None}
+    local, scheduler = options.pop("local", None), options.pop("scheduler", None)
+    halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
+    ending(target, *([".npz"] if name == "isolines" else [".npy", ".tif", ".zarr"]))
+    if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
+        raise ValueError(f"cannot write {target}: it is the input; name another file")
+    image = read(source)
+    by_chunk = not isinstance(image, numpy.ndarray) and name in BY_CHUNK and (name != "distance" or "largest" in halo)
+    if not by_chunk and (halo or local is not None or scheduler is not None):
+        raise ValueError("cannot use --local, --scheduler, --exchange_every or --largest: they are for a .zarr that is "
+                         f"computed by chunk (got {source}); leave them out")
+    if by_chunk:
+        from . import dask
+        with workers(local, scheduler):
+            write(target, getattr(dask, name)(image, device=device, **halo, **options))
+        return
+    image = numpy.asarray(image)
+    shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
+    if name == "isolines":
+        found = isoline.isolines(image, **shown)
+        numpy.savez(target, lines=found.lines, points=found.points)
+    elif name == "edge_drawing":
+        write(target, isoline.edge_drawing(image, segments=False, **shown)[0])
+    elif name == "snake":
+        starts = shown.pop("polygons", None)
+        starts = starts and json.loads(pathlib.Path(starts).read_text(encoding="utf-8"))
+        write(target, isoline.snake(image, starts, **shown).labels())
+    elif name == "level_set":
+        write(target, isoline.level_set(image, numpy.asarray(read(shown.pop("initial_mask"))), **shown))
+    else:
+        write(target, getattr(isoline, name)(image, **shown))
+
+
+def main(arguments=None) -> int:
+    try:
+        run(vars(parser().parse_args(arguments)))
+    except (isoline.Error, OSError, ValueError, TypeError, ImportError) as error:
+        print(f"isoline: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,165 @@
+"""Arrays as the images of the C API: NumPy's in host memory, and those of other packages on a GPU."""
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+from typing import Any, NamedTuple
+
+import numpy
+from numpy import typing as npt
+
+from ._native import Image, InvalidArgument, InvalidSize, InvalidType
+
+# A NumPy array, or one with __cuda_array_interface__ or __dlpack__, such as those of CuPy, PyTorch and JAX.
+ImageLike = npt.ArrayLike | Any
+Spacing = float | Sequence[float] | None
+TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
+         numpy.dtype(numpy.float32): 2}
+HOST, CUDA = 0, 1  # isoline_memory
+DLPACK_CPU, DLPACK_CUDA, DLPACK_MANAGED = 1, 2, 13
+
+
+class DLTensor(Structure):
+    _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8),
+                ("bits", c_uint8), ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
+                ("byte_offset", c_uint64)]
+
+
+class Pixels(NamedTuple):
+    """The place of an array's pixels: strides in bytes, None for packed; `device` is the N of cuda:N, None for host."""
+
+    shape: tuple
+    dtype: numpy.dtype
+    address: int
+    strides: tuple | None
+    writable: bool
+    device: int | None
+    owner: object
+
+
+def on_device(array) -> bool:
+    """True for an array in the memory of a GPU."""
+    if isinstance(array, numpy.ndarray):
+        return False
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    device = getattr(array, "__dlpack_device__", None)
+    return device is not None and device()[0] in (DLPACK_CUDA, DLPACK_MANAGED)
+
+
+def device_of(array) -> int:
+    """The N of cuda:N for an array on a GPU."""
+    if hasattr(array, "__dlpack_device__"):
+        return int(array.__dlpack_device__()[1])
+    ordinal = c_int()
+    driver("cuPointerGetAttribute", byref(ordinal), c_int(9), c_uint64(array.__cuda_array_interface__["data"][0]))
+    return ordinal.value
+
+
+def driver(name, *arguments):
+    """Calls NVIDIA's driver, which the package that made the array has loaded and initialised."""
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError as error:
+        raise RuntimeError(f"cannot use an array on a GPU: there is no driver ({error}); copy it to host memory") from None
+    status = getattr(library, name)(*arguments)
+    if status != 0:
+        raise RuntimeError(f"cannot use an array on a GPU: {name} failed with status {status}")
+
+
+def finish_work(device):
+    """Waits for the work on a GPU: the library's calls are in no stream of the package that the array comes from."""
+    context, other = c_void_p(), c_void_p()
+    driver("cuDevicePrimaryCtxRetain", byref(context), c_int(device))
+    try:
+        driver("cuCtxPushCurrent_v2", context)
+        try:
+            driver("cuCtxSynchronize")
+        finally:
+            driver("cuCtxPopCurrent_v2", byref(other))
+    finally:
+        driver("cuDevicePrimaryCtxRelease_v2", c_int(device))
+
+
+def from_dlpack(array, **stream) -> Pixels:
+    """The pixels of an array that has DLPack alone. They live as long as the capsule, which owns them."""
+    capsule = array.__dlpack__(**stream)
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = c_void_p, [ctypes.py_object, c_char_p]
+    tensor = DLTensor.from_address(pointer(capsule, b"dltensor"))
+    kind = {1: "u", 2: "f", 6: "b"}.get(tensor.code, "V")
+    size = tensor.bits * tensor.lanes // 8
+    shape = tuple(tensor.shape[:tensor.ndim])
+    strides = tuple(step * size for step in tensor.strides[:tensor.ndim]) if tensor.strides else None
+    dtype = numpy.dtype(f"{kind}{size}")
+    return Pixels(shape, dtype, (tensor.data or 0) + tensor.byte_offset, strides, True, tensor.device_id, capsule)
+
+
+def pixels_of(array) -> Pixels:
+    if on_device(array):
+        if hasattr(array, "__cuda_array_interface__"):
+            told = array.__cuda_array_interface__
+            address, read_only = told["data"]
+            pixels = Pixels(tuple(told["shape"]), numpy.dtype(told["typestr"]), address or 0, told.get("strides"),
+                            not read_only, device_of(array), array)
+        else:
+            pixels = from_dlpack(array, stream=1)  # 1: after the work in its own stream, the legacy default stream waits
+        finish_work(pixels.device)
+        return pixels
+    array = numpy.asarray(array)
+    return Pixels(array.shape, array.dtype, array.ctypes.data, array.strides, array.flags.writeable, None, array)
+
+
+def readable(pixels) -> bool:
+    """True if rows are packed and in order, and slices too, so that the library reads the memory as it is."""
+    if pixels.strides is None:
+        return True
+    size, width = pixels.dtype.itemsize, pixels.shape[-1]
+    steps = [step for step, count in zip(pixels.strides, pixels.shape) if count > 1]
+    along_x = pixels.strides[-1] == size or width == 1
+    larger = steps[:-1] if width > 1 else steps
+    return (along_x and all(step >= width * size and step % size == 0 for step in larger)
+            and pixels.address % size == 0)
+
+
+def describe(array, spacing: Spacing = None, name="image", output=False) -> tuple[Image, object]:
+    """The Image of an array, and the object whose memory it points into, which must live as long.
+
+    That is the array itself, unless its bytes are swapped or its rows are not packed: then it is a packed copy. An output
+    is never copied.
+    """
+    pixels = pixels_of(array)
+    if pixels.dtype.newbyteorder("=") not in TYPES:
+        raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {pixels.dtype}); convert "
+                          "them, as by array.astype(numpy.float32)")
+    if len(pixels.shape) not in (2, 3):
+        raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got {len(pixels.shape)} axes); "
+                          "pass channels and frames one by one")
+    if output and not pixels.writable:
+        raise InvalidArgument(f"cannot write {name}: it must be writable (got a read-only array); pass a copy of it")
+    usable = pixels.dtype.isnative and (readable(pixels) or 0 in pixels.shape)
+    if not usable and (output or pixels.device is not None):
+        raise InvalidArgument(f"cannot use {name}: its rows must be packed and its bytes in the machine's order (got "
+                              f"strides {pixels.strides} of {pixels.dtype.str}); pass a contiguous copy of it")
+    if not usable:
+        pixels = pixels_of(numpy.array(pixels.owner, pixels.dtype.newbyteorder("="), order="C"))
+    return image_of(pixels, spacing, name), pixels.owner
+
+
+def image_of(pixels, spacing, name) -> Image:
+    *depth, height, width = pixels.shape
+    image = Image(type=TYPES[pixels.dtype], memory=HOST if pixels.device is None else CUDA, width=width, height=height,
+                  depth=depth[0] if depth else 1, data=pixels.address)
+    if pixels.strides is not None and 0 not in pixels.shape:
+        # Along an axis of one pixel any stride may stand; 0 is that of packed pixels.
+        image.row_stride = pixels.strides[-2] if height > 1 else 0
+        image.slice_stride = pixels.strides[0] if depth and depth[0] > 1 else 0
+    axes = len(pixels.shape)
+    steps = [1.0] * axes if spacing is None else [spacing] * axes if numpy.ndim(spacing) == 0 else list(spacing)
+    if len(steps) != axes:
+        raise InvalidArgument(f"cannot use spacing of {name}: it must be one number, or {axes} in the order of the axes, "
+                              f"{'(z, y, x)' if axes == 3 else '(y, x)'} (got {len(steps)})")
+    image.spacing = (*reversed([float(step) for step in steps]), *[1.0] * (3 - axes))
+    return image

@@ -1,0 +1,194 @@
+"""Contexts: a device, what is kept for it between calls, and the operations on it."""
+from __future__ import annotations
+
+import math
+import os
+import weakref
+from collections.abc import Sequence
+from ctypes import byref, c_double, c_size_t, c_uint8, c_uint64, c_void_p
+from typing import Any
+
+import numpy
+from numpy import typing as npt
+
+from ._arrays import ImageLike, Spacing, describe, device_of, on_device
+from ._native import Device, Library, Owned, PolylineArrays, Report, SegmentArrays, default_library
+from ._progress import ProgressLike, Watch
+from ._results import Maps, Polylines, Segments
+
+
+class Context(Owned):
+    """A device and what is kept for it between calls: threads, kernels and memory.
+
+    `device` is "auto", "cpu", "cuda" or "cuda:N"; a device that is named never falls back to another. The functions of
+    the package make a context for each device and keep it. Make one where threads of yours are to compute at the same
+    time, each with its own: calls on one context run one after the other.
+    """
+
+    noun = "context"
+
+    def __init__(self, device: str = "auto", *, library: Library | None = None):
+        library, handle = library or default_library(), c_void_p()
+        library.call("context_new", device.encode(), byref(handle))
+        self.own(library, "context", handle)
+
+    @property
+    def device(self) -> Device:
+        """The device: `id`, `name`, and the `reason` why it was selected."""
+        device = Device()
+        self.library.call("context_device", self.handle, byref(device))
+        return device
+
+    def set_memory_limit(self, limit: int) -> None:
+        """Sets the bytes of device memory that calls may use; 0 (the default) for 90 % of what is free."""
+        self.library.call("context_set_memory_limit", self.handle, c_uint64(limit))
+
+    def trim(self) -> None:
+        """Releases the memory that is kept between calls."""
+        self.library.call("context_trim", self.handle)
+
+    def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
+        """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
+        address, kind = c_void_p(), numpy.dtype(dtype)
+        count = math.prod(shape) * kind.itemsize
+        self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
+        memory: Any = (c_uint8 * count).from_address(address.value or 0)
+        weakref.finalize(memory, self.library.library.isoline_buffer_free, address)
+        return numpy.frombuffer(memory, kind).reshape(shape)
+
+    def caller(self, operation, image, out, *more, spacing=None, report=None, **parameters):
+        """A function that calls an operation from one image to another and returns `report`, a Report that the
+        call fills; everything that Python costs is done before. `more`: what the C function has behind the output.
+        `progress`, an argument of the function, is what the C function takes."""
+        params = self.library.params(operation, **parameters)
+        (described, image), output = describe(image, spacing), None
+        if out is not None:
+            output, _ = describe(out, name="out", output=True)
+        before = (self.handle, byref(described), byref(params))
+        after = (output and byref(output), *more, report and byref(report))
+
+        def run(progress=None):
+            self.library.call(operation, *before, progress, *after)
+            return report
+
+        # The images must live as long as the function.
+        run.kept = image, out, described, output, params
+        return run
+
+    def run(self, operation: str, image: ImageLike, *, out: Any = None, progress: ProgressLike = None, **options) -> Any:
+        """The image (float32) that an operation makes of an image; further keywords as for the operation's function."""
+        out = numpy.empty(shape_of(image), numpy.float32) if out is None else out
+        call = self.caller(operation, image, out, **options)
+        with Watch(progress) as watch:
+            call(watch.argument)
+        return out
+
+    def drawing_caller(self, image, edges, want_segments, report=None, **parameters):
+        """The caller of edge drawing, which also frees the segments that it gets."""
+        handle, free = c_void_p(), self.library.library.isoline_segments_free
+        call = self.caller("edge_drawing", image, edges, byref(handle) if want_segments else None, report=report,
+                           **parameters)
+
+        def run():
+            call()
+            free(handle)
+            return report
+
+        return run
+
+    def edge_drawing(self, image: ImageLike, *, out: Any = None, segments: bool = True, progress: ProgressLike = None,
+                     **options) -> tuple[Any, Segments | None]:
+        """The edge map and the Segments of an image or stack; see isoline.edge_drawing."""
+        out, handle = numpy.empty(shape_of(image), numpy.uint8) if out is None else out, c_void_p()
+        call = self.caller("edge_drawing", image, out, byref(handle) if segments else None, **options)
+        with Watch(progress) as watch:
+            call(watch.argument)
+        if not segments:
+            return out, None
+        try:
+            arrays = SegmentArrays()
+            self.library.call("segments_all", handle, byref(arrays))
+            return out, Segments(arrays)
+        finally:
+            self.library.library.isoline_segments_free(handle)
+
+    def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
+                          **parameters) -> Maps:
+        """The intermediate images of edge drawing; see isoline.edge_drawing_maps."""
+        described, _kept = describe(image)
+        kinds = ((numpy.uint8, numpy.uint16, numpy.float32)[described.type], numpy.float32, numpy.uint8, numpy.uint8)
+        maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
+        outputs = [describe(output, output=True)[0] for output in maps]
+        params = self.library.params("edge_drawing", **parameters)
+        with Watch(progress) as watch:
+            self.library.call("edge_drawing_maps", self.handle, byref(described), byref(params), watch.argument,
+                              *(byref(output) for output in outputs), report and byref(report))
+        return maps
+
+    def edge_drawing_threshold(self, image: ImageLike, **parameters) -> float:
+        """The automatic gradient threshold of an image; see isoline.edge_drawing_threshold."""
+        (described, _image), params = describe(image), self.library.params("edge_drawing", **parameters)
+        threshold = c_double()
+        self.library.call("edge_drawing_threshold", self.handle, byref(described), byref(params), byref(threshold))
+        return threshold.value
+
+    def isolines_caller(self, image, levels=None, spacing=None, report=None, **parameters):
+        """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
+        params, handle = self.library.params("isolines", **parameters), c_void_p()
+        levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
+        (described, image), free = describe(image, spacing), self.library.library.isoline_polylines_free
+
+        def run(progress=None):
+            free(handle)
+            handle.value = None
+            self.library.call("isolines", self.handle, byref(described), c_void_p(levels.ctypes.data),
+                              c_size_t(len(levels)), byref(params), progress, byref(handle),
+                              report and byref(report))
+            return handle
+
+        # The image must live as long as the function, and the last polylines no longer.
+        run.kept = image
+        weakref.finalize(run, lambda: free(handle))
+        return run
+
+    def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
+                 **options) -> Polylines:
+        """The Polylines of an image or stack; see isoline.isolines."""
+        call = self.isolines_caller(image, levels, **options)
+        with Watch(progress) as watch:
+            handle = call(watch.argument)
+        arrays = PolylineArrays()
+        self.library.call("polylines_all", handle, byref(arrays))
+        return Polylines(arrays)
+
+    def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
+                  progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:
+        """The mask that a level set comes to from an initial mask; see isoline.level_set."""
+        (described, _image), (start, _mask) = describe(image, spacing), describe(initial_mask, name="initial_mask")
+        out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
+        (output, _), params = describe(out, name="out", output=True), self.library.params("level_set", **parameters)
+        with Watch(progress) as watch:
+            self.library.call("level_set_run", self.handle, byref(described), byref(start), byref(params), watch.argument,
+                              byref(output), report and byref(report))
+        return out
+
+
+DeviceLike = str | Context
+kept: dict[tuple[int, str], Context] = {}
+
+
+def shape_of(array) -> tuple:
+    return tuple(array.shape) if hasattr(array, "shape") else numpy.shape(array)
+
+
+def context_of(device: DeviceLike, *arrays) -> Context:
+    """The context that is kept for a device, or the one that is given. "auto" is the GPU that one of the arrays is on."""
+    if isinstance(device, Context):
+        return device
+    if device == "auto":
+        device = next((f"cuda:{device_of(array)}" for array in arrays if on_device(array)), device)
+    # The child of a fork cannot use the contexts of its parent.
+    key = os.getpid(), device
+    if key not in kept:
+        kept[key] = Context(device)
+    return kept[key]

@@ -1,0 +1,395 @@
+"""The library's C API by ctypes: how it is found, its structs, its calls, and its operations as it describes them."""
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import enum
+import functools
+import logging
+import os
+import pathlib
+import sys
+import weakref
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    byref,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_size_t,
+    c_uint8,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+
+# The types of parameters in params structs, in the order of isoline_storage.
+STORAGES = (c_uint32, c_uint64, c_double)
+FLOAT, INTEGER, FLAG, CHOICE = range(4)  # isoline_parameter_type
+AUTOMATIC = -sys.float_info.max  # ISOLINE_AUTOMATIC
+
+
+class Status(enum.IntEnum):
+    """The result of a call, as in the C API; the numbers never change."""
+
+    OK = 0
+    NULL_POINTER = 1
+    INVALID_ARGUMENT = 2
+    INVALID_SIZE = 3
+    INVALID_TYPE = 4
+    OVERLAP = 5
+    DEVICE_UNAVAILABLE = 6
+    OUT_OF_MEMORY = 7
+    DEVICE_FAILED = 8
+    CANCELLED = 9
+    UNSUPPORTED = 10
+    BUSY = 11
+    PANIC = 12
+
+
+class Error(Exception):
+    """A failed call. Its text says what failed and what to do; `status` is a Status."""
+
+    status = Status.PANIC
+
+    def __init__(self, text: str, status: Status | None = None):
+        super().__init__(text)
+        if status is not None:
+            self.status = status
+
+
+class InvalidArgument(Error, ValueError):
+    """A parameter is out of its range, or does not fit the others."""
+
+    status = Status.INVALID_ARGUMENT
+
+
+class InvalidSize(Error, ValueError):
+    """A side of an image is zero or too large, or two sizes that must match do not."""
+
+    status = Status.INVALID_SIZE
+
+
+class InvalidType(Error, TypeError):
+    """The call does not accept arrays of this type."""
+
+    status = Status.INVALID_TYPE
+
+
+class OutOfMemory(Error, MemoryError):
+    """The call does not fit into the memory of host or device."""
+
+    status = Status.OUT_OF_MEMORY
+
+
+class Cancelled(Error):
+    """A progress callback cancelled the call."""
+
+    status = Status.CANCELLED
+
+
+ERRORS = {kind.status: kind for kind in (InvalidArgument, InvalidSize, InvalidType, OutOfMemory, Cancelled)}
+
+
+class Sized(Structure):
+    """A struct of the C API that begins with its size."""
+
+    def __init__(self, **values):
+        super().__init__(struct_size=ctypes.sizeof(self), **values)
+
+
+class Image(Sized):
+    _fields_ = [("struct_size", c_uint32), ("type", c_uint32), ("memory", c_uint32), ("reserved", c_uint32),
+                ("width", c_uint64), ("height", c_uint64), ("depth", c_uint64), ("row_stride", c_uint64),
+                ("slice_stride", c_uint64), ("spacing", c_double * 3), ("data", c_void_p)]
+
+
+class Progress(Sized):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("callback", c_void_p), ("user", c_void_p)]
+
+
+class Device(Sized):
+    """A device: `name`, `reason` (why it can be used or not, and why it was selected) and numbers, as in the C API."""
+
+    _fields_ = [("struct_size", c_uint32), ("kind", c_uint32), ("index", c_uint32), ("usable", c_uint32),
+                ("compute_major", c_uint32), ("compute_minor", c_uint32), ("multiprocessors", c_uint32),
+                ("driver_version", c_uint32), ("total_memory", c_uint64), ("free_memory", c_uint64),
+                ("id_bytes", c_char * 16), ("name_bytes", c_char * 128), ("reason_bytes", c_char * 512)]
+
+    @property
+    def id(self) -> str:
+        """The name that `device` accepts: "cpu", "cuda:0" and so on."""
+        return self.id_bytes.decode()
+
+    @property
+    def name(self) -> str:
+        return self.name_bytes.decode()
+
+    @property
+    def reason(self) -> str:
+        return self.reason_bytes.decode()
+
+    def __repr__(self) -> str:
+        return f"<{self.id}: {self.name}. {self.reason}>"
+
+
+class OperationInfo(Sized):
+    _fields_ = [("struct_size", c_uint32), ("parameter_count", c_uint32), ("params_size", c_uint64), ("name", c_char_p),
+                ("title", c_char_p), ("help", c_char_p)]
+
+
+class ParameterInfo(Sized):
+    _fields_ = [("struct_size", c_uint32), ("type", c_uint32), ("level", c_uint32), ("storage", c_uint32),
+                ("offset", c_uint64), ("name", c_char_p), ("title", c_char_p), ("help", c_char_p), ("unit", c_char_p),
+                ("automatic", c_char_p), ("automatic_value", c_double), ("default_value", c_double),
+                ("minimum", c_double), ("maximum", c_double), ("minimum_excluded", c_uint32),
+                ("maximum_excluded", c_uint32), ("power_of_two", c_uint32), ("choice_count", c_uint32)]
+
+
+class ChoiceInfo(Sized):
+    _fields_ = [("struct_size", c_uint32), ("value", c_uint32), ("name", c_char_p), ("title", c_char_p),
+                ("help", c_char_p)]
+
+
+# The ways in which a level set can end, in the order of isoline_level_set_outcome.
+OUTCOMES = ("moving", "front", "at limit", "filled", "lost")
+
+
+class LevelSetState(Sized):
+    """The progress of a level set, and its parameters with every automatic one computed."""
+
+    _fields_ = [("struct_size", c_uint32), ("converged", c_uint32), ("check_interval", c_uint32),
+                ("side", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
+                ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
+                ("time_step", c_double), ("time_step_limit", c_double), ("expected_iterations", c_uint64),
+                ("limit_share", c_double), ("outcome", c_uint32), ("reserved", c_uint32)]
+
+    def ended(self) -> str:
+        """The end of the last step, one of "moving", "front", "at limit", "filled" and "lost"."""
+        return OUTCOMES[self.outcome]
+
+
+class Report(Sized):
+    """A call's run, in the fields of the C API; give one to a call as `report`."""
+
+    _fields_ = [("struct_size", c_uint32), ("device_kind", c_uint32), ("device_index", c_uint32),
+                ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),
+                ("seconds_total", c_double), ("seconds_upload", c_double), ("seconds_compute", c_double),
+                ("seconds_download", c_double), ("residual", c_double), ("peak_device_bytes", c_uint64),
+                ("device_name", c_char * 128), ("outcome", c_uint32), ("reserved", c_uint32)]
+
+    @property
+    def device(self) -> str:
+        """The device that computed: "cpu", "cuda:0" and so on."""
+        return f"cuda:{self.device_index}" if self.device_kind else "cpu"
+
+    def ended(self) -> str:
+        """The end of a level set, one of "moving", "front", "at limit", "filled" and "lost"."""
+        return OUTCOMES[self.outcome]
+
+    def __repr__(self) -> str:
+        return f"<{self.iterations} iterations on {self.device}, {self.seconds_total:.3g} s>"
+
+
+class PolygonArrays(Sized):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("node_count", c_uint64),
+                ("nodes", c_void_p), ("offsets", c_void_p)]
+
+
+class SegmentArrays(Sized):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
+                ("points", POINTER(c_uint32)), ("offsets", POINTER(c_uint64)), ("flags", POINTER(c_uint32)),
+                ("slices", POINTER(c_uint32)), ("mean_gradients", POINTER(c_float))]
+
+
+class PolylineArrays(Sized):
+    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
+                ("polylines", c_void_p), ("points", c_void_p)]
+
+
+# isoline_log_level as levels of Python.
+LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
+LOG = logging.getLogger("isoline")
+
+
+@CFUNCTYPE(None, c_void_p, c_uint32, c_char_p)
+def forward(_user, level, message):
+    """Passes a message of the library to Python's logging."""
+    LOG.log(LEVELS.get(level, logging.INFO), "%s", message.decode(errors="replace"))
+
+
+# The folders of a checkout and of an installed package in which the library may be, besides the system's own.
+PACKAGE = pathlib.Path(__file__).resolve().parent
+FOLDERS = (PACKAGE, PACKAGE.parent.parent / "target" / "release")
+NAME = {"win32": "isoline.dll", "darwin": "libisoline.dylib"}.get(sys.platform, "libisoline.so")
+
+
+def locate(path=None) -> str:
+    """The library's file: in the folder `path` or that file, else what ISOLINE_LIBRARY names, else where it is installed."""
+    named = path if path is not None else os.environ.get("ISOLINE_LIBRARY")
+    if named:
+        named = pathlib.Path(named).resolve()
+        return str(named / NAME if named.is_dir() else named)
+    for folder in FOLDERS:
+        if (folder / NAME).exists():
+            return str(folder / NAME)
+    return ctypes.util.find_library("isoline") or NAME
+
+
+class Library:
+    """The loaded library: in the folder or file `path`, by default the one that the package contains (ISOLINE_LIBRARY, a
+    variable of the environment, names another one)."""
+
+    # Functions that return something else than a status.
+    OTHERS = {"last_error": c_char_p, "version_string": c_char_p, "status_name": c_char_p, "operation_count": c_size_t,
+              "device_count": c_size_t, "snake_count": c_size_t}
+    FREED = ("context", "buffer", "segments", "polylines", "level_set", "snake")
+
+    def __init__(self, path=None):
+        file = locate(path)
+        try:
+            self.library = ctypes.CDLL(file)
+        except OSError as error:
+            raise OSError(f"cannot load the Isoline library: {error}; install the package's wheel, or set ISOLINE_LIBRARY "
+                          f"to the folder of {NAME}") from None
+        self.path = file
+        for name, kind in self.OTHERS.items():
+            getattr(self.library, f"isoline_{name}").restype = kind
+        self.library.isoline_snake_count.argtypes = [c_void_p]
+        for name in self.FREED:
+            free = getattr(self.library, f"isoline_{name}_free")
+            free.restype, free.argtypes = None, [c_void_p]
+        # Python is called for levels alone that somebody wants to see.
+        wanted = max((level for level, number in LEVELS.items() if LOG.isEnabledFor(number)), default=0)
+        self.call("set_logger", forward, None, c_uint32(wanted))
+        count = self.library.isoline_operation_count()
+        self.operations = {operation.name: operation for operation in (Operation(self, i) for i in range(count))}
+
+    @property
+    def version(self) -> str:
+        return self.library.isoline_version_string().decode()
+
+    def call(self, name, *arguments):
+        """Calls a function of the C API, by its name without the prefix; an Error says why it failed."""
+        status = getattr(self.library, f"isoline_{name}")(*arguments)
+        if status != 0:
+            raise ERRORS.get(status, Error)(self.library.isoline_last_error().decode(), Status(status))
+
+    def told(self, struct, noun, *indices):
+        value = struct()
+        self.call(f"{noun}_info", *(c_size_t(index) for index in indices), byref(value))
+        return value
+
+    def params(self, operation, **values):
+        """The params struct of an operation; keywords are its parameters, choices by name, None for automatic."""
+        operation = self.operations[operation]
+        params = operation.struct()
+        self.call(f"{operation.name}_params_init", byref(params), c_size_t(ctypes.sizeof(params)))
+        for name, value in values.items():
+            setattr(params, name, operation.encoded(name, value))
+        return params
+
+    def context(self, device="auto"):
+        """A Context of this library on a device."""
+        from ._context import Context
+        return Context(device, library=self)
+
+    def devices(self):
+        """A Device for each that there is; `usable` and `reason` say whether it can be used, and why not."""
+        return [self.told(Device, "device", index) for index in range(self.library.isoline_device_count())]
+
+
+@functools.cache
+def default_library() -> Library:
+    library = Library()
+    if os.environ.get("ISOLINE_LIBRARY"):
+        # Processes that this one starts may be in another folder.
+        os.environ["ISOLINE_LIBRARY"] = library.path
+    return library
+
+
+class Operation:
+    """An operation as the library describes it: `info`, and by name its `parameters`, their `choices` (numbers)
+    and `helps`."""
+
+    def __init__(self, library, index):
+        self.info = library.told(OperationInfo, "operation", index)
+        self.name = self.info.name.decode()
+        self.parameters, self.choices, self.helps, self.checks = {}, {}, {}, {}
+        for place in range(self.info.parameter_count):
+            parameter = library.told(ParameterInfo, "parameter", index, place)
+            told = [library.told(ChoiceInfo, "choice", index, place, choice) for choice in range(parameter.choice_count)]
+            name = parameter.name.decode()
+            self.parameters[name] = parameter
+            self.choices[name] = {choice.name.decode(): choice.value for choice in told}
+            self.helps[name] = {choice.name.decode(): choice.help.decode() for choice in told}
+            self.checks[name] = functools.partial(library.call, "parameter_check", c_size_t(index), c_size_t(place))
+        fields, end = [("struct_size", c_uint32)], 4
+        for name, parameter in sorted(self.parameters.items(), key=lambda item: item[1].offset):
+            if parameter.offset > end:
+                fields.append((f"reserved_{end}", c_uint8 * (parameter.offset - end)))
+            fields.append((name, STORAGES[parameter.storage]))
+            end = parameter.offset + ctypes.sizeof(STORAGES[parameter.storage])
+        if end < self.info.params_size:
+            fields.append(("reserved_end", c_uint8 * (self.info.params_size - end)))
+        self.struct = type(f"{self.name}_params", (Structure,), {"_fields_": fields})
+
+    def default(self, name):
+        """The default of a parameter as Python has it: a choice by its word, None for automatic."""
+        parameter = self.parameters[name]
+        value = parameter.default_value
+        if parameter.automatic is not None and value == parameter.automatic_value:
+            return None
+        if parameter.type == CHOICE:
+            return next(word for word, number in self.choices[name].items() if number == value)
+        return {FLOAT: float, INTEGER: int, FLAG: bool}[parameter.type](value)
+
+    def encoded(self, name, value):
+        """A value as the params struct holds it: a choice by its word, None for automatic."""
+        if name not in self.parameters:
+            raise TypeError(f"{self.name} has no parameter '{name}'; it has {', '.join(self.parameters)}")
+        parameter = self.parameters[name]
+        if value is None:
+            if parameter.automatic is None:
+                raise InvalidArgument(f"{name} of {self.name} cannot be automatic; give a value")
+            value = parameter.automatic_value
+        elif isinstance(value, str):
+            if value not in self.choices[name]:
+                wanted = f"one of {', '.join(self.choices[name])}" if self.choices[name] else "a number"
+                raise InvalidArgument(f"{name} of {self.name} must be {wanted}, but it is '{value}'")
+            value = self.choices[name][value]
+        else:
+            try:
+                self.checks[name](c_double(value))
+            except (TypeError, ctypes.ArgumentError):
+                raise TypeError(f"{name} of {self.name} must be a number, but it is {value!r}") from None
+        return STORAGES[parameter.storage](value if parameter.type == FLOAT else int(value))
+
+
+class Owned:
+    """An object of the library, which is freed with this one, by close() or at the end of a `with`."""
+
+    noun = ""  # in errors
+
+    def own(self, library, kind, handle):
+        self.library, self._handle = library, handle
+        self._finalizer = weakref.finalize(self, getattr(library.library, f"isoline_{kind}_free"), handle)
+
+    @property
+    def handle(self):
+        if not self._finalizer.alive:
+            raise ValueError(f"cannot use this {self.noun}: it is closed; make another one")
+        return self._handle
+
+    def close(self) -> None:
+        """Frees it; it cannot be used any more."""
+        self._finalizer()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()

@@ -1,0 +1,181 @@
+"""The operations as functions. Their parameters, signatures and documentation come from the library's own tables.
+
+Importing this module loads the library. scripts/parameter_tables.py writes the stub from it.
+"""
+from __future__ import annotations
+
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from numpy import typing as npt
+
+from ._arrays import ImageLike, Spacing
+from ._context import DeviceLike, context_of
+from ._native import CHOICE, FLAG, FLOAT, INTEGER, Operation, Report, default_library
+from ._progress import ProgressLike
+from ._results import Maps, Polylines, Segments
+from ._solvers import Snake
+
+COMMON = {
+    "spacing": "The distance between pixels along the axes, (z, y, x) or (y, x), or one number for all; None for 1.",
+    "out": "The array that receives the result; None makes one. It can be in the memory of a GPU.",
+    "device": '"auto", "cpu", "cuda", "cuda:N" or a Context; "auto" takes the GPU that the image is on, or what is fastest.',
+    "progress": "True for a bar of tqdm, or a function of the share done and the name of the step; what it raises, or True, "
+                "cancels the call.",
+    "report": "A Report, which the call fills: device, times, iterations.",
+}
+IMAGE = "An array (y, x) or (z, y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU."
+
+
+def number(value) -> str:
+    """A number as people write it: with an exponent only where the digits would be many."""
+    plain = value == 0 or 1e-4 <= abs(value) < 1e8
+    return f"{value:g}".replace("e+", "e") if not plain or value != int(value) else str(int(value))
+
+
+def limits(parameter) -> str:
+    """The range in words; a bound that only the field's size sets is none."""
+    words = ["a power of two"] if parameter.power_of_two else []
+    if math.isfinite(parameter.minimum):
+        words.append(("> " if parameter.minimum_excluded else "≥ ") + number(parameter.minimum))
+    if parameter.maximum < (math.inf if parameter.type == FLOAT else 2 ** 32 - 1):
+        words.append(("< " if parameter.maximum_excluded else "≤ ") + number(parameter.maximum))
+    return ", ".join(words)
+
+
+def annotation(operation: Operation, name: str):
+    """The type of a parameter, for signatures and type checkers."""
+    parameter = operation.parameters[name]
+    if parameter.type == CHOICE:
+        return Literal[tuple(operation.choices[name])]
+    kind = {FLOAT: float, INTEGER: int, FLAG: bool}[parameter.type]
+    return kind if parameter.automatic is None else kind | None
+
+
+def entry(operation: Operation, name: str) -> str:
+    """The documentation of a parameter."""
+    parameter, default = operation.parameters[name], operation.default(name)
+    kind = ", ".join(map(repr, operation.choices[name])) or {FLOAT: "float", INTEGER: "int", FLAG: "bool"}[parameter.type]
+    facts = [kind, limits(parameter) if parameter.type in (FLOAT, INTEGER) else "", parameter.unit.decode()]
+    facts.append("None (default) for automatic" if default is None else f"default {default!r}")
+    lines = [parameter.help.decode()]
+    if parameter.automatic is not None:
+        lines.append(f"Automatic: {parameter.automatic.decode()}")
+    lines += [f"{word!r}: {text}" for word, text in operation.helps[name].items()]
+    return described(f"{name} : {', '.join(filter(None, facts))}", *lines)
+
+
+def described(title: str, *lines: str) -> str:
+    return "\n".join([title, *(textwrap.fill(line, 110, initial_indent="    ", subsequent_indent="    ") for line in lines)])
+
+
+def from_table(name: str, *, omit: Sequence[str] = (), **arguments: str) -> Callable:
+    """Gives a function the parameters of the operation `name`, without those in `omit`; `arguments` are described."""
+    operation = default_library().operations[name]
+
+    def decorate(function):
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        parameters = [key for key in operation.parameters if key not in omit]
+        table = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=operation.default(key),
+                                   annotation=annotation(operation, key)) for key in parameters]
+        function.__signature__ = signature.replace(parameters=[*own, *table])
+        told = {"image": IMAGE, **COMMON, **arguments}
+        function.__doc__ = "\n".join([
+            inspect.cleandoc(function.__doc__).replace("{help}", operation.info.help.decode()), "", "Parameters",
+            "----------", *(described(one.name, told[one.name]) for one in own), "", f"Parameters of {name}",
+            "-" * len(f"Parameters of {name}"), *(entry(operation, key) for key in parameters)])
+        return function
+
+    return decorate
+
+
+@from_table("edge_strength")
+def edge_strength(image: ImageLike, *, out: Any = None, device: DeviceLike = "auto", progress: ProgressLike = None,
+                  report: Report | None = None, **parameters: Any) -> Any:
+    """{help}
+
+    Returns the edge strength function (float32): 1 on the shape, falling to 0 around it.
+    """
+    return context_of(device, image).run("edge_strength", image, out=out, progress=progress, report=report, **parameters)
+
+
+@from_table("edge_drawing", segments="False computes the map alone, which is faster; the second result is then None.")
+def edge_drawing(image: ImageLike, *, segments: bool = True, out: Any = None, device: DeviceLike = "auto",
+                 progress: ProgressLike = None, report: Report | None = None,
+                 **parameters: Any) -> tuple[Any, Segments | None]:
+    """{help}
+
+    Returns the edge map (uint8, 255 on edges), and the Segments: a sequence of arrays (n, 2) of columns and rows.
+    """
+    return context_of(device, image).edge_drawing(image, segments=segments, out=out, progress=progress, report=report,
+                                                  **parameters)
+
+
+@from_table("edge_drawing")
+def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
+                      report: Report | None = None, **parameters: Any) -> Maps:
+    """The intermediate images of edge drawing, to choose its parameters by.
+
+    Returns smoothed (the image's type), gradient (float32), direction (uint8; 0 none, 1 horizontal, 2 vertical) and
+    anchors (uint8, 255 on them).
+    """
+    return context_of(device, image).edge_drawing_maps(image, progress=progress, report=report, **parameters)
+
+
+@from_table("edge_drawing", omit=["gradient_threshold"])
+def edge_drawing_threshold(image: ImageLike, *, device: DeviceLike = "auto", **parameters: Any) -> float:
+    """The gradient threshold that edge drawing takes for an image where it is automatic."""
+    return context_of(device, image).edge_drawing_threshold(image, **parameters)
+
+
+@from_table("distance", image=f"The mask. {IMAGE}")
+def distance(image: ImageLike, *, spacing: Spacing = None, out: Any = None, device: DeviceLike = "auto",
+             progress: ProgressLike = None, report: Report | None = None, **parameters: Any) -> Any:
+    """{help}
+
+    Returns the distances (float32), in the unit of `spacing`; infinite without a boundary.
+    """
+    return context_of(device, image).run("distance", image, spacing=spacing, out=out, progress=progress, report=report,
+                                         **parameters)
+
+
+@from_table("isolines", levels="The values of the isolines, one or several; None for equally spaced ones.")
+def isolines(image: ImageLike, levels: npt.ArrayLike | None = None, *, spacing: Spacing = None, device: DeviceLike = "auto",
+             progress: ProgressLike = None, report: Report | None = None, **parameters: Any) -> Polylines:
+    """{help}
+
+    Returns the Polylines: a sequence of arrays (n, 2) of x and y, and `lines` with level, length, area and parent of each.
+    """
+    return context_of(device, image).isolines(image, levels, spacing=spacing, progress=progress, report=report, **parameters)
+
+
+@from_table("level_set", initial_mask="The start: an array of the image's shape, above 0 inside.")
+def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
+              device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,
+              **parameters: Any) -> Any:
+    """{help}
+
+    Returns the mask (uint8, 255 inside); `ended()` of the report says how it ended. LevelSet does it step by step.
+    """
+    context = context_of(device, image, initial_mask)
+    return context.level_set(image, initial_mask, spacing=spacing, out=out, progress=progress, report=report, **parameters)
+
+
+@from_table("snake", image="An array (y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU.",
+            polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle.")
+def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
+          progress: ProgressLike = None, **parameters: Any) -> Snake:
+    """{help}
+
+    Returns the Snake, with polygons(), labels(), statistics() and more; to step yourself, make a Snake.
+    """
+    found = Snake(image, polygons, device=device, **parameters)
+    found.step(progress=progress)
+    return found
+
+
+signed_distance = distance  # the name of the command in ImageJ

@@ -1,0 +1,75 @@
+"""Progress of a call, and its end by an exception or Ctrl-C."""
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, byref, c_char_p, c_double, c_int, c_void_p, cast
+
+from ._native import Progress
+
+# True for a bar, or a function of the share done (0 to 1) and the name of the step, which cancels by True or an exception.
+ProgressLike = bool | Callable[[float, str], object] | None
+Callback = CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)
+
+
+class Watch:
+    """A `with` around a call: `argument` is what the call takes as its progress.
+
+    While the library computes, Python cannot raise KeyboardInterrupt. So in the main thread Ctrl-C is noted, the progress
+    callback cancels the call, and the interrupt is raised after it.
+    """
+
+    def __init__(self, progress: ProgressLike = None):
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            raise TypeError(f"progress must be True, a function or None, but it is {progress!r}")
+        self.tell = None if isinstance(progress, bool) else progress
+        self.bar, self.raised, self.interrupted = bar() if progress is True else None, None, False
+        self.catches = (threading.current_thread() is threading.main_thread()
+                        and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+        self.argument = None
+        if self.bar is not None or self.tell is not None or self.catches:
+            # The struct and the function must live as long as the call.
+            self.function = Callback(self.told)
+            self.struct = Progress(callback=cast(self.function, c_void_p))
+            self.argument = byref(self.struct)
+
+    def told(self, _user, fraction, stage):
+        try:
+            cancel = self.tell is not None and self.tell(fraction, stage.decode())
+            if self.bar is not None:
+                self.bar.set_description_str(stage.decode(), refresh=False)
+                self.bar.update(fraction - self.bar.n)
+            return int(bool(cancel) or self.interrupted)
+        except BaseException as error:  # raised after the call, by __exit__
+            self.raised = error
+            return 1
+
+    def interrupt(self, *_):
+        self.interrupted = True
+
+    def __enter__(self):
+        if self.catches:
+            signal.signal(signal.SIGINT, self.interrupt)
+        return self
+
+    def __exit__(self, kind, *_):
+        if self.catches:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self.bar is not None:
+            if kind is None:
+                self.bar.update(1 - self.bar.n)
+            self.bar.close()
+        if self.raised is not None:
+            raise self.raised
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+
+def bar():
+    try:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+    except ImportError:
+        raise ImportError("cannot show a bar: the package tqdm is not installed; install it, or give progress a function"
+                          ) from None
+    return tqdm(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}")

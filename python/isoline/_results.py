@@ -1,0 +1,89 @@
+"""Results that are no images."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy
+from numpy import typing as npt
+
+# The fields that isoline_level_set_statistics writes.
+STATISTICS = numpy.dtype([("iteration", "u8"), ("inside", "u8"), ("changed", "u8"), ("near_front", "u8"), ("rms", "f8")])
+# The fields that isoline_snake_statistics writes; status: 0 running, 1 converged, 2 vanished, 3 left the image, 4 iteration
+# limit.
+TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("flags", "u4"), ("iterations", "u8"), ("nodes", "u8"),
+                                 ("pixels", "u8"), ("background_pixels", "u8"), ("mean", "f8"), ("deviation", "f8"),
+                                 ("background_mean", "f8"), ("background_deviation", "f8"), ("criterion", "f8")])
+# One polyline: the index of its first point, their number, the polyline around it or -1, and so on; flags 1: closed.
+POLYLINE = numpy.dtype([("first", "u8"), ("count", "u8"), ("parent", "i8"), ("level", "f8"), ("length", "f8"),
+                        ("area", "f8"), ("slice", "u4"), ("flags", "u4")])
+
+
+def copied(address, dtype, count) -> npt.NDArray:
+    """A copy of so many elements of the library's memory; `address` may be a pointer, and NULL where there are none."""
+    address = ctypes.cast(address, ctypes.c_void_p).value
+    size = count * numpy.dtype(dtype).itemsize
+    return numpy.frombuffer(bytearray(ctypes.string_at(address, size)) if size else b"", dtype)
+
+
+class Segments:
+    """The segments of edge drawing: as a sequence the points of each, arrays (n, 2) of columns x and rows y.
+
+    The same as flat arrays: segment i has the rows `offsets[i]` to `offsets[i + 1]` of `points`; `flags` (1: closed),
+    `slices` and `mean_gradients` have an element for each.
+    """
+
+    def __init__(self, arrays):
+        self.points: npt.NDArray = copied(arrays.points, numpy.uint32, 2 * arrays.point_count).reshape(-1, 2)
+        self.offsets: npt.NDArray = copied(arrays.offsets, numpy.uint64, arrays.count + 1).astype(numpy.int64)
+        self.flags: npt.NDArray = copied(arrays.flags, numpy.uint32, arrays.count)
+        self.slices: npt.NDArray = copied(arrays.slices, numpy.uint32, arrays.count)
+        self.mean_gradients: npt.NDArray = copied(arrays.mean_gradients, numpy.float32, arrays.count)
+
+    def __len__(self) -> int:
+        return len(self.flags)
+
+    def __getitem__(self, index: int) -> npt.NDArray:
+        index = range(len(self))[index]
+        return self.points[self.offsets[index]:self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[npt.NDArray]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} segments of {len(self.points)} points>"
+
+
+class Polylines:
+    """Isolines: as a sequence the points of each, arrays (n, 2) of x and y in pixels, whole numbers at their centres.
+
+    `lines` is a structured array with an element for each: first (the index in `points`), count, parent (the closed one
+    around it, -1 for none), level, length, area, slice and flags (1: closed).
+    """
+
+    def __init__(self, arrays):
+        self.lines: npt.NDArray = copied(arrays.polylines, POLYLINE, arrays.count)
+        self.points: npt.NDArray = copied(arrays.points, numpy.float64, 2 * arrays.point_count).reshape(-1, 2)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __getitem__(self, index: int) -> npt.NDArray:
+        first, count = int(self.lines["first"][index]), int(self.lines["count"][index])
+        return self.points[first:first + count]
+
+    def __iter__(self) -> Iterator[npt.NDArray]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} polylines of {len(self.points)} points>"
+
+
+class Maps(NamedTuple):
+    """The intermediate images of edge drawing, each of the image's shape."""
+
+    smoothed: npt.NDArray
+    gradient: npt.NDArray
+    direction: npt.NDArray
+    anchors: npt.NDArray

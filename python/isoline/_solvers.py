@@ -1,0 +1,190 @@
+"""Solvers: objects that keep an operation's state between calls."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import byref, c_double, c_size_t, c_uint32, c_uint64, c_void_p
+from typing import Any
+
+import numpy
+from numpy import typing as npt
+
+from ._arrays import ImageLike, Spacing, describe
+from ._context import DeviceLike, context_of, shape_of
+from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report
+from ._progress import ProgressLike, Watch
+from ._results import STATISTICS, TARGET_STATISTICS, copied
+
+ALL = 2 ** 64 - 1  # iterations
+
+
+class Solver(Owned):
+    """The part that both solvers have."""
+
+    kind = ""
+
+    def __init__(self, device, image, spacing, *arrays):
+        self.context = context_of(device, image, *arrays)
+        self.described, self.image = describe(image, spacing)
+        self.shape = shape_of(image)
+
+    def make(self, operation, middle, parameters):
+        params, handle = self.context.library.params(operation, **parameters), c_void_p()
+        self.context.library.call(f"{self.kind}_new", self.context.handle, byref(self.described), middle, byref(params),
+                                  byref(handle))
+        # The library keeps a copy of the image.
+        del self.described, self.image
+        self.own(self.context.library, self.kind, handle)
+
+    def evolve(self, iterations, progress) -> Report:
+        report = Report()
+        with Watch(progress) as watch:
+            self.library.call(f"{self.kind}_step", self.handle, c_uint64(iterations), watch.argument, byref(report))
+        return report
+
+    def read(self, what, dtype, out):
+        out = numpy.empty(self.shape, dtype) if out is None else out
+        output, _ = describe(out, name="out", output=True)
+        self.library.call(f"{self.kind}_{what}", self.handle, byref(output))
+        return out
+
+    def rows(self, first, count, dtype):
+        """The statistics from `first` on."""
+        entries, written = numpy.empty(count, dtype), c_size_t()
+        self.library.call(f"{self.kind}_statistics", self.handle, first, c_size_t(count),
+                          c_void_p(entries.ctypes.data), byref(written))
+        return entries[:written.value]
+
+
+class LevelSet(Solver):
+    """An evolving front, in 2D or 3D: isoline.level_set, step by step. A context manager: `with` frees it at the end.
+
+    image: the image or volume, axes (y, x) or (z, y, x). initial_mask: the start, above 0 inside. spacing: the size of a
+    voxel in the order of the axes. device: "auto", "cpu", "cuda:N" or a Context. Further keywords: the parameters of
+    isoline.level_set, except `iterations`.
+    """
+
+    noun, kind = "level set", "level_set"
+
+    def __init__(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, device: DeviceLike = "auto",
+                 **parameters):
+        super().__init__(device, image, spacing, initial_mask)
+        start, initial_mask = describe(initial_mask, name="initial_mask")
+        self.make("level_set", byref(start), parameters)
+
+    def step(self, iterations: int, *, progress: ProgressLike = None) -> Report:
+        """Evolves by so many iterations, or fewer if the front comes to rest; the Report's `ended()` says how it ended.
+
+        A cancelled step keeps its last complete iteration, and the next one continues from there.
+        """
+        return self.evolve(iterations, progress)
+
+    def mask(self, out: Any = None) -> Any:
+        """255 inside, 0 elsewhere (uint8)."""
+        return self.read("read_mask", numpy.uint8, out)
+
+    def phi(self, out: Any = None) -> Any:
+        """The level set function (float32), negative inside; near the front close to the distance to it."""
+        return self.read("read_phi", numpy.float32, out)
+
+    def write_phi(self, phi: ImageLike) -> None:
+        """Replaces the level set function, for example by one that was saved; finite, float32."""
+        described, _phi = describe(phi, name="phi")
+        self.library.call("level_set_write_phi", self.handle, byref(described))
+
+    def state(self) -> LevelSetState:
+        """The progress, and the parameters with every automatic one computed."""
+        state = LevelSetState()
+        self.library.call("level_set_info", self.handle, byref(state))
+        return state
+
+    def statistics(self, first: int = 1) -> npt.NDArray:
+        """A structured array: iteration, inside, changed, near_front and rms of each iteration from `first` on."""
+        return self.rows(c_uint64(first), self.state().iterations, STATISTICS)
+
+
+class Snake(Solver):
+    """Region snakes: isoline.snake, step by step. A context manager: `with` frees it at the end.
+
+    image: axes (y, x). polygons: the starts, each a sequence of (x, y) corners of pixels, such as (0, 0) for the upper left
+    one of the image; None for the default rectangle. device: "auto", "cpu", "cuda:N" or a Context. Further keywords: the
+    parameters of isoline.snake.
+    """
+
+    noun, kind = "snake", "snake"
+
+    def __init__(self, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
+                 **parameters):
+        super().__init__(device, image, None)
+        arrays, _kept = polygon_arrays(polygons)
+        self.make("snake", arrays and byref(arrays), parameters)
+
+    def __len__(self) -> int:
+        return self.library.library.isoline_snake_count(self.handle)
+
+    def restart(self, polygons: Sequence[npt.ArrayLike] | None = None, **parameters) -> None:
+        """Restarts on the same image; parameters that are not given have their defaults, not their last values."""
+        (arrays, _kept), params = polygon_arrays(polygons), self.library.params("snake", **parameters)
+        self.library.call("snake_restart", self.handle, arrays and byref(arrays), byref(params))
+
+    def step(self, iterations: int = ALL, *, progress: ProgressLike = None) -> Report:
+        """Continues every target by so many iterations, without a number until all have ended.
+
+        A cancelled step keeps the last complete iteration of each, and the next one continues from there.
+        """
+        return self.evolve(iterations, progress)
+
+    def borrowed(self) -> PolygonArrays:
+        arrays = PolygonArrays()
+        self.library.call("snake_polygons", self.handle, byref(arrays))
+        return arrays
+
+    def polygons(self) -> list[npt.NDArray]:
+        """An (n, 2) array of x and y for each target, clockwise, in corners of pixels."""
+        arrays = self.borrowed()
+        nodes = copied(arrays.nodes, numpy.int32, 2 * arrays.node_count).reshape(-1, 2)
+        return divided(nodes, copied(arrays.offsets, numpy.uint64, arrays.count + 1))
+
+    def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
+        """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
+        arrays = self.borrowed()
+        offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
+        for _ in range(2):  # the first time only the offsets
+            self.library.call("polygons_smooth", byref(arrays),
+                              c_double(AUTOMATIC if longest_edge is None else longest_edge), c_uint32(points_per_edge),
+                              c_size_t(len(points)), c_void_p(offsets.ctypes.data),
+                              c_void_p(points.ctypes.data if len(points) else None))
+            points = points if len(points) else numpy.empty((int(offsets[-1]), 2))
+        return divided(points, offsets)
+
+    def statistics(self) -> npt.NDArray:
+        """A structured array with an element for each target: status (0 running, 1 converged, 2 vanished, 3 left the image,
+        4 iteration limit), flags, iterations, nodes, pixels, mean, deviation and so on, as in the C API."""
+        return self.rows(c_size_t(0), len(self), TARGET_STATISTICS)
+
+    def mask(self, out: Any = None) -> Any:
+        """255 in any target, 0 elsewhere (uint8)."""
+        return self.read("draw_mask", numpy.uint8, out)
+
+    def labels(self, out: Any = None) -> Any:
+        """The number of the target that a pixel lies in, from 1 on, or 0; uint16, float32 beyond 65535 targets."""
+        return self.read("draw_labels", numpy.uint16 if len(self) < 2 ** 16 else numpy.float32, out)
+
+
+def polygon_arrays(polygons) -> tuple[PolygonArrays | None, tuple]:
+    """Polygons as the C API takes them, and the arrays that must live as long."""
+    if polygons is None:
+        return None, ()
+    parts = [numpy.asarray(polygon) for polygon in polygons]
+    for part in parts:
+        if part.ndim != 2 or part.shape[1] != 2:
+            raise ValueError(f"cannot use a polygon: it must be a sequence of (x, y) (got an array of shape {part.shape})")
+        if (part != numpy.floor(part)).any():
+            raise ValueError("cannot use a polygon: its nodes must be whole numbers, the corners of pixels; round them")
+    nodes = numpy.ascontiguousarray(numpy.concatenate(parts) if parts else numpy.empty((0, 2)), numpy.int32)
+    offsets = numpy.cumsum([0, *map(len, parts)]).astype(numpy.uint64)
+    return PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data,
+                         offsets=offsets.ctypes.data), (nodes, offsets)
+
+
+def divided(rows, offsets) -> list[npt.NDArray]:
+    return [rows[first:end] for first, end in zip(offsets.astype(int), offsets[1:].astype(int))]

@@ -1,0 +1,295 @@
+"""Operations on Dask arrays: lazily, chunk by chunk, with the bits that one call on the whole array gives.
+
+A chunk is computed with a halo: as many voxels of its neighbours as its result depends on. After the iterations between two
+exchanges the halo is dropped, and taken anew from the neighbours. Parameters that the library would measure in the whole
+array, such as an automatic gradient threshold, must be given: a chunk would measure its own.
+
+Functions need the packages dask and numpy alone; a distributed scheduler is used where there is a client.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import dask.array as da
+import numpy
+
+import isoline
+
+from ._arrays import TYPES, Spacing
+from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
+from ._solvers import LevelSet
+
+SHAPE = 2.0  # marks pixels of the shape in the state of an edge strength, whose values are from 0 to 1
+FLUSHED_EVERY = 16  # iterations after which tiny values are set to 0
+# A reinitialisation looks this many voxels away, beside the side of a tile: four steps of two, and the reach of the band.
+REINITIALISATION_REACH, BAND_REACH = 8, 2
+TILE, TILE_SLICE = 8, 16  # sides of the tiles that a reinitialisation works on, in a volume and in a slice
+SENTINELS = 3  # planes
+
+
+def edge_drawing(image: da.Array, *, device: str = "auto", **parameters: Any) -> da.Array:
+    """The edge map (uint8, 255 on edges) of each slice. Chunks are joined to whole slices.
+
+    image: a Dask array (y, x) or (z, y, x). device: "auto", "cpu", "cuda" or "cuda:N". Further keywords: the parameters of
+    isoline.edge_drawing; `gradient_threshold`, and for float32 `range_min` and `range_max`, must be given, as the automatic
+    ones are those of a whole stack.
+    """
+    values = checked(image, "edge_drawing", device, parameters)
+    given(values, "gradient_threshold", "isoline.edge_drawing_threshold measures it in a part of the image")
+    if image.dtype == numpy.float32:
+        given(values, "range_min", "it scales the whole image")
+    return whole_slices(image).map_blocks(drawn, device=device, parameters=parameters, dtype=numpy.uint8,
+                                          meta=empty(image, numpy.uint8))
+
+
+def drawn(block, device, parameters):
+    return isoline.edge_drawing(block, segments=False, device=device, **parameters)[0]
+
+
+def edge_strength(image: da.Array, *, exchange_every: int | None = None, device: str = "auto",
+                  **parameters: Any) -> da.Array:
+    """The edge strength (float32) of each slice, or of a volume (`dimensions="volume"`).
+
+    A halo has as many voxels as there are iterations between two exchanges; chunks are joined where they are smaller than
+    that. exchange_every: a multiple of 16; None for one exchange, before all iterations. Several exchanges have the same
+    bits only where 4 + 1/rho² (in a volume 6 + 1/rho²) is a 32-bit number, as for rho = 64 and every other power of two up
+    to 1024; else they are refused. The converged mode computes whole slices, or a volume of one chunk. image, device: as for
+    edge_drawing. Further keywords: the parameters of isoline.edge_strength; start="image" needs `start_min` and `start_max`
+    for other types than uint8.
+    """
+    values = checked(image, "edge_strength", device, parameters)
+    volume = is_volume(values)
+    if values["start"] == "image" and image.dtype.itemsize > 1:
+        given(values, "start_min", "it is the smallest pixel of the whole image")
+    if values["mode"] == "converged":
+        if volume and image.npartitions > 1:
+            raise InvalidArgument("cannot compute the converged edge strength of a volume in chunks: every voxel depends on "
+                                  f"all others (got {image.npartitions} chunks); rechunk it to one, or use iterations")
+        image = whole_slices(image)
+    lengths = exchanges(values["iterations"], exchange_every, FLUSHED_EVERY)
+    image = with_room(image, volume, 1, max(lengths, default=0))
+    split = split_axes(image, volume)
+    if not split:
+        return image.map_blocks(strength, device=device, parameters=parameters, dtype=numpy.float32,
+                                meta=empty(image, numpy.float32))
+    exact = (6 if volume else 4) + float(values["rho"]) ** -2
+    if len(lengths) > 1 and float(numpy.float32(exact)) != exact:
+        raise InvalidArgument(f"cannot exchange halos every {exchange_every} iterations with the same bits: rho must be a "
+                              f"power of two up to 1024 (got {values['rho']}); leave exchange_every out")
+    options = dict(device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
+    state = image.map_blocks(strength_state, **options)
+    for length in lengths:
+        depth = {axis: length if axis in split else 0 for axis in range(image.ndim)}
+        state = da.map_overlap(strength_steps, state, depth=depth, boundary="none", iterations=length, **options)
+    return state.map_blocks(numpy.minimum, numpy.float32(1), dtype=numpy.float32, meta=empty(image, numpy.float32))
+
+
+def strength(block, device, parameters):
+    return isoline.edge_strength(block, device=device, **parameters)
+
+
+def strength_state(block, device, parameters):
+    """The values before the first iteration, and SHAPE on the shape."""
+    state = strength(block, device, {**parameters, "iterations": 0})
+    shape = strength(block, device, {**parameters, "iterations": 0, "start": "mask"}) == 1
+    return numpy.where(shape, numpy.float32(SHAPE), state)
+
+
+def strength_steps(block, device, parameters, iterations):
+    """The state after more iterations."""
+    started = dict(start="image", start_min=0, start_max=1, threshold=(1 + SHAPE) / 2, foreground="above")
+    state = strength(block, device, {**parameters, **started, "iterations": iterations})
+    return numpy.where(block == SHAPE, block, state)
+
+
+def distance(image: da.Array, *, largest: float, spacing: Spacing = None, device: str = "auto",
+             **parameters: Any) -> da.Array:
+    """The signed distance (float32), clamped to ±`largest`: exact where it is smaller.
+
+    largest: more than 0, in the unit of the spacing. A halo is as wide as this. A distance that is not clamped depends on
+    pixels arbitrarily far away, and has no function here. The bits are those of the whole array where single precision holds
+    the squares of distances (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing.
+    Further keywords: the parameters of isoline.distance.
+    """
+    values = checked(image, "distance", device, parameters)
+    if not (numpy.isfinite(largest) and largest > 0):
+        raise InvalidArgument(f"largest must be a finite number greater than 0, but it is {largest}")
+    volume, steps = is_volume(values), per_axis(spacing, image)
+    # One more: the boundary is where boxes of pixels touch, half a pixel beside their centres.
+    halos = {axis: int(numpy.ceil(largest / steps[axis])) + 1 for axis in axes_of(image, volume)}
+    image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
+    split = split_axes(image, volume)
+    depth = {axis: halos[axis] if axis in split else 0 for axis in range(image.ndim)}
+    return da.map_overlap(clamped, image, depth=depth, boundary="none", largest=numpy.float32(largest), spacing=spacing,
+                          device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
+
+
+def clamped(block, largest, spacing, device, parameters):
+    distances = isoline.distance(block, spacing=spacing, device=device, **parameters)
+    return numpy.clip(distances, -largest, largest, out=distances)
+
+
+def per_axis(spacing, image) -> list:
+    """The spacing along each axis of the array."""
+    steps = [1.0 if spacing is None else spacing] * image.ndim if numpy.ndim(spacing) == 0 else list(spacing)
+    if len(steps) != image.ndim or not all(numpy.isfinite(step) and step > 0 for step in steps):
+        raise InvalidArgument(f"spacing must be one number greater than 0, or {image.ndim} in the order of the axes "
+                              f"(got {spacing})")
+    return steps
+
+
+def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spacing = None, exchange_every: int | None = None,
+              device: str = "cpu", **parameters: Any) -> da.Array:
+    """The level set function φ (float32) after some iterations of the variant "dense"; φ < 0 is the mask.
+
+    image, phi: Dask arrays (y, x) or (z, y, x) of one shape; phi is the start (float32), such as the signed distance to a
+    mask, within ±65536 times the spacing. exchange_every: the number of iterations between two exchanges, a multiple of
+    `reinitialise_every`, which is the default (where that is 0: 10). A halo has a voxel for each, 17 more for each
+    reinitialisation (25 in slices), and three, rounded up to a multiple of 8 (16); chunks are joined where they are smaller
+    than that. spacing: in the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords:
+    the parameters of isoline.level_set. `target` and `epsilon` must be given, and there is no stopping criterion: all
+    iterations are done, also where no front is left, while one call ends there.
+    """
+    values = checked(image, "level_set", device, parameters)
+    if image.shape != phi.shape:
+        raise InvalidSize(f"cannot use phi: it must have the shape of the image, {image.shape} (got {phi.shape})")
+    if phi.dtype != numpy.float32:
+        raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
+    given(values, "epsilon", "it is measured around the whole start")
+    for name in ("variant", "change_tolerance", "rms_tolerance", "check_interval"):
+        if name in parameters:
+            raise InvalidArgument(f"cannot use {name}: every voxel is updated in all iterations; leave it out")
+    per_axis(spacing, image)
+    volume, every = is_volume(values), values["reinitialise_every"]
+    lengths = exchanges(iterations, exchange_every or every or 10, every or 1)
+    tile = TILE if volume else TILE_SLICE
+    reach = REINITIALISATION_REACH + tile - 1 + BAND_REACH
+    longest = max(lengths, default=0)
+    depth = -(-(longest + (longest // every if every else 0) * reach + SENTINELS) // tile) * tile
+    image = with_room(image, volume, tile, depth)
+    phi = phi.rechunk(image.chunks)
+    split = split_axes(image, volume)
+    depths = {axis: depth if axis in split else 0 for axis in range(image.ndim)}
+    # Every chunk must see the extremes of the whole image, on which the time step depends.
+    finite = da.isfinite(image)
+    extremes = da.where(finite, image, numpy.inf).min(), da.where(finite, image, -numpy.inf).max()
+    images = da.overlap.overlap(image, depths, "none")
+    settings = {**parameters, "dimensions": "volume" if volume else "slices", "variant": "dense", "change_tolerance": 0,
+                "rms_tolerance": 0}
+    for length in lengths:
+        evolved = da.map_blocks(evolve, images, da.overlap.overlap(phi, depths, "none"), *extremes, iterations=length,
+                                split=split, whole=image.npartitions == 1, spacing=spacing, device=device,
+                                parameters=settings, dtype=numpy.float32, meta=empty(image, numpy.float32))
+        phi = da.overlap.trim_internal(evolved, depths, "none")
+    return phi
+
+
+def evolve(image, phi, low, high, iterations, split, whole, spacing, device, parameters, block_id=None):
+    """φ of a chunk with its halo after some iterations."""
+    size, spacing = phi.shape, per_axis(spacing, image)
+    if image.ndim == 2:
+        image, phi, spacing = image[None], phi[None], [1.0, *spacing]
+        split, block_id = [axis + 1 for axis in split], (0, *block_id)
+    step = numpy.float32(max(spacing[-2:] if parameters["dimensions"] == "slices" else spacing))
+    if parameters["dimensions"] == "slices" and not whole:
+        # Two more slices. The front of neither moves, so that the chunk is never without one.
+        image = numpy.concatenate([image, full(image, low), full(image, high)])
+        phi = numpy.concatenate([phi, full(phi, -1000 * step), full(phi, 1000 * step)])
+        split = ()
+    elif not whole:
+        # The outermost planes of a halo; their axis comes first.
+        image, phi = image.copy(), phi.copy()
+        first = block_id[split[0]] > 0
+        planes = slice(0, SENTINELS) if first else slice(None, -SENTINELS - 1, -1)
+        view = numpy.moveaxis(image, split[0], 0)[planes]
+        inside = 2 * numpy.count_nonzero(phi < 0) > phi.size
+        target = min(max(parameters["target"], low), high)
+        farthest = low if abs(low - parameters["target"]) > abs(high - parameters["target"]) else high
+        for plane, value in zip(view, (farthest if inside else target, low, high)):
+            plane[...] = value
+    with LevelSet(image, phi < 0, spacing=spacing, device=device, **parameters) as surface:
+        done = 0
+        while True:
+            if split and not whole:
+                view = numpy.moveaxis(phi, split[0], 0)[planes]
+                view[0], view[1:] = (step, -step) if 2 * numpy.count_nonzero(phi < 0) > phi.size else (-step, step)
+            surface.write_phi(phi)
+            report = surface.step(iterations - done)
+            done, phi = done + report.iterations, surface.phi()
+            # It ends early where no front is left, which may be one farther away.
+            if done == iterations or whole:
+                return phi[:1].reshape(size) if len(size) == 2 else phi[:size[0]]
+            if report.iterations == 0:
+                raise RuntimeError("cannot evolve a chunk: it has no front (this is a defect of isoline.dask)")
+
+
+def full(image, value):
+    return numpy.full((1, *image.shape[1:]), value, image.dtype)
+
+
+def checked(image, operation, device, parameters) -> dict:
+    """All parameters of an operation, with the defaults of those that are not given, after the library's checks."""
+    if not isinstance(image, da.Array):
+        raise TypeError(f"image must be a Dask array, but it is a {type(image).__name__}; make one by dask.array.from_array")
+    if image.dtype not in TYPES:
+        raise InvalidType(f"cannot use image: pixels must be bool, uint8, uint16 or float32 (got {image.dtype}); convert "
+                          "them, as by array.astype(numpy.float32)")
+    if image.ndim not in (2, 3):
+        raise InvalidSize(f"cannot use image: it must have the axes (y, x) or (z, y, x) (got {image.ndim} axes)")
+    if not isinstance(device, str):
+        raise TypeError("device must be the name of a device: a context cannot be sent to a worker")
+    table = default_library().operations[operation]
+    for name, value in parameters.items():
+        table.encoded(name, value)
+    return {**{name: table.default(name) for name in table.parameters}, **parameters}
+
+
+def given(values, name, reason):
+    if values[name] is None:
+        raise InvalidArgument(f"cannot leave {name} automatic in chunks: {reason}; give it")
+
+
+def is_volume(values) -> bool:
+    return values["dimensions"] in ("volume", 3)
+
+
+def split_axes(image, volume) -> tuple:
+    """The axes along which a pixel depends on others, and there are several chunks."""
+    return tuple(axis for axis in axes_of(image, volume) if image.numblocks[axis] > 1)
+
+
+def axes_of(image, volume) -> range:
+    return range(image.ndim) if volume else range(image.ndim - 2, image.ndim)
+
+
+def with_room(image, volume, tile, depth) -> da.Array:
+    """The image in chunks that hold a halo of their neighbours, and begin at multiples of a tile's side."""
+    return image.rechunk({axis: aligned(image.chunks[axis], tile, depth) for axis in axes_of(image, volume)})
+
+
+def whole_slices(image) -> da.Array:
+    return image.rechunk({image.ndim - 2: -1, image.ndim - 1: -1})
+
+
+def empty(image, dtype):
+    return numpy.empty((0,) * image.ndim, dtype)
+
+
+def exchanges(iterations, every, multiple) -> list:
+    """The numbers of iterations between exchanges."""
+    every = iterations if every is None else every
+    if iterations < 0 or iterations != int(iterations):
+        raise InvalidArgument(f"iterations must be a whole number of at least 0, but it is {iterations}")
+    if every < iterations and (every < 1 or every % multiple):
+        raise InvalidArgument(f"exchange_every must be a multiple of {multiple}, but it is {every}")
+    return [min(every, iterations - done) for done in range(0, iterations, every)] if iterations else []
+
+
+def aligned(sizes, tile, least) -> tuple:
+    """Sizes, of at least that many, of chunks that begin at multiples of a tile's side, near to the given ones."""
+    bounds, total = [0], sum(sizes)
+    for position in numpy.cumsum(sizes[:-1]):
+        bound = int(position + tile // 2) // tile * tile
+        if bound - bounds[-1] >= least and total - bound >= least:
+            bounds.append(bound)
+    return tuple(int(size) for size in numpy.diff([*bounds, total]))

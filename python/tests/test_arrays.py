@@ -1,0 +1,159 @@
+"""Arrays of every kind give the result of a packed one, without a copy where the library can read the memory as it is."""
+import numpy
+import pytest
+
+import isoline
+from isoline import _arrays
+
+RANDOM = numpy.random.default_rng(3)
+VOLUME = RANDOM.integers(0, 256, (6, 21, 34), numpy.uint8)
+
+
+@pytest.mark.parametrize("array", [
+    VOLUME, VOLUME[1:5, 2:, 3:30], VOLUME[:, ::2], VOLUME[::3], VOLUME[2], VOLUME[:, 4], VOLUME[..., :1], VOLUME[:1, :1]],
+    ids=lambda array: f"{array.shape} {array.strides}")
+def test_memory_of_packed_rows_is_read_in_place(array):
+    image, owner = _arrays.describe(array)
+    assert owner is array and image.data == array.ctypes.data
+    assert numpy.array_equal(isoline.edge_strength(array, threshold=200), isoline.edge_strength(array.copy(), threshold=200))
+
+
+@pytest.mark.parametrize("array", [
+    VOLUME[..., ::2], VOLUME[::-1], VOLUME[:, ::-1], VOLUME.T, numpy.asfortranarray(VOLUME),
+    VOLUME.astype(">u2"), VOLUME.astype(">f4"), numpy.broadcast_to(VOLUME[0], VOLUME.shape),
+    numpy.frombuffer(b"\0" + VOLUME.astype(numpy.float32).tobytes(), numpy.uint8)[1:].view(numpy.float32)
+         .reshape(VOLUME.shape)],
+    ids=lambda array: f"{array.dtype.str} {array.strides} {array.flags.aligned}")
+def test_other_memory_is_copied(array):
+    image, owner = _arrays.describe(array)
+    assert owner is not array and not numpy.shares_memory(owner, array)
+    wanted = numpy.ascontiguousarray(array, array.dtype.newbyteorder("="))
+    for call in (isoline.distance, isoline.edge_strength):
+        assert numpy.array_equal(call(array, threshold=200), call(wanted, threshold=200))
+
+
+def test_read_only_arrays_and_bool_are_inputs():
+    mask = VOLUME > 128
+    mask.flags.writeable = False
+    assert _arrays.describe(mask)[1] is mask
+    assert numpy.array_equal(isoline.distance(mask), isoline.distance(mask.astype(numpy.uint8)))
+
+
+def test_objects_that_numpy_takes_are_arrays():
+    class Other:
+        def __array__(self, dtype=None, copy=None):
+            return VOLUME
+
+    for image in (Other(), memoryview(VOLUME)):
+        assert numpy.array_equal(isoline.distance(image), isoline.distance(VOLUME))
+
+
+def test_out_is_written_and_returned():
+    canvas = numpy.full((6, 30, 40), -7, numpy.float32)
+    part = canvas[:, 3:24, 5:39]
+    assert isoline.edge_strength(VOLUME, threshold=200, out=part) is part
+    assert numpy.array_equal(part, isoline.edge_strength(VOLUME, threshold=200))
+    canvas[:, 3:24, 5:39] = -7
+    assert (canvas == -7).all()
+
+
+def test_spacing_is_in_the_order_of_the_axes():
+    mask = numpy.zeros((3, 1, 9), numpy.uint8)
+    mask[1, 0, 4] = 1
+    distance = isoline.distance(mask, spacing=(5, 1, 2), region="outside")
+    assert distance[0, 0, 4] == 2.5 and distance[1, 0, 5] == 1 and distance[1, 0, 6] == 3
+    assert numpy.array_equal(isoline.distance(mask[1], spacing=2), isoline.distance(mask[1], spacing=(2, 2)))
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda: isoline.distance(VOLUME.astype(float)), isoline.InvalidType, "got float64"),
+    (lambda: isoline.distance(VOLUME.astype(numpy.int16)), isoline.InvalidType, "got int16"),
+    (lambda: isoline.distance("image.tif"), TypeError, "cannot use image: pixels must be"),
+    (lambda: isoline.distance(VOLUME[0, 0]), isoline.InvalidSize, "got 1 axes"),
+    (lambda: isoline.distance(VOLUME[None]), isoline.InvalidSize, "got 4 axes"),
+    (lambda: isoline.distance(VOLUME[:0]), isoline.InvalidSize, "its size is 34 x 21 x 0"),
+    (lambda: isoline.distance(VOLUME[..., :0]), ValueError, "its size is 0 x 21 x 6"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, 1)), isoline.InvalidArgument, "(z, y, x) (got 2)"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, 0, 1)), isoline.InvalidArgument, "spacing along y must be"),
+    (lambda: isoline.distance(VOLUME, out=numpy.empty((2, 2), numpy.float32)), isoline.InvalidSize, "34 x 21 x 6"),
+    (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape, numpy.uint8)), isoline.InvalidType, "ISOLINE_F32"),
+    (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape[::-1], numpy.float32).T), isoline.InvalidArgument,
+     "pass a contiguous copy"),
+    (lambda: isoline.distance(VOLUME, out=numpy.broadcast_to(numpy.float32(0), VOLUME.shape)), isoline.InvalidArgument,
+     "must be writable"),
+    (lambda: isoline.edge_drawing(VOLUME, out=VOLUME), isoline.Error, "shares memory with input"),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_be_used_says_why(call, kind, text):
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value) and isinstance(caught.value, isoline.Error)
+    assert caught.value.status != isoline.Status.OK
+
+
+def test_dlpack_says_where_pixels_are():
+    arrays = [VOLUME, VOLUME[1:, ::2], VOLUME.astype(numpy.float32), VOLUME.astype(numpy.uint16)]
+    if numpy.lib.NumpyVersion(numpy.__version__) >= "1.25.0":  # the first with DLPack of bool
+        arrays.append(VOLUME > 9)
+    for array in arrays:
+        pixels = _arrays.from_dlpack(array)
+        assert (pixels.shape, pixels.dtype, pixels.address) == (array.shape, array.dtype, array.ctypes.data)
+        assert pixels.strides is None or pixels.strides == array.strides
+
+
+def test_an_array_on_a_gpu_needs_a_driver():
+    class OnDevice:
+        shape = (4, 4)
+        __cuda_array_interface__ = {"shape": (4, 4), "typestr": "|u1", "data": (0x1000, False), "version": 3}
+
+    with pytest.raises(RuntimeError, match="cannot use an array on a GPU"):
+        isoline.distance(OnDevice())
+
+
+class OnDevice:
+    """Pretends that host memory is a GPU's."""
+
+    def __init__(self, array, has):
+        self.array, self.shape, self.has = array, array.shape, has
+
+    def __getattr__(self, name):
+        if name == "__cuda_array_interface__" and "interface" in self.has:
+            return {**self.array.__array_interface__, "strides": self.array.strides, "version": 3}
+        if name == "__dlpack_device__" and "dlpack" in self.has:
+            return lambda: (2, 3)
+        if name == "__dlpack__" and "dlpack" in self.has:
+            return lambda stream: self.array.__dlpack__()
+        raise AttributeError(name)
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """The calls of the driver, which all succeed, on device 3."""
+    calls = []
+
+    def call(name, *arguments):
+        calls.append(name)
+        if name == "cuPointerGetAttribute":
+            arguments[0]._obj.value = 3
+
+    monkeypatch.setattr(_arrays, "driver", call)
+    return calls
+
+
+@pytest.mark.parametrize("has", ["interface", "dlpack", "interface and dlpack"])
+def test_an_array_on_a_gpu_is_described_where_it_is(driver, has):
+    array = VOLUME.astype(numpy.float32)[1:, :, 2:30]
+    image, _ = _arrays.describe(OnDevice(array, has), spacing=(3, 1, 1), output=True)
+    assert (image.memory, image.type, image.data) == (1, 2, array.ctypes.data) and list(image.spacing) == [1, 1, 3]
+    assert [image.width, image.height, image.depth] == [28, 21, 5]
+    assert (image.row_stride, image.slice_stride) == (array.strides[1], array.strides[0])
+    assert driver[-4:] == ["cuCtxPushCurrent_v2", "cuCtxSynchronize", "cuCtxPopCurrent_v2", "cuDevicePrimaryCtxRelease_v2"]
+    assert _arrays.device_of(OnDevice(array, has)) == 3
+    with pytest.raises(isoline.InvalidArgument, match="pass a contiguous copy"):
+        _arrays.describe(OnDevice(array[..., ::2], has))
+    # The CPU cannot read it, and says so.
+    with pytest.raises(isoline.Error) as caught:
+        isoline.distance(OnDevice(array, has), device="cpu")
+    assert caught.value.status == isoline.Status.UNSUPPORTED
+    # Without a device's name the call goes to its device, which is not there.
+    with pytest.raises(isoline.Error, match="CUDA|cuda"):
+        isoline.distance(OnDevice(array, has))

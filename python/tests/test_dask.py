@@ -1,0 +1,201 @@
+"""Chunks with halos have the bits of the whole array, in this process and in the processes of a cluster."""
+import pathlib
+import re
+
+import numpy
+import pytest
+
+import isoline
+
+da = pytest.importorskip("dask.array")
+from isoline import dask as by_chunk  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+Z, Y, X = numpy.mgrid[:70, :90, :101]
+NOISE = numpy.random.default_rng(1).normal(0, 10, Z.shape)
+VOLUME = numpy.clip(120 + 80 * numpy.sin(X / 9) * numpy.sin(Y / 11) * numpy.cos(Z / 8) + NOISE, 0, 255).astype(numpy.uint8)
+CHUNKS = (30, 40, 33)
+BALL = (Z - 8) ** 2 + (Y - 17) ** 2 + (X - 43) ** 2 < 500  # across chunks, with bright and dark parts
+FLOATS = VOLUME.astype(numpy.float32)
+FLOATS[5:9, 50:53], FLOATS[60, 3, 4], FLOATS[40, 80] = numpy.nan, 4000, numpy.inf
+RANGE = dict(target=190.0, epsilon=60.0)
+
+
+def same(lazy, wanted):
+    got = lazy.compute(scheduler="synchronous")
+    assert got.dtype == wanted.dtype == lazy.dtype and got.shape == wanted.shape == lazy.shape
+    return numpy.array_equal(got.view(f"u{got.itemsize}"), wanted.view(f"u{got.itemsize}"))
+
+
+@pytest.mark.parametrize("parameters, every", [
+    (dict(dimensions="volume", threshold=190, iterations=20), None),
+    (dict(dimensions="volume", threshold=190, iterations=40), 16),
+    (dict(dimensions="volume", threshold=100, iterations=35, start="image", foreground="below", rho=8), 32),
+    (dict(threshold=190, iterations=20, rho=10.3), None), (dict(threshold=190, iterations=70, time_step=0.1), 16),
+    (dict(threshold=190, iterations=0), None), (dict(threshold=190, iterations=500), None),
+    (dict(threshold=190, mode="converged", rho=4), None)], ids=str)
+def test_edge_strength(parameters, every):
+    image = da.from_array(VOLUME, chunks=CHUNKS)
+    wanted = isoline.edge_strength(VOLUME, **parameters)
+    assert same(by_chunk.edge_strength(image, exchange_every=every, **parameters), wanted)
+
+
+def test_edge_strength_of_other_images():
+    plane, floats = VOLUME[40], FLOATS[:20]
+    whole = isoline.edge_strength(plane, threshold=190, iterations=20)
+    assert same(by_chunk.edge_strength(da.from_array(plane, chunks=32), threshold=190, iterations=20), whole)
+    parameters = dict(threshold=190.5, iterations=18, start="image", start_min=50.0, start_max=180.0, dimensions=3)
+    assert same(by_chunk.edge_strength(da.from_array(floats, chunks=(9, 31, 50)), **parameters),
+                isoline.edge_strength(floats, **parameters))
+
+
+def test_halos_matter():
+    """Without them the results are others, so that the tests here can fail."""
+    image = da.from_array(VOLUME, chunks=CHUNKS)
+    alone = image.map_blocks(isoline.edge_strength, threshold=190, dimensions="volume", dtype=numpy.float32)
+    assert not same(alone, isoline.edge_strength(VOLUME, threshold=190, dimensions="volume"))
+
+
+@pytest.mark.parametrize("parameters", [
+    dict(gradient_threshold=30.0), dict(gradient_threshold=30.0, validation="false_alarms"),
+    dict(gradient_threshold=30.0, profile="reference")], ids=str)
+def test_edge_drawing(parameters):
+    wanted = isoline.edge_drawing(VOLUME, **parameters)[0]
+    assert wanted.any() and same(by_chunk.edge_drawing(da.from_array(VOLUME, chunks=CHUNKS), **parameters), wanted)
+
+
+@pytest.mark.parametrize("spacing, parameters", [
+    (None, dict()), ((3, 1, 1.5), dict()), (0.5, dict(dimensions="slices", region="outside")),
+    (None, dict(foreground="below", region="inside"))], ids=str)
+@pytest.mark.parametrize("largest", [2.5, 12])
+def test_clamped_distance(spacing, parameters, largest):
+    parameters = dict(parameters, threshold=195)
+    whole = isoline.distance(VOLUME, spacing=spacing, **parameters).clip(-largest, largest)
+    assert (numpy.abs(whole) == largest).any()
+    lazy = by_chunk.distance(da.from_array(VOLUME, chunks=CHUNKS), largest=largest, spacing=spacing, **parameters)
+    assert lazy.npartitions > 1 and same(lazy, whole)
+
+
+def test_clamped_distance_without_a_boundary():
+    for inside, side in ((0, 1), (1, -1)):
+        image = da.full((40, 50), inside, chunks=20, dtype=numpy.uint8)
+        assert (by_chunk.distance(image, largest=7).compute(scheduler="synchronous") == 7 * side).all()
+
+
+def whole_level_set(image, phi, iterations, spacing, dimensions="volume", **parameters):
+    with isoline.LevelSet(image, phi < 0, spacing=spacing, device="cpu", dimensions=dimensions, variant="dense",
+                          change_tolerance=0, rms_tolerance=0, **parameters) as surface:
+        surface.write_phi(phi)
+        assert surface.step(iterations).iterations == iterations
+        return surface.phi()
+
+
+@pytest.mark.parametrize("image", [VOLUME, FLOATS], ids=lambda image: image.dtype.name)
+@pytest.mark.parametrize("dimensions", ["volume", "slices"])
+@pytest.mark.parametrize("spacing, iterations, every, parameters", [
+    (None, 13, None, RANGE), ((3, 1, 1.5), 7, 6, dict(target=170.0, epsilon=100.0, side="above", alpha=0.01)),
+    (2, 25, 10, dict(RANGE, reinitialise_every=0))])
+def test_level_set(image, dimensions, spacing, iterations, every, parameters):
+    phi = isoline.distance(BALL, spacing=spacing, dimensions=dimensions).clip(-200, 200)
+    wanted = whole_level_set(image, phi, iterations, spacing, dimensions, **parameters)
+    image, phi = da.from_array(image, chunks=(40, 50, 50)), da.from_array(phi, chunks=CHUNKS)
+    lazy = by_chunk.level_set(image, phi, iterations=iterations, spacing=spacing, exchange_every=every,
+                              dimensions=dimensions, **parameters)
+    assert lazy.npartitions > 1 and same(lazy, wanted)
+
+
+def test_level_set_of_a_plane_and_of_one_chunk():
+    plane, phi = VOLUME[8], isoline.distance(BALL[8])
+    for dimensions in ("volume", "slices"):
+        wanted = whole_level_set(plane, phi, 12, 1, dimensions, **RANGE)
+        for chunks in (48, 200):
+            image, start = da.from_array(plane, chunks=chunks), da.from_array(phi, chunks=chunks)
+            assert same(by_chunk.level_set(image, start, iterations=12, dimensions=dimensions, **RANGE), wanted)
+
+
+def test_a_front_that_vanishes_leaves_the_same_mask():
+    phi = isoline.distance(BALL).clip(-200, 200)
+    image, start = da.from_array(VOLUME, chunks=(40, 50, 50)), da.from_array(phi, chunks=(40, 50, 50))
+    lazy = by_chunk.level_set(image, start, iterations=40, target=1000.0, epsilon=1.0)
+    assert (lazy > 0).all().compute(scheduler="synchronous")
+
+
+def test_constants_are_those_of_the_kernels():
+    header = (ROOT / "kernels/level_set.h").read_text(encoding="utf-8")
+    plan = (ROOT / "src/level_set/plan.rs").read_text(encoding="utf-8")
+    assert f"TILE = {by_chunk.TILE}, TILE_SLICE = {by_chunk.TILE_SLICE};" in header
+    assert f"BAND_REACH = {by_chunk.BAND_REACH};" in header
+    steps = int(re.search(r"REINITIALISATION_STEPS: u32 = (\d+);", plan)[1])
+    assert by_chunk.REINITIALISATION_REACH == 2 * steps
+    scheme = (ROOT / "src/edge_strength/mod.rs").read_text(encoding="utf-8")
+    assert f"after every {by_chunk.FLUSHED_EVERY}th iteration" in scheme
+
+
+def test_nothing_is_computed_before_it_is_asked_for():
+    def fails(block):
+        raise AssertionError("computed")
+
+    options = dict(dtype=numpy.uint8, meta=numpy.empty((0, 0, 0), numpy.uint8))
+    image = da.from_array(VOLUME, chunks=CHUNKS).map_blocks(fails, **options)
+    for lazy in (by_chunk.edge_strength(image), by_chunk.distance(image, largest=3),
+                 by_chunk.edge_drawing(image, gradient_threshold=9),
+                 by_chunk.level_set(image, image.astype(numpy.float32), iterations=20, **RANGE)):
+        assert lazy.shape == VOLUME.shape
+        with pytest.raises(AssertionError, match="computed"):
+            lazy.compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("call, kind, text", [
+    (lambda image: by_chunk.edge_strength(VOLUME), TypeError, "must be a Dask array, but it is a ndarray"),
+    (lambda image: by_chunk.edge_strength(image.astype(float)), isoline.InvalidType, "got float64"),
+    (lambda image: by_chunk.edge_strength(image[None]), isoline.InvalidSize, "got 4 axes"),
+    (lambda image: by_chunk.edge_strength(image, device=isoline.Context("cpu")), TypeError, "cannot be sent to a worker"),
+    (lambda image: by_chunk.edge_strength(image, roh=2), TypeError, "no parameter 'roh'"),
+    (lambda image: by_chunk.edge_strength(image, rho=-1), isoline.InvalidArgument, "rho must be at least"),
+    (lambda image: by_chunk.edge_strength(image, exchange_every=10), isoline.InvalidArgument, "a multiple of 16"),
+    (lambda image: by_chunk.edge_strength(image, exchange_every=16, rho=10), isoline.InvalidArgument, "a power of two"),
+    (lambda image: by_chunk.edge_strength(image, mode="converged", dimensions="volume"), isoline.InvalidArgument,
+     "every voxel depends on all others"),
+    (lambda image: by_chunk.edge_strength(image.astype("f4"), start="image"), isoline.InvalidArgument, "start_min"),
+    (lambda image: by_chunk.distance(image, largest=0), isoline.InvalidArgument, "largest must be a finite number"),
+    (lambda image: by_chunk.distance(image, largest=3, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
+    (lambda image: by_chunk.edge_drawing(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
+    (lambda image: by_chunk.edge_drawing(image.astype("f4"), gradient_threshold=3), isoline.InvalidArgument, "range_min"),
+    (lambda image: by_chunk.level_set(image, image, iterations=5, **RANGE), isoline.InvalidType, "phi: it must be float32"),
+    (lambda image: by_chunk.level_set(image, image[1:], iterations=5, **RANGE), isoline.InvalidSize, "shape of the image"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5), isoline.InvalidArgument,
+     "epsilon automatic"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, variant="band", **RANGE),
+     isoline.InvalidArgument, "leave it out"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=50, exchange_every=8, **RANGE),
+     isoline.InvalidArgument, "a multiple of 6"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=-1, **RANGE), isoline.InvalidArgument,
+     "a whole number of at least 0")], ids=lambda value: value if isinstance(value, str) else "")
+def test_what_cannot_be_computed_by_chunk_says_why(call, kind, text):
+    with pytest.raises(kind, match=re.escape(text)):
+        call(da.from_array(VOLUME, chunks=CHUNKS))
+
+
+def test_a_worker_without_the_library_says_so():
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None,
+                                  env={"ISOLINE_LIBRARY": "/nothing.so"}) as cluster, distributed.Client(cluster):
+        lazy = by_chunk.edge_strength(da.from_array(VOLUME[:2], chunks=60), iterations=3)
+        with pytest.raises(OSError, match="cannot load the Isoline library: /nothing.so"):
+            lazy.compute()
+
+
+def test_two_processes_of_a_cluster_give_the_same_bits():
+    distributed = pytest.importorskip("distributed")
+    phi = isoline.distance(BALL).clip(-200, 200)
+    image, start = da.from_array(VOLUME, chunks=(40, 50, 50)), da.from_array(phi, chunks=(40, 50, 50))
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, \
+            distributed.Client(cluster) as client:
+        field = by_chunk.edge_strength(image, dimensions="volume", threshold=190, iterations=20)
+        edges = by_chunk.edge_drawing(image, gradient_threshold=30)
+        front = by_chunk.level_set(image, start, iterations=12, **RANGE)
+        field, edges, front = client.gather(client.compute([field, edges, front]))
+        assert len(client.scheduler_info()["workers"]) == 2
+    assert numpy.array_equal(field, isoline.edge_strength(VOLUME, dimensions="volume", threshold=190, iterations=20))
+    assert numpy.array_equal(edges, isoline.edge_drawing(VOLUME, gradient_threshold=30)[0])
+    assert numpy.array_equal(front, whole_level_set(VOLUME, phi, 12, 1, **RANGE))

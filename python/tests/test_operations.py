@@ -1,0 +1,175 @@
+"""The functions: their results, their signatures and documentation from the library's tables, and their errors."""
+import inspect
+import os
+import pathlib
+import pickle
+import pydoc
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import isoline
+from isoline import _operations
+from isoline._native import default_library
+
+FUNCTIONS = {"edge_strength": "edge_strength", "edge_drawing": "edge_drawing", "edge_drawing_maps": "edge_drawing",
+             "distance": "distance", "isolines": "isolines", "level_set": "level_set", "snake": "snake"}
+IMAGE = numpy.zeros((60, 80), numpy.uint8)
+IMAGE[20:40, 25:60] = 200
+
+
+def test_every_operation_is_a_function():
+    assert set(default_library().operations) == set(FUNCTIONS.values())
+    assert set(isoline._OPERATIONS) <= set(isoline.__all__) <= set(dir(isoline))
+    assert set(FUNCTIONS) | {"edge_drawing_threshold", "signed_distance"} == set(isoline._OPERATIONS)
+    for name in isoline.__all__:
+        assert getattr(isoline, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        isoline.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("name, operation", FUNCTIONS.items())
+def test_signatures_and_help_come_from_the_table(name, operation):
+    function, table = getattr(isoline, name), default_library().operations[operation]
+    parameters = inspect.signature(function).parameters
+    text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    assert table.info.help.decode() in text or name == "edge_drawing_maps"
+    for key, parameter in table.parameters.items():
+        assert parameters[key].default == table.default(key) and parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
+        assert f"{key} : " in text and parameter.unit.decode() in text
+        for word in parameter.help.decode().split():
+            assert word in text
+        for choice in table.choices[key]:
+            assert f"{choice!r}: " in text
+    # Each default, given, is the call without it.
+    assert all(table.encoded(key, table.default(key)).value == table.parameters[key].default_value
+               for key in table.parameters)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_status_numbers_are_those_of_the_library():
+    for status in isoline.Status:
+        assert default_library().library.isoline_status_name(int(status)).decode() == f"ISOLINE_{status.name}"
+    assert default_library().library.isoline_status_name(len(isoline.Status)) == b"unknown status"
+
+
+@pytest.mark.parametrize("parameters, kind, text", [
+    (dict(rho=0), isoline.InvalidArgument, "rho must be at least 1e-18 (pixels), but it is 0"),
+    (dict(rho=float("nan")), isoline.InvalidArgument, "rho must be a finite number (pixels), but it is NaN"),
+    (dict(rho="far"), ValueError, "rho of edge_strength must be a number, but it is 'far'"),
+    (dict(rho=[3]), TypeError, "rho of edge_strength must be a number, but it is [3]"),
+    (dict(rho=None), isoline.InvalidArgument, "rho of edge_strength cannot be automatic"),
+    (dict(mode="fast"), isoline.InvalidArgument, "one of iterations, converged, but it is 'fast'"),
+    (dict(mode=7), isoline.InvalidArgument, "mode must be 0 (iterations) or 1 (converged), but it is 7"),
+    (dict(iterations=2.5), isoline.InvalidArgument, "iterations must be a whole number"),
+    (dict(iterations=-1), isoline.InvalidArgument, "iterations must be a whole number"),
+    (dict(sigma=1), TypeError, "edge_strength has no parameter 'sigma'; it has dimensions, mode"),
+    (dict(device="gpu"), isoline.InvalidArgument, "must be auto, cpu, cuda or cuda:N (got 'gpu')"),
+    (dict(progress=3), TypeError, "progress must be True, a function or None"),
+])
+def test_parameters_that_are_wrong_are_named(parameters, kind, text):
+    with pytest.raises(kind) as caught:
+        isoline.edge_strength(IMAGE, **parameters)
+    assert text in str(caught.value)
+
+
+def test_edge_strength_and_its_report():
+    report = isoline.Report()
+    field = isoline.edge_strength(IMAGE, mode="converged", rho=4.0, report=report, device="cpu")
+    assert field.dtype == numpy.float32 and (field[IMAGE > 0] == 1).all() and 0 < field[20, 10] < 0.1
+    assert report.converged and report.device == "cpu" and report.iterations > 0 and "on cpu" in repr(report)
+
+
+def test_edge_drawing_has_a_map_and_segments():
+    edges, segments = isoline.edge_drawing(IMAGE, gradient_threshold=50)
+    assert set(numpy.unique(edges)) == {0, 255} and len(segments) == 1 and "1 segments" in repr(segments)
+    points = segments[0]
+    assert len(points) == segments.offsets[-1] and segments.flags[0] & 1 and segments.mean_gradients[0] > 50
+    assert (edges[points[:, 1], points[:, 0]] == 255).all() and (segments[-1] == points).all()
+    with pytest.raises(IndexError):
+        segments[1]
+    only, none = isoline.edge_drawing(IMAGE, gradient_threshold=50, segments=False)
+    assert none is None and numpy.array_equal(only, edges)
+    assert not list(isoline.edge_drawing(numpy.zeros((9, 9), numpy.uint8))[1])
+
+
+def test_edge_drawing_shows_its_maps_and_threshold():
+    maps = isoline.edge_drawing_maps(IMAGE)
+    assert [one.dtype.name for one in maps] == ["uint8", "float32", "uint8", "uint8"]
+    threshold = isoline.edge_drawing_threshold(IMAGE)
+    assert threshold == 20 and ((maps.direction > 0) == (maps.gradient >= threshold)).all()
+
+
+def test_isolines():
+    found = isoline.isolines(IMAGE, [50.0, 150.0], spacing=(2, 1))
+    assert len(found) == 2 and found.lines["level"].tolist() == [50, 150] and "2 polylines" in repr(found)
+    assert (found.lines["area"] > 2 * 34 * 19).all() and (found.lines["flags"] == 1).all()
+    assert [len(points) for points in found] == found.lines["count"].tolist()
+    assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
+
+
+def test_level_set():
+    start, report = numpy.zeros(IMAGE.shape, bool), isoline.Report()
+    start[28:32, 40:44] = True
+    mask = isoline.level_set(IMAGE, start, report=report)
+    assert report.ended() == "front" and numpy.count_nonzero((mask > 0) != (IMAGE > 0)) < 30
+
+
+def test_snake():
+    noisy = IMAGE // 2 + numpy.random.default_rng(1).integers(0, 60, IMAGE.shape, numpy.uint8)
+    found = isoline.snake(noisy, [[(10, 10), (70, 10), (70, 50), (10, 50)]])
+    assert len(found) == 1 and found.statistics()["status"][0] == 1
+    assert numpy.count_nonzero((found.labels() == 1) != (IMAGE > 0)) < 20
+    assert numpy.array_equal(found.mask() == 255, found.labels() == 1)
+    (polygon,) = found.polygons()
+    assert polygon.shape == (found.statistics()["nodes"][0], 2) and numpy.abs(polygon.min(axis=0) - (25, 20)).max() < 4
+
+
+def test_devices_say_why():
+    devices = isoline.devices()
+    assert devices[0].id == "cpu" and devices[0].usable and all(device.reason for device in devices)
+    assert "cpu" in repr(devices[0]) and isoline.__version__.count(".") == 2
+    if not any(device.usable for device in devices[1:]):
+        with pytest.raises(isoline.Error) as caught:
+            isoline.edge_strength(IMAGE, device="cuda")
+        assert caught.value.status == isoline.Status.DEVICE_UNAVAILABLE
+
+
+def test_contexts_are_kept_by_device_and_closed_by_with():
+    assert _operations.context_of("cpu") is _operations.context_of("cpu")
+    with isoline.Context("cpu") as context:
+        context.set_memory_limit(0)
+        assert context.device.id == "cpu"
+        buffer = context.buffer((60, 80), numpy.float32)
+        assert isoline.edge_strength(IMAGE, out=buffer, device=context) is buffer
+        context.trim()
+    with pytest.raises(ValueError, match="it is closed"):
+        isoline.edge_strength(IMAGE, device=context)
+    assert numpy.array_equal(buffer, isoline.edge_strength(IMAGE))  # a buffer outlives its context
+
+
+def test_messages_go_to_the_logger(caplog):
+    default_library().library.isoline_buffer_free(64)
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("isoline", "WARNING") and "buffer" in record.message
+    program = ("import logging; logging.basicConfig(level=logging.DEBUG); import isoline, numpy\n"
+               "isoline.distance(numpy.eye(5, dtype=numpy.uint8), device='cpu')")
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
+                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert "DEBUG:isoline:distance" in ended.stderr
+
+
+def test_the_library_is_found_from_another_folder(tmp_path):
+    file = pathlib.Path(default_library().path)
+    program = ("import isoline, os, subprocess, sys; print(isoline.__version__); os.chdir('/')\n"
+               "subprocess.run([sys.executable, '-c', 'import isoline; isoline.distance'], check=True)")
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=file.parent, env={
+        **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)), "ISOLINE_LIBRARY": file.name})
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_library_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(OSError, match="cannot load the Isoline library.*ISOLINE_LIBRARY"):
+        isoline.Library(tmp_path)

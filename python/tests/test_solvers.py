@@ -1,0 +1,131 @@
+"""Level sets and region snakes step by step, progress, and the end of a call by an exception or Ctrl-C."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy
+import pytest
+
+import isoline
+
+IMAGE = numpy.zeros((60, 80), numpy.uint8)
+IMAGE[20:40, 25:60] = 200
+START = numpy.zeros_like(IMAGE)
+START[28:32, 40:44] = 1
+LARGE = numpy.zeros((400, 400), numpy.uint8)
+LARGE[200, 200] = 1
+LONG = dict(iterations=10_000_000, device="cpu")  # hours
+
+
+def test_steps_of_a_level_set_are_those_of_one_call():
+    wanted = isoline.level_set(IMAGE, START, target=200, epsilon=50, iterations=60, change_tolerance=0)
+    with isoline.LevelSet(IMAGE, START, target=200, epsilon=50, change_tolerance=0) as surface:
+        for _ in range(3):
+            report = surface.step(20)
+        assert report.iterations == 20 and surface.state().iterations == 60 and report.ended() == surface.state().ended()
+        assert numpy.array_equal(surface.mask(), wanted)
+        phi, out = surface.phi(), numpy.empty(IMAGE.shape, numpy.float32)
+        assert surface.phi(out=out) is out and numpy.array_equal(out, phi) and ((phi < 0) == (wanted > 0)).all()
+        assert surface.statistics(59)["iteration"].tolist() == [59, 60]
+        assert surface.statistics()["inside"][-1] == numpy.count_nonzero(wanted)
+        surface.write_phi(-phi)
+        assert numpy.array_equal(surface.mask() > 0, -phi < 0)
+    with pytest.raises(ValueError, match="cannot use this level set: it is closed"):
+        surface.mask()
+    surface.close()
+
+
+def test_steps_of_snakes_are_those_of_one_call():
+    starts = [[(10, 10), (40, 10), (40, 50), (10, 50)], numpy.array([(50, 10), (70, 10), (70, 50)])]
+    wanted = isoline.snake(IMAGE, starts)
+    with isoline.Snake(IMAGE, starts) as snake:
+        assert len(snake) == 2 and len(snake.polygons()[1]) == 3
+        snake.step(2)
+        assert snake.step().converged
+        for mine, theirs in zip(snake.polygons(), wanted.polygons(), strict=True):
+            assert numpy.array_equal(mine, theirs)
+        assert [curve.shape[1] for curve in snake.curves()] == [2, 2]
+        assert numpy.array_equal(snake.statistics(), wanted.statistics()) and snake.labels().dtype == numpy.uint16
+        snake.restart(starts[:1])
+        assert len(snake) == 1 and snake.statistics()["iterations"][0] == 0
+    for polygon in ([(1.5, 2), (3, 4), (5, 9)], [1, 2, 3]):
+        with pytest.raises(ValueError, match="cannot use a polygon"):
+            isoline.Snake(IMAGE, [polygon])
+    with pytest.raises(isoline.InvalidArgument, match="edges"):
+        isoline.Snake(IMAGE, [[(0, 0), (9, 9), (9, 0), (0, 9)]])
+
+
+def test_progress_is_told():
+    told = []
+    isoline.edge_strength(LARGE, iterations=300, progress=lambda *what: told.append(what))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 1 and all(isinstance(step, str) for _, step in told)
+
+
+def test_progress_cancels():
+    with pytest.raises(isoline.Cancelled) as caught:
+        isoline.edge_strength(LARGE, progress=lambda *_: True, **LONG)
+    assert caught.value.status == isoline.Status.CANCELLED
+
+    def fails(*_):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        isoline.edge_strength(LARGE, progress=fails, **LONG)
+
+
+def test_a_cancelled_step_can_be_continued():
+    told = []
+    with isoline.LevelSet(IMAGE, START, target=200, epsilon=50, change_tolerance=0, rms_tolerance=0) as surface:
+        with pytest.raises(isoline.Cancelled):
+            surface.step(10 ** 9, progress=lambda share, _: told.append(share) or len(told) > 3)
+        done = surface.state().iterations
+        surface.step(10)
+        assert surface.state().iterations == done + 10
+
+
+def test_a_bar_shows_progress(capsys):
+    pytest.importorskip("tqdm")
+    isoline.edge_strength(LARGE, iterations=300, progress=True)
+    assert "100%" in capsys.readouterr().err
+
+
+@pytest.fixture
+def interrupts():
+    """KeyboardInterrupt by SIGINT, which a shell makes programs in the background ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("progress", [None, lambda *_: None])
+def test_an_interrupt_ends_a_call(interrupts, progress):
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        isoline.edge_strength(LARGE, progress=progress, **LONG)
+    assert time.monotonic() - began < 10
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    timer.join()
+
+
+def test_calls_of_other_threads_run_at_the_same_time():
+    """The call of this thread lasts until the other thread, whose Python code runs meanwhile, says so."""
+    done = threading.Event()
+    other = threading.Thread(target=lambda: (isoline.distance(IMAGE, device=isoline.Context("cpu")), done.set()))
+    other.start()
+    with pytest.raises(isoline.Cancelled):
+        isoline.edge_strength(LARGE, progress=lambda *_: done.is_set(), **LONG)
+    other.join()
+
+
+def test_a_process_ends_with_solvers_and_contexts_open():
+    program = ("import numpy, isoline; image = numpy.eye(20, dtype=numpy.uint8)\n"
+               "surface = isoline.LevelSet(image, image, target=1, epsilon=0.5); surface.step(3); print('here')")
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "here\n", "")

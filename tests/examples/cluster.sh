@@ -1,0 +1,17 @@
+# shellcheck shell=bash disable=SC2154 # sourced by scripts/test-examples.sh, which has check, $work, $data and $native
+# Tasks of examples/cluster/slurm-array.sh, as SLURM runs them.
+mkdir -p "$work/cluster"
+for image in pattern horse; do
+    "$PWD/.tools/venv/bin/python" -c "import sys, numpy, tifffile; from PIL import Image
+tifffile.imwrite(sys.argv[2], numpy.asarray(Image.open(sys.argv[1])))" "$data/$image.pgm" "$work/cluster/$image.tif"
+done
+printf '%s\n' "$work/cluster/pattern.tif" "$work/cluster/horse.tif" > "$work/cluster/images.txt"
+
+task() { # task NUMBER: what sbatch runs for it
+    env "PATH=$PWD/.tools/venv/bin:$PATH" PYTHONPATH=python ISOLINE_LIBRARY="$native" SLURM_ARRAY_TASK_ID="$1" \
+        examples/cluster/slurm-array.sh "$work/cluster/images.txt" "$work/cluster/esf"
+}
+check "a task of a job array" 0 task 2
+check "its result" 0 test -s "$work/cluster/esf/horse.tif"
+check "no part of another" 1 test -e "$work/cluster/esf/pattern.tif"
+check "a task that the list does not have" 1 task 3
