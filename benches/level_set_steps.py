@@ -20,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import level_set_oracle as oracle  # noqa: E402
 import level_set_peers as peers  # noqa: E402
+from isoline import LevelSet  # noqa: E402
 from peers import devices, parse, write  # noqa: E402
 
 SHARE = 0.95  # of the limit, the default of cfl
@@ -68,14 +69,13 @@ def steps(image, spacing, target, epsilon, alpha):
 def run(context, image, start, spacing, given, step=None):
     """Mask, iterations, seconds and state of a run to rest, at the default step or a shorter one."""
     began = time.perf_counter()
-    parameters = {"dimensions": image.ndim, **{key: float(value) for key, value in given.items()}}
-    surface = context.level_set(image, start, spacing, **parameters)
+    what = {"spacing": spacing[:image.ndim][::-1], "device": context, "dimensions": image.ndim, **given}
+    surface = LevelSet(image, start, **what)
     if step is not None:
         state = surface.state()
         every = round(REINITIALISE_EVERY * max(1.0, state.time_step / step))
         interval = every * state.check_interval // REINITIALISE_EVERY
-        surface = context.level_set(image, start, spacing, time_step=step, reinitialise_every=every,
-                                    check_interval=interval, **parameters)
+        surface = LevelSet(image, start, time_step=step, reinitialise_every=every, check_interval=interval, **what)
     report = surface.step(MOST)
     if not report.converged:
         sys.exit(f"level_set_steps: a front is not at rest after {report.iterations} iterations")
