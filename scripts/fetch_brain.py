@@ -43,7 +43,7 @@ HEADER = 348  # bytes of a NIfTI-1 header
 # White matter of ch2: its intensities, and a box within the brain for the surface to start in.
 CH2_TARGET, CH2_EPSILON, CH2_ALPHA = 112, 14, 0.2
 CH2_BOX = (slice(50, 130), slice(40, 180), slice(40, 140))
-CH2_ITERATIONS = 60
+CH2_ITERATIONS = 53
 
 
 def whole(path):

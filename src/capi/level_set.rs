@@ -94,7 +94,7 @@ pub struct isoline_level_set_params {
     /// grow steep or flat where the front moves unevenly.
     pub reinitialise_every: u32,
     /// The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
-    /// front at the speed α ε + (1 - α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of
+    /// front at the speed α ε + (1 - α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of
     /// `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
     pub check_interval: u32,
     /// An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE.
@@ -113,8 +113,8 @@ pub struct isoline_level_set_params {
     /// The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error
     /// names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
     /// iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
-    /// The limit is 1 / (α D sqrt(S) + (1 - α) S), where S is the sum of 1/h² over the axes and D is the bound of
-    /// |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
+    /// The limit is the smaller of 1 / (α D sqrt(S) + (1 - α) (S - s)) and 1 / ((1 - α) S), where S is the sum of 1/h²
+    /// over the axes, s is 1/h² of the axis with the largest spacing, and D is the bound of |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
     /// curvature can outweigh an image term beyond that bound, so that a larger D would not change where the front
     /// comes to rest; where φ approaches 0 the image term is limited to the bound.
     pub time_step: f64,

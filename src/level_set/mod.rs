@@ -128,9 +128,10 @@ pub struct Params {
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
     /// spacing.
     pub alpha: Option<f64>,
-    /// The time step Δt. `None` (default): `cfl` times the largest stable step, 1 / (α·D·√Σh⁻² + (1 − α)·Σh⁻²), where D
-    /// is the bound of |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and
-    /// (1 − α)/α·½·√(2·Σh⁻²). Beyond that no curvature outweighs the image: where φ approaches 0, |D(I)| is clamped to
+    /// The time step Δt. `None` (default): `cfl` times the largest stable step, the smaller of
+    /// 1 / (α·D·√S + (1 − α)·(S − s)) and 1 / ((1 − α)·S), where S is Σh⁻², s is h⁻² of the axis with the largest spacing,
+    /// and D is the bound of |D(I)|: the largest |ε − |I − T|| of the image, but at most the larger of ε and
+    /// (1 − α)/α·½·√(2·S). Beyond that no curvature outweighs the image: where φ approaches 0, |D(I)| is clamped to
     /// it, and the front rests in the same place. Refused if α·Δt is neither 0 nor from 4.702e-38 to 3.403e38, the
     /// range of 32-bit numbers with all their digits; very large pixels in a very small spacing leave it.
     pub time_step: Option<f64>,
@@ -139,7 +140,7 @@ pub struct Params {
     /// The number of iterations between two reinitialisations of φ. Default 6; 0 is never.
     pub reinitialise_every: u32,
     /// The number of iterations that the stopping criterion tests together. `None` (default): as many as a front at the
-    /// speed α·ε + (1 − α)/h needs for one voxel, 18 to 1000, rounded up to a multiple of `reinitialise_every`.
+    /// speed α·ε + (1 − α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of `reinitialise_every`.
     pub check_interval: Option<u32>,
     /// Stopping criterion: the amount by which the mean count of voxels inside may differ between a check interval and
     /// the one before, as a share of the mean count of voxels near the front: about the distance in voxels that the

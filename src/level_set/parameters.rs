@@ -49,7 +49,7 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
 )
 .at_least(1.0)
 .unit(c"iterations")
-.automatic(c"As many as the front can need for one voxel, 18 to 1000.")
+.automatic(c"As many as the front can need for one voxel, 12 to 1000.")
 .advanced();
 
 pub(crate) const SIDE: Parameter = Parameter::choice(

@@ -28,7 +28,7 @@ pub(super) const REINITIALISATION_STEPS: u32 = 4;
 /// subnormal: that is far below a digit of φ.)
 pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The bounds of the automatic check interval.
-const CHECK_INTERVAL_BOUNDS: [f64; 2] = [18.0, 1000.0];
+const CHECK_INTERVAL_BOUNDS: [f64; 2] = [12.0, 1000.0];
 
 /// Everything that does not change while a front moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,8 +109,7 @@ impl Params {
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);
-        let rate = bounded_image_term * alpha * inverse_squares.sqrt() + (1.0 - alpha) * inverse_squares;
-        let limit = rate.recip();
+        let limit = stable_time_step(alpha * bounded_image_term, 1.0 - alpha, inverse_squares, h_max);
         let time_step = match self.time_step {
             None => self.cfl * limit,
             Some(step) if step <= limit => step,
@@ -213,6 +212,18 @@ fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [
     let of_image = epsilon.max(farthest - epsilon);
     let sign_keeping = epsilon.max((1.0 - alpha) / alpha * curvature);
     [of_image, of_image.min(sign_keeping)]
+}
+
+/// Returns the largest stable Δt, from the largest image term of the speed and the weight of curvature.
+///
+/// An oscillation of φ from voxel to voxel along every axis must not grow. Where the normal is n, the upwind gradient
+/// takes 2·`image_term`·Σ|n_i|/h_i of it away per unit of time, where the sum is at most √Σh⁻², and curvature, which acts
+/// along the front only, takes 2·`curvature_weight`·Σ(1 − n_i²)/h_i², at most what it takes where n is the axis of the
+/// largest spacing. At an extremum of φ, which has no normal, curvature acts along all axes.
+fn stable_time_step(image_term: f64, curvature_weight: f64, inverse_squares: f64, h_max: f64) -> f64 {
+    let along_front = inverse_squares - (h_max * h_max).recip();
+    let moving = image_term * inverse_squares.sqrt() + curvature_weight * along_front;
+    moving.max(curvature_weight * inverse_squares).recip()
 }
 
 /// Refuses an α·Δt that is not 0 and loses digits in the numbers of the kernels.

@@ -47,11 +47,11 @@ static void the_state_tells_every_parameter(const char *device) {
     isoline_level_set *surface = surface_of(&work);
     isoline_level_set_state state = state_of(surface);
     const double alpha = 1 / (1 + work.params.epsilon);
-    /* The limit is 1 / (|alpha D| sqrt(sum h^-2) + (1 - alpha) sum h^-2). |D| is the largest in the dark ground, where it
-     * counts up to what curvature can hold against it. */
+    /* The limit is 1 / (|alpha D| sqrt(sum h^-2) + (1 - alpha) (sum h^-2 - 1)): curvature acts along the front, along two
+     * of three axes. |D| is the largest in the dark ground, where it counts up to what curvature can hold against it. */
     const double most = fmax(work.params.epsilon, (1 - alpha) / alpha * sqrt(2.0 * 3) / 2);
     const double speed = alpha * fmin(fabs(work.params.epsilon - (BRIGHT - DARK)), most);
-    const double limit = 1 / (speed * sqrt(3.0) + (1 - alpha) * 3);
+    const double limit = 1 / (speed * sqrt(3.0) + (1 - alpha) * 2);
     CHECK_NUMBER(state.target, BRIGHT);
     CHECK_NUMBER(state.epsilon, 30);
     CHECK(fabs(state.alpha - alpha) < 1e-12);

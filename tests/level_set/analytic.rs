@@ -115,6 +115,46 @@ fn spheres_and_circles_shrink_at_the_exact_rate() {
     });
 }
 
+/// A ball shrinks by curvature and by an image term of some times the size at which both limits of the time step are the
+/// same. Without a reinitialisation nothing repairs φ where it has an extremum, which a step that is too long lets grow.
+#[test]
+fn the_longest_steps_are_as_exact_as_short_ones() {
+    everywhere(|context, name| {
+        for (dimensions, dim) in [(Dimensions::Volume, (28, 28, 28)), (Dimensions::Slices, (1, 28, 28))] {
+            let [axes, curvature] = if dimensions == Dimensions::Volume { [3.0f64, 1.0] } else { [2.0, 0.5] };
+            for (share, reinitialise_every) in [(0.0, 0), (0.5, 0), (1.0, 0), (1.0, 50), (1.4, 0), (1.4, 6)] {
+                // Both weights are 0.5. The image is too bright by D.
+                let pull = share / axes.sqrt();
+                let range = Some(TargetRange { target: 0.0, epsilon: 0.25 });
+                let image = Array3::from_elem(dim, (0.25 + pull) as f32);
+                let phi = corner(dim, 20.0, [1.0; 3], dimensions);
+                let mask = phi.mapv(|phi| u8::from(phi < 0.0));
+                let params = Params { dimensions, range, alpha: Some(0.5), reinitialise_every, ..unstopped() };
+                let longest = start(context, image.view(), &mask, &params).state().time_step;
+                let limit = 0.5 * (pull.max(0.25) * axes.sqrt() + axes - 1.0).max(axes);
+                assert!((longest * limit / 0.95 - 1.0).abs() < 1e-6, "{name} {dimensions:?} {share}: {longest}");
+                // It shrinks to a radius of about 10.
+                let (mut radius, mut time) = (20.0, 0.0);
+                while radius > 10.0 {
+                    radius -= 0.001 * 0.5 * (pull + curvature / radius);
+                    time += 0.001;
+                }
+                let [got, expected] = [longest, longest / 4.0].map(|step| {
+                    let steps = (time / step).ceil();
+                    let params = Params { time_step: Some(time / steps), ..params.clone() };
+                    let mut surface = start(context, image.view(), &mask, &params);
+                    surface.write_phi(phi.view().into()).unwrap();
+                    surface.step(steps as u64, None).unwrap();
+                    radius_of(&phi_of(&surface, dim), [1.0; 3], dimensions)
+                });
+                let what = format!("{name} {dimensions:?} {share} {reinitialise_every}: {got} and {expected}");
+                assert!((got / expected - 1.0).abs() < 0.01, "{what}");
+                assert!((expected / 10.0 - 1.0).abs() < 0.1, "{what}");
+            }
+        }
+    });
+}
+
 #[test]
 fn a_constant_speed_grows_a_ball() {
     everywhere(|context, name| {

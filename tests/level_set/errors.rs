@@ -71,10 +71,12 @@ fn a_time_step_above_the_limit_is_refused_and_the_limit_named() {
     let most_curved = (2.0 * squares).sqrt() / 2.0;
     // The pixels are from 0 to 120: the largest |D| is 120 - 50 - 20. It is clamped to the largest one that curvature
     // can outweigh, but to no less than epsilon.
-    for (alpha, largest) in [(0.5, 20.0), (0.02, 49.0 * most_curved), (0.01, 50.0)] {
+    // Without an image term curvature alone has its limit.
+    for (alpha, largest) in [(0.5, 20.0), (0.02, 49.0 * most_curved), (0.01, 50.0), (0.0, 50.0)] {
         let range = Some(TargetRange { target: 50.0, epsilon: 20.0 });
         let params = Params { range, alpha: Some(alpha), spacing: [1.0, 2.0, 4.0], ..Params::default() };
-        let limit = 1.0 / (alpha * largest * squares.sqrt() + (1.0 - alpha) * squares);
+        let moving = alpha * largest * squares.sqrt() + (1.0 - alpha) * (squares - 1.0 / 16.0);
+        let limit = moving.max((1.0 - alpha) * squares).recip();
         let state = start(&context, image.view(), &mask, &params).state();
         assert!((state.time_step_limit / limit - 1.0).abs() < 1e-12, "{state:?}");
         assert!((state.time_step / limit - 0.95).abs() < 1e-12, "{state:?}");

@@ -22,7 +22,7 @@ class LevelSetCApiTest extends LevelSetTest {
     @ParameterizedTest
     @CsvSource({
         // The columns are bits, dimensions, iterations, T, epsilon, alpha, reinitialise.
-        "8, 3, 60, 200, 25, 0.01, 50",
+        "8, 3, 40, 200, 25, 0.01, 20",
         "8, 2, 60, 200, 25, 0.02, 20",
         "16, 3, 30, 150, 60, 0.005, 0",
         "32, 3, 40, 200, 30, 0, 10",
