@@ -12,6 +12,9 @@
     snake.step()
     outlines, labels, told = snake.polygons(), snake.labels(), snake.statistics()
     fast = context.buffer((64, 512, 512), numpy.float32)
+    with library.cancel_flag() as flag:         # calls of this thread can be cancelled,
+        threading.Timer(5, flag.set).start()    # here after 5 s, with a RuntimeError
+        surface = context.level_set(volume, start)
 
 Keyword arguments are the operation's parameters, as the library describes them: choices by name, None for automatic.
 Arrays are packed, indexed [z, y, x] or [y, x]; spacing is that of x, y, z.
@@ -29,6 +32,7 @@ from ctypes import (
     c_char_p,
     c_double,
     c_float,
+    c_int,
     c_size_t,
     c_uint8,
     c_uint32,
@@ -208,6 +212,29 @@ class Library:
 
     def context(self, device="auto"):
         return Context(self, device)
+
+    def cancel_flag(self):
+        return CancelFlag(self)
+
+
+class CancelFlag:
+    """The cancel flag of the thread that enters it: calls of this thread end once another thread calls `set`."""
+
+    def __init__(self, library):
+        self.library, self.flag = library, c_int(0)
+
+    def __enter__(self):
+        self.library.call("set_cancel_flag", byref(self.flag))
+        return self
+
+    def __exit__(self, *_):
+        self.library.call("set_cancel_flag", None)
+
+    def set(self):
+        self.flag.value = 1
+
+    def clear(self):
+        self.flag.value = 0
 
 
 class Operation:

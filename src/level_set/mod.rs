@@ -413,8 +413,8 @@ impl LevelSet {
         match (&self.solver, mask) {
             (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
-                self.context.pool().install(|| solver.read_mask(mask));
-                Ok(())
+                let ticker = Ticker::new(STAGE);
+                self.context.pool().install(|| solver.read_mask(mask, &ticker))
             }
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
@@ -434,8 +434,8 @@ impl LevelSet {
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => {
-                self.context.pool().install(|| solver.read_phi(phi));
-                Ok(())
+                let ticker = Ticker::new(STAGE);
+                self.context.pool().install(|| solver.read_phi(phi, &ticker))
             }
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
@@ -446,7 +446,8 @@ impl LevelSet {
     /// continues; a new check interval begins.
     ///
     /// # Errors
-    /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged.
+    /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a
+    /// call that the cancel flag ends.
     pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {
@@ -458,7 +459,10 @@ impl LevelSet {
         let _lock = self.context.lock()?;
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
-            (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,
+            (Solver::Cpu(solver), Image::F32(phi)) => {
+                let ticker = Ticker::new(STAGE);
+                self.context.pool().install(|| solver.write_phi(phi, &ticker))?;
+            }
             (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }
         self.monitor.converged = false;

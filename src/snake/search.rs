@@ -103,10 +103,17 @@ struct Change {
 
 impl Target {
     /// Returns a target at its start with its sums.
-    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, mut target: Self) -> Result<Self> {
-        target.whole = sums.rectangle(&target.bounds, plan.parallel);
-        let edges = target.ends().map(|(a, b)| sums.edge(a, b, target.territory.as_deref(), plan.parallel));
-        let edges = collected(edges)?;
+    pub(super) fn measured<T: Level>(
+        sums: &RowPrefixSums<T>,
+        plan: &Plan,
+        mut target: Self,
+        ticker: &Ticker,
+    ) -> Result<Self> {
+        target.whole = sums.rectangle(&target.bounds, plan.parallel, ticker)?;
+        let mut edges = reserved(target.nodes.len())?;
+        for ends in target.ends() {
+            edges.push(sums.try_edges([ends], target.territory.as_deref(), plan.parallel, ticker)?[0]);
+        }
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;

@@ -100,8 +100,13 @@ impl Solver {
             check_device_pixels(&self.cuda, "phi", pixels)?;
         }
         let other = 1 - self.current;
-        transfer::upload(&self.cuda, pool, &self.stream, phi, &self.phi[other], &self.layout)?;
+        let uploaded = transfer::upload(&self.cuda, pool, &self.stream, phi, &self.phi[other], &self.layout);
         self.stream.synchronize()?;
+        if let Err(error) = uploaded {
+            // Both φ agree again, as below.
+            self.copy_from(self.current)?;
+            return Err(error);
+        }
         match self.sanitize_phi(other, self.plan.largest_phi, true)? {
             Ok(inside) => {
                 self.current = other;
