@@ -185,7 +185,7 @@ static isoline_status smooth(work *all) {
 
 /* As many balls as there are squares, each of more pixels than a polygon has. */
 static isoline_status spheres(work *all) {
-    const size_t count = all->squares.count / 4;
+    const size_t count = all->squares.count / 20;
     isoline_sphere *balls = (isoline_sphere *)all->results;
     for (size_t i = 0; i < count; i++) {
         const isoline_sphere ball = {{(double)(i % 500), (double)(i / 500 % 500), (double)(i % 60)}, 20};
@@ -216,8 +216,8 @@ static isoline_status polygon(work *all) {
 }
 
 /* Makes the images and objects. */
-static work prepared(const char *device, size_t slices) {
-    const size_t side = scaled(512, 24), depth = scaled(slices, 8), count = side * side * depth, squares = scaled(200000, 50);
+static work prepared(const char *device, size_t slices, size_t targets) {
+    const size_t side = scaled(512, 24), depth = scaled(slices, 8), count = side * side * depth, squares = scaled(targets, 100);
     work all;
     uint8_t *bytes = drawing(side, side, depth, 5), *start = (uint8_t *)allocate(count), *map = (uint8_t *)allocate(count);
     float *floats = (float *)allocate(count * sizeof *floats), *strengths = unwritten(count);
@@ -277,12 +277,12 @@ static void start_solvers(work *all) {
     GOOD(isoline_level_set_new(all->context, &all->floats, &all->start, &params, &all->level_set));
     GOOD(isoline_level_set_step(all->level_set, 1, NULL, NULL));
     slice.depth = 1;
-    GOOD(isoline_snake_new(all->context, &slice, &all->squares, NULL, &all->snake));
+    GOOD(isoline_snake_new(all->context, &slice, NULL, NULL, &all->snake));
 }
 
 /* Runs a call to its end, and cancels it at several times between. */
 static void in_time(const char *device, isoline_status (*call)(work *), size_t slices) {
-    work all = prepared(device, slices);
+    work all = prepared(device, slices, 50);
     all.progress.callback = ask;
     all.progress.user = &all;
     /* The first call makes threads and workspaces. Other work on the machine may delay one call, but hardly three. */
@@ -332,11 +332,9 @@ static void *set_flag(void *user) {
 }
 
 /* Runs a call without a callback to its end, and lets another thread set the flag at several times between. */
-static void by_flag_in_time(const char *device, isoline_status (*call)(work *), size_t slices, int with_solvers) {
-    work all = prepared(device, slices);
-    if (with_solvers) {
-        start_solvers(&all);
-    }
+static void by_flag_in_time(const char *device, isoline_status (*call)(work *), size_t slices, size_t targets) {
+    work all = prepared(device, slices, targets);
+    start_solvers(&all);
     GOOD(isoline_set_cancel_flag(&all.flag));
     GOOD(call(&all));
     all.began = seconds_now();
@@ -409,9 +407,7 @@ static void a_set_flag_ends_every_call(const char *device) {
                  {"spheres", spheres},
                  {"boxes", boxes},
                  {"polygon", polygon}};
-    work all = prepared(device, 8);
-    all.squares.count = all.squares.count > 2000 ? 2000 : all.squares.count;
-    all.squares.node_count = 4 * all.squares.count;
+    work all = prepared(device, 8, 2000);
     start_solvers(&all);
     GOOD(isoline_set_cancel_flag(&all.flag));
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -436,10 +432,9 @@ static void *fill_elsewhere(void *user) {
 }
 
 static void the_flag_is_that_of_one_thread(const char *device) {
-    work all = prepared(device, 8);
+    work all = prepared(device, 8, 2000);
     pthread_t other;
     int second = 0;
-    all.squares.count = 40;
     all.flag = 1;
     GOOD(isoline_set_cancel_flag(&all.flag));
     CHECK(pthread_create(&other, NULL, fill_elsewhere, &all) == 0);
@@ -464,7 +459,7 @@ static int set_flag_inside(void *user, double fraction, const char *stage) {
 
 /* A callback writes to the flag and goes on: the call ends, as does a level set, which keeps its last whole iteration. */
 static void a_callback_may_write_to_the_flag(const char *device) {
-    work all = prepared(device, 8);
+    work all = prepared(device, 8, 50);
     isoline_level_set_state state;
     start_solvers(&all);
     GOOD(isoline_set_cancel_flag(&all.flag));
@@ -485,7 +480,7 @@ static void a_callback_may_write_to_the_flag(const char *device) {
 
 /* A call that is refused by the flag leaves a solver as it was. */
 static void a_cancelled_write_leaves_the_level_set(const char *device) {
-    work all = prepared(device, 8);
+    work all = prepared(device, 8, 50);
     const size_t count = all.map.width * all.map.height * all.map.depth;
     start_solvers(&all);
     float *before = (float *)allocate(count * sizeof *before);
@@ -512,12 +507,12 @@ static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device
 static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake, 64); }
 static void isolines_are_cancelled_in_time(const char *device) { in_time(device, isolines, 64); }
-static void the_flag_ends_iterations_in_time(const char *device) { by_flag_in_time(device, iterations, 64, 0); }
-static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 0); }
-static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 0); }
-static void the_flag_ends_region_sums_in_time(const char *device) { by_flag_in_time(device, region_sums, 8, 1); }
-static void the_flag_ends_the_filling_of_balls_in_time(const char *device) { by_flag_in_time(device, spheres, 64, 0); }
-static void the_flag_ends_the_filling_of_a_polygon_in_time(const char *device) { by_flag_in_time(device, polygon, 8, 0); }
+static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
+static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
+static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 200000); }
+static void the_flag_ends_region_sums_in_time(const char *device) { by_flag_in_time(device, region_sums, 8, 2000000); }
+static void the_flag_ends_the_filling_of_balls_in_time(const char *device) { by_flag_in_time(device, spheres, 64, 200000); }
+static void the_flag_ends_the_filling_of_a_polygon_in_time(const char *device) { by_flag_in_time(device, polygon, 8, 200000); }
 
 int main(void) {
     RUN_ON_EACH(edge_strength_is_cancelled_in_time);
@@ -533,7 +528,7 @@ int main(void) {
     RUN_ON_EACH(the_flag_is_that_of_one_thread);
     RUN_ON_EACH(a_callback_may_write_to_the_flag);
     RUN_ON_EACH(a_cancelled_write_leaves_the_level_set);
-    RUN_ON_EACH(the_flag_ends_iterations_in_time);
+    RUN_ON_EACH(the_flag_ends_a_converged_mode_in_time);
     RUN_ON_EACH(the_flag_ends_a_new_level_set_in_time);
     RUN_ON_EACH(the_flag_ends_a_new_snake_in_time);
     RUN_ON_EACH(the_flag_ends_region_sums_in_time);
