@@ -339,9 +339,11 @@ void a_flag_ends_calls_within_its_scope(const char *device) {
         std::thread([&] { stop = 1; }).join();
         THROWS(ISOLINE_CANCELLED, "cancel flag", isoline::mask_fill_boxes(begin, {&box, 1}));
         THROWS(ISOLINE_CANCELLED, "cancel flag", isoline::level_set(context, in, begin, for_disc()));
-        const auto another = [&](double, const char *) { isoline::cancel_scope(stop); };
+        const auto another = [&](double, const char *) {
+            THROWS(ISOLINE_BUSY, "in a callback", isoline::cancel_scope{stop});
+        };
         stop = 0;
-        THROWS(ISOLINE_BUSY, "in a callback", isoline::level_set(context, in, begin, for_disc()).step(9, another));
+        isoline::level_set(context, in, begin, for_disc()).step(9, another);
         stop = 1;
     }
     isoline::level_set(context, in, begin, for_disc()).step(9);
