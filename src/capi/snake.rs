@@ -402,12 +402,13 @@ pub unsafe extern "C" fn isoline_snake_run(
                 }
             };
             isoline_report::check(report)?;
+            if let Some(labels) = &labels {
+                // Before any work.
+                Snake::check_label_count(labels, initial.as_ref().map_or(1, Polygons::len))?;
+            }
             let started = Instant::now();
             let mut progress = progress.as_deref_mut();
             let mut snake = Snake::start(context, input.input(), initial.as_ref(), &params, &mut progress)?;
-            if let Some(labels) = &labels {
-                snake.check_labels(labels)?;
-            }
             let mut done = snake.step(u64::MAX, progress)?;
             if let Some(labels) = labels {
                 snake.read_labels(labels)?;

@@ -507,27 +507,24 @@ impl Snake {
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
     pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
-        self.check_labels(&output)?;
+        let wanted = if output.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
+        self.check_output("label image", &output, wanted)?;
+        Self::check_label_count(&output, self.targets.len())?;
         draw::draw(&self.context, &self.targets, output, |index| index as u32 + 1)
     }
 
-    /// Checks the output of [`read_labels`](Self::read_labels).
-    pub(crate) fn check_labels(&self, output: &ImageMut<'_>) -> Result<()> {
-        let (wanted, most) = match output.pixel_type() {
-            PixelType::F32 => (PixelType::F32, 1 << 24),
-            PixelType::U16 | PixelType::U8 => (PixelType::U16, 65535),
-        };
-        self.check_output("label image", output, wanted)?;
-        if self.targets.len() > most {
-            let count = self.targets.len();
-            return Err(Error::argument(match wanted {
-                PixelType::F32 => {
-                    format!("an f32 label image counts to {most}, but there are {count} targets; take fewer")
-                }
-                _ => format!("a u16 label image counts to {most}, but there are {count} targets; use f32"),
-            }));
+    /// Refuses a label image that cannot count to the number of targets.
+    pub(crate) fn check_label_count(output: &ImageMut<'_>, count: usize) -> Result<()> {
+        match output.pixel_type() {
+            PixelType::F32 if count > 1 << 24 => Err(Error::argument(format!(
+                "an f32 label image counts to {}, but there are {count} targets; take fewer",
+                1 << 24
+            ))),
+            PixelType::U16 if count > 65535 => Err(Error::argument(format!(
+                "a u16 label image counts to 65535, but there are {count} targets; use f32"
+            ))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
