@@ -396,6 +396,20 @@ pub(crate) fn par_collected<T: Send>(items: impl IndexedParallelIterator<Item = 
     Ok(list)
 }
 
+/// Does what [`par_collected`] does, with items that may fail; returns the first error, if there is one.
+pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    try_collected(par_collected(items)?.into_iter())
+}
+
+/// Collects items of a known number until one fails, or returns an error (no abort) when out of memory.
+pub(crate) fn try_collected<T>(items: impl ExactSizeIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut list = reserved(items.len())?;
+    for item in items {
+        list.push(item?);
+    }
+    Ok(list)
+}
+
 fn out_of_memory<T>(count: usize) -> Error {
     let room = ROOM_FOR_ERRORS.try_lock().map(|mut room| std::mem::take(&mut *room)).unwrap_or_default();
     // Thousands of tasks may be out of memory at the same time: the first one says how much it wanted.

@@ -5,7 +5,7 @@ use super::prepare::{DEFAULT_THRESHOLD, Plan};
 use super::{Params, Validation, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
-use crate::image::{Image, PixelType, extend, reserved};
+use crate::image::{Image, PixelType, extend, reserved, try_par_collected};
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -78,10 +78,9 @@ fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
         Some(copy) => gradients(&copy.view(), [0, 0, block], [columns, rows], plan, &ticker),
         None => gradients(input, [*x, *y, *z], [columns, rows], plan, &ticker),
     };
-    let found: Result<Vec<Vec<u32>>> =
-        context.pool().install(|| corners.par_iter().enumerate().map(gradients_of).collect());
+    let found = context.pool().install(|| try_par_collected(corners.par_iter().enumerate().map(gradients_of)))?;
     let mut gradients = Vec::new();
-    extend(&mut gradients, found?.into_iter().flatten())?;
+    extend(&mut gradients, found.into_iter().flatten())?;
     let quartile = gradients.len() / 4;
     Ok(*gradients.select_nth_unstable(quartile).1)
 }

@@ -6,7 +6,7 @@ use super::search::Target;
 use super::{Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
 use crate::device::{Context, DeviceNeeds};
 use crate::error::Result;
-use crate::image::{Image, collected, par_collected, reserved};
+use crate::image::{Image, collected, reserved, try_par_collected};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -107,23 +107,21 @@ impl Backend {
     ) -> Result<Vec<RegionSum>> {
         /// The number of polygons that a GPU is given at once.
         const PART: usize = 1 << 16;
-        let mut sums = reserved(polygons.len())?;
         match self {
             Self::Cpu(image) => {
                 let sum = |nodes: &Vec<Node>| image.sum(nodes, ticker);
-                for sum in context.pool().install(|| par_collected(polygons.par_iter().map(sum)))? {
-                    sums.push(sum?);
-                }
+                context.pool().install(|| try_par_collected(polygons.par_iter().map(sum)))
             }
             Self::Cuda(solver) => {
+                let mut sums = reserved(polygons.len())?;
                 let mut left = polygons.into_iter();
                 while left.len() > 0 {
                     ticker.check()?;
                     let part = collected(left.by_ref().take(PART))?;
                     sums.extend(solver.sums(part, bounds)?);
                 }
+                Ok(sums)
             }
         }
-        Ok(sums)
     }
 }

@@ -6,7 +6,7 @@ use super::search::{Plan, Target};
 use super::{Background, Node, Overlap, Params, Polygons, Status, Watch, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{collected, par_collected, reserved};
+use crate::image::{collected, try_par_collected};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -35,17 +35,8 @@ pub(super) fn measure(
             Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target, ticker),
             _ => Ok(target),
         };
-        all(par_collected(targets.into_par_iter().map(measure))?)
+        try_par_collected(targets.into_par_iter().map(measure))
     })
-}
-
-/// Returns the targets, or the first error.
-fn all(results: Vec<Result<Target>>) -> Result<Vec<Target>> {
-    let mut targets = reserved(results.len())?;
-    for result in results {
-        targets.push(result?);
-    }
-    Ok(targets)
 }
 
 /// Returns the targets of the polygons, unmeasured.
@@ -79,7 +70,7 @@ pub(super) fn initial_targets(
     };
     watch.run(context, |ticker| {
         let targets = (0..initial.len()).into_par_iter().map(|index| start(index, ticker));
-        let mut targets = all(par_collected(targets)?)?;
+        let mut targets = try_par_collected(targets)?;
         if params.overlap == Overlap::Excluded {
             territory::divide(&mut targets, ticker)?;
         }
