@@ -116,8 +116,8 @@ fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan, ticker: &Ticker)
     let height = source.size()[1];
     let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
     let collector = Collector { gradients: reserved(columns.len() * rows.len())?, columns, rows };
-    let collectors = gradient::compute(source, &method, vec![(0..height, collector)], ticker)?;
-    Ok(collectors.into_iter().flat_map(|collector| collector.gradients).collect())
+    let mut collectors = gradient::compute(source, &method, vec![(0..height, collector)], ticker)?;
+    Ok(collectors.pop().map(|collector| collector.gradients).unwrap_or_default())
 }
 
 /// Collects the gradients in a part of a block.
