@@ -126,15 +126,15 @@ class LevelSetLibraryTest implements OperationContract {
 
     @Test
     void flagEndsCallsWithoutProgress() throws IsolineException, InterruptedException {
-        try (Scene scene = new Scene();
-                CancelFlag flag = new CancelFlag()) {
-            scene.start(params()).close();
-            Thread other = new Thread(flag::cancel);
-            other.start();
-            other.join();
-            IsolineException e = assertThrows(IsolineException.class, () -> scene.start(params()));
-            assertTrue(e.isCancelled(), e.getMessage());
-            flag.close();
+        try (Scene scene = new Scene()) {
+            try (CancelFlag flag = new CancelFlag()) {
+                scene.start(params()).close();
+                Thread other = new Thread(flag::cancel);
+                other.start();
+                other.join();
+                IsolineException e = assertThrows(IsolineException.class, () -> scene.start(params()));
+                assertTrue(e.isCancelled(), e.getMessage());
+            }
             scene.start(params()).close();
         }
     }
