@@ -28,4 +28,4 @@ cargo +nightly miri test --locked --lib --quiet --target-dir "$1/miri" -- \
     mask::tests::boxes mask::tests::invalid \
     progress::tests::the_flag progress::tests::panic progress::tests::sections \
     snake::polygon::tests::self_crossing snake::polygon::tests::polygons_are_clamped snake::clip::tests::polygons_far \
-    threshold
+    threshold::tests

@@ -163,7 +163,7 @@ fn a_level_set_keeps_its_state() {
 }
 
 #[test]
-fn snakes_lend_their_polygons() {
+fn polygons_of_a_snake_are_borrowed() {
     let (mut pixels, row) = (square(), SIDE + 2);
     let mut numbers = vec![7u16; SIDE * SIDE];
     let (input, labels) = (described(&mut pixels, row), described(&mut numbers, 2 * SIDE));
@@ -189,11 +189,11 @@ fn snakes_lend_their_polygons() {
         assert_eq!(isoline_snake_region_sums(snake, &given, sum.as_mut_ptr()), ISOLINE_OK);
         assert_eq!(sum.assume_init().pixels, 25);
         // The borrowed polygons are an input until the call that ends them.
-        let mut lent = made(isoline_polygons_init);
-        assert_eq!(isoline_snake_polygons(snake, &mut lent), ISOLINE_OK);
-        assert_eq!(isoline_polygons_smooth(&lent, 1e6, 2, 16, ends.as_mut_ptr(), points.as_mut_ptr()), ISOLINE_OK);
-        assert_eq!(ends[1], 2 * lent.node_count);
-        assert_eq!(isoline_snake_restart(snake, &lent, &params), ISOLINE_OK);
+        let mut borrowed = made(isoline_polygons_init);
+        assert_eq!(isoline_snake_polygons(snake, &mut borrowed), ISOLINE_OK);
+        assert_eq!(isoline_polygons_smooth(&borrowed, 1e6, 2, 16, ends.as_mut_ptr(), points.as_mut_ptr()), ISOLINE_OK);
+        assert_eq!(ends[1], 2 * borrowed.node_count);
+        assert_eq!(isoline_snake_restart(snake, &borrowed, &params), ISOLINE_OK);
         assert_eq!(isoline_snake_draw_labels(snake, &labels), ISOLINE_OK);
         isoline_context_free(context);
         isoline_snake_free(snake);

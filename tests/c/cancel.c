@@ -124,7 +124,7 @@ static isoline_status read_phi(work *all) {
     return isoline_level_set_read_phi(all->level_set, &all->strengths);
 }
 
-/* Of finite values. */
+/* The pixels are finite values of φ. */
 static isoline_status write_phi(work *all) {
     return isoline_level_set_write_phi(all->level_set, &all->floats);
 }
@@ -183,7 +183,7 @@ static isoline_status smooth(work *all) {
     return isoline_polygons_smooth(&all->squares, ISOLINE_AUTOMATIC, 1, 16 * all->squares.count, offsets, points);
 }
 
-/* As many balls as there are squares, each of more pixels than a polygon has. */
+/* Each ball has more pixels than a square. */
 static isoline_status spheres(work *all) {
     const size_t count = all->squares.count / 20;
     isoline_sphere *balls = (isoline_sphere *)all->results;

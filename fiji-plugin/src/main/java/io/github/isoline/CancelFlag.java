@@ -3,8 +3,8 @@ package io.github.isoline;
 import com.sun.jna.Memory;
 
 /**
- * Cancels the calls of the thread that makes it, until that thread closes it: after {@link #cancel}, by any thread, they
- * end with an {@link IsolineException}, those without a {@link Progress}, too.
+ * Cancels the calls of the thread that makes it, until that thread closes it: after {@link #cancel}, by any thread,
+ * they end with an {@link IsolineException}, those without a {@link Progress}, too.
  */
 public final class CancelFlag implements AutoCloseable {
     private final Memory flag = new Memory(Integer.BYTES);
