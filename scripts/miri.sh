@@ -22,7 +22,7 @@ export ISOLINE_CUDA_ARCHS=none RUST_BACKTRACE=0
 cargo +nightly miri test --locked --lib --quiet --target-dir "$1/miri" -- \
     capi::tests capi::panics capi::status::tests::every \
     device::buffer_pool device::call_lock::tests::a_chain device::call_lock::tests::the_last_call device::tests \
-    edge_drawing::cuda::expand edge_drawing::paper::codes edge_drawing::paper::strip \
+    edge_drawing::paper::codes edge_drawing::paper::strip \
     edge_drawing::segments::extract::tests::a_ring_around_a_hole edge_drawing::segments::extract::tests::a_t_junction \
     level_set::cpu::tiles::tests::affected level_set::convergence \
     mask::tests::boxes mask::tests::invalid \

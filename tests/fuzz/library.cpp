@@ -226,26 +226,28 @@ private:
         MUST((std::strcmp(isoline_status_name(status), "unknown status") == 0) == (status > ISOLINE_PANIC));
     }
 
-    /* A flag that is not 0 ends calls that may succeed, and they write nothing. */
+    /* A flag that is not 0 ends calls that succeed without it, and they write nothing. */
     void cancel_flag() {
         Memory memory(sizeof(int) + 1);
         int *flag = reinterpret_cast<int *>(memory.data());
-        *flag = bytes.pick({1, 0, -1, 256});
-        memory.save();
+        const int value = bytes.pick({1, 0, -1, 256});
         GOOD(isoline_set_cancel_flag(flag));
         REFUSED(isoline_set_cancel_flag(reinterpret_cast<int *>(memory.data() + 1)));
         Picture input(bytes, 24, 4);
         Picture mask(bytes, input, ISOLINE_U8), output(bytes, input, ISOLINE_F32);
         const isoline_box box = {{0, 0, 0}, {12, 12, 2}};
         isoline_context *context = some_context();
-        const isoline_status filled = CALL(isoline_mask_fill_boxes(mask.image(), &box, 1, 7));
-        const isoline_status measured = CALL(isoline_distance(context, input.image(), nullptr, nullptr, output.image(), nullptr));
-        const bool fill = mask.readable() && mask.type == ISOLINE_U8;
-        const bool measure = context != nullptr && input.readable() && output.writable();
-        MUST(filled == (!fill ? filled : *flag != 0 ? ISOLINE_CANCELLED : ISOLINE_OK));
-        MUST(measured == (!measure ? measured : *flag != 0 ? ISOLINE_CANCELLED : ISOLINE_OK));
-        MUST(*flag == 0 || (filled != ISOLINE_OK && measured != ISOLINE_OK && mask.untouched() && output.untouched()));
-        MUST(memory.unchanged() && input.untouched());
+        const auto fill = [&] { return CALL(isoline_mask_fill_boxes(mask.image(), &box, 1, 7)); };
+        const auto measure = [&] { return CALL(isoline_distance(context, input.image(), nullptr, nullptr, output.image(), nullptr)); };
+        *flag = value;
+        const isoline_status filled = fill(), measured = measure();
+        MUST(*flag == value);
+        MUST(value == 0 || (filled != ISOLINE_OK && measured != ISOLINE_OK && mask.untouched() && output.untouched()));
+        *flag = 0;
+        const isoline_status ended = value != 0 ? ISOLINE_CANCELLED : ISOLINE_OK;
+        MUST(fill() != ISOLINE_OK || filled == ended);
+        MUST(measure() != ISOLINE_OK || measured == ended);
+        MUST(input.untouched());
         GOOD(isoline_set_cancel_flag(nullptr));
     }
 
