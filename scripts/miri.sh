@@ -24,7 +24,7 @@ cargo +nightly miri test --locked --lib --quiet --target-dir "$1/miri" -- \
     device::buffer_pool device::call_lock::tests::a_chain device::call_lock::tests::the_last_call device::tests \
     edge_drawing::paper::codes edge_drawing::paper::strip \
     edge_drawing::segments::extract::tests::a_ring_around_a_hole edge_drawing::segments::extract::tests::a_t_junction \
-    level_set::cpu::tiles::tests::affected level_set::convergence \
+    level_set::cpu::tiles::tests::affected \
     mask::tests::boxes mask::tests::invalid \
     progress::tests::the_flag progress::tests::panic progress::tests::sections \
     snake::polygon::tests::self_crossing snake::polygon::tests::polygons_are_clamped snake::clip::tests::polygons_far \
