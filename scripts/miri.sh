@@ -7,7 +7,7 @@
 # - capi: all unsafe code but that of CUDA and of huge pages is there. Its tests call the library as C programs do, on images of
 #   9 x 9 pixels, through every operation. The tests that compare the header's text are left out: they take minutes.
 # - device: locks, buffers and the memory that is kept between calls, with threads.
-# - index arithmetic: bit maps, strips, tiles, masks, polygons; those tests that take seconds here.
+# - index arithmetic: bit maps, strips, masks, polygons; those tests that take seconds here.
 # Left out are tests that measure times or look at thousands of random images.
 #
 # Ignored leaks: the threads of the pool end after the program. Foreign pointers of crossbeam are integers at times.
@@ -24,7 +24,6 @@ cargo +nightly miri test --locked --lib --quiet --target-dir "$1/miri" -- \
     device::buffer_pool device::call_lock::tests::a_chain device::call_lock::tests::the_last_call device::tests \
     edge_drawing::paper::codes edge_drawing::paper::strip \
     edge_drawing::segments::extract::tests::a_ring_around_a_hole edge_drawing::segments::extract::tests::a_t_junction \
-    level_set::cpu::tiles::tests::affected \
     mask::tests::boxes mask::tests::invalid \
     progress::tests::the_flag progress::tests::panic progress::tests::sections \
     snake::polygon::tests::self_crossing snake::polygon::tests::polygons_are_clamped snake::clip::tests::polygons_far \
