@@ -58,7 +58,7 @@ pub(super) enum Phase {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
-    /// The sum of the edge from node i to the next, as [`RowPrefixSums::edge`] defines it; all add up to `inside`.
+    /// The sum of the edge from node i to the next, as [`RowPrefixSums::try_edges`] defines it; all add up to `inside`.
     edges: Vec<RegionSum>,
     /// The sums of a node's two edges if it moved to each of its candidates: known from the first attempt until the
     /// node or a neighbour moves. Most nodes do not move in most iterations. Empty: none are known.
