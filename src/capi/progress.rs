@@ -62,7 +62,8 @@ pub unsafe extern "C" fn isoline_progress_init(
 /// labels of isoline_level_set_run and isoline_snake_run. Solvers are as before the call, or after its last whole iteration.
 ///
 /// Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
-/// buffer, and what frees an object.
+/// buffer, what frees an object, the measurement of both devices by the first call on "auto", and the copy of a finished
+/// result to an output that is written whole or not at all.
 ///
 /// @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
