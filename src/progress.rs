@@ -207,6 +207,12 @@ impl Ticker {
     }
 }
 
+/// Returns whether a call with this callback can be cancelled, by it or by the cancel flag of the calling thread, so that it
+/// must not write to an output before it is done.
+pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
+    progress.is_some() || CancelFlag::of_this_thread().is_some()
+}
+
 /// Runs `work` on `pool` while this thread calls `progress` every [`POLL_INTERVAL`]. Without a callback it runs `work`
 /// on `pool` and waits.
 pub(crate) fn run<T: Send>(

@@ -13,7 +13,7 @@ use super::{Mode, Outcome, Plan, STAGE, Start, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, collected, copy_packed, try_par_collected};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::{Progress, Ticker, may_cancel, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -61,7 +61,7 @@ pub(super) fn run(
         None
     };
     let call = Call { plan, initial: &initial, input, shape, workspace, ticker: &ticker };
-    let direct = fused && progress.is_none() && has_contiguous_rows(target);
+    let direct = fused && !may_cancel(progress) && has_contiguous_rows(target);
     let mut outcome = Outcome::none(plan);
     for first in (0..depth).step_by(together) {
         // 3. Compute a batch on the worker threads.

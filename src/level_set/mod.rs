@@ -407,13 +407,14 @@ impl LevelSet {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
         let _lock = self.context.lock()?;
+        let ticker = Ticker::new(STAGE);
+        ticker.check()?;
         if let Solver::Cpu(_) = self.solver {
             mask.use_huge_pages();
         }
         match (&self.solver, mask) {
-            (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask),
+            (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask, &ticker),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
-                let ticker = Ticker::new(STAGE);
                 self.context.pool().install(|| solver.read_mask(mask, &ticker))
             }
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
@@ -428,15 +429,14 @@ impl LevelSet {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
         let _lock = self.context.lock()?;
+        let ticker = Ticker::new(STAGE);
+        ticker.check()?;
         if let Solver::Cpu(_) = self.solver {
             phi.use_huge_pages();
         }
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
-            (Solver::Cpu(solver), ImageMut::F32(phi)) => {
-                let ticker = Ticker::new(STAGE);
-                self.context.pool().install(|| solver.read_phi(phi, &ticker))
-            }
+            (Solver::Cpu(solver), ImageMut::F32(phi)) => self.context.pool().install(|| solver.read_phi(phi, &ticker)),
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
     }

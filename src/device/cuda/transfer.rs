@@ -257,7 +257,8 @@ impl Transfer {
     }
 
     /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own. The image
-    /// has been read when this returns, unless it is page-locked.
+    /// has been read when this returns, unless it is page-locked. The cancel flag ends it; downloads are not ended, because
+    /// outputs are written whole.
     pub(crate) fn upload(
         &self,
         pool: &ThreadPool,
@@ -414,7 +415,6 @@ impl Transfer {
         }
         let ready = self.record_ready(from.iter().map(|(from, _)| *from))?;
         let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayViewMut3::split_at);
-        let ticker = Ticker::new("copies");
         self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
             let mut in_flight: VecDeque<(usize, _)> = VecDeque::new();
             for index in (0..buffers).cycle() {
@@ -423,9 +423,6 @@ impl Transfer {
                 {
                     copied[buffer].synchronize()?;
                     empty(staging[buffer].as_slice(), part);
-                }
-                if ticker.is_cancelled() {
-                    break;
                 }
                 let Some((image, place, part)) = next(&parts) else { break };
                 let ((slices, rows, columns), (from, height)) = (part.dim(), from[image]);
@@ -441,8 +438,7 @@ impl Transfer {
                 empty(staging[buffer].as_slice(), part);
             }
             Ok(())
-        })?;
-        ticker.check()
+        })
     }
 }
 
