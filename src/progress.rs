@@ -243,7 +243,9 @@ pub(crate) fn run<T: Send>(
             }
         }
     });
-    result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"))
+    let result = result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"));
+    // A callback may cancel when the work has just been done: it must not be called again by the next part of the call.
+    result.and_then(|done| ticker.check().map(|()| done))
 }
 
 #[cfg(test)]
@@ -357,6 +359,21 @@ mod tests {
         FLAG.store(-1, Ordering::Relaxed);
         ticker.check().unwrap_err();
         CancelFlag::use_here(None);
+    }
+
+    #[test]
+    fn work_that_is_done_before_it_sees_the_cancel_is_cancelled() {
+        let mut calls = 0;
+        let mut callback = |_: f64, _: &str| {
+            calls += 1;
+            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let work = || {
+            std::thread::sleep(3 * POLL_INTERVAL);
+            Ok(())
+        };
+        let error = run(&pool(), &mut Some(&mut callback), &Ticker::new("test"), work).unwrap_err();
+        assert_eq!((error.kind(), calls), (ErrorKind::Cancelled, 2));
     }
 
     #[test]

@@ -351,7 +351,8 @@ impl LevelSet {
         (*outcome, *limit_share) = (Outcome::Moving, None);
         let mut report = match solver {
             Solver::Cpu(solver) => {
-                solver.run(context, monitor, iterations, &mut progress)?;
+                // A run that was cancelled at its very end is not looked at.
+                solver.run(context, monitor, iterations, &mut progress).inspect_err(|_| monitor.converged = false)?;
                 Report::on_cpu(context, started, 0)
             }
             Solver::Cuda(solver) => {
