@@ -152,14 +152,16 @@ fn a_level_set_keeps_its_state() {
         isoline_context_free(context);
         let user = (&raw mut calls).cast();
         let progress = isoline_progress { callback: Some(go_on), user, ..made(isoline_progress_init) };
-        assert_eq!(isoline_level_set_step(level_set, 2, &progress, null_mut()), ISOLINE_OK);
+        // scripts/miri.sh says why.
+        let progress = if cfg!(miri) { null() } else { &raw const progress };
+        assert_eq!(isoline_level_set_step(level_set, 2, progress, null_mut()), ISOLINE_OK);
         let out = statistics.as_mut_ptr().cast();
         assert_eq!(isoline_level_set_statistics(level_set, 0, 3, out, &mut written), ISOLINE_OK);
         assert_eq!((written, statistics[1].assume_init().iteration), (2, 2));
         assert_eq!(isoline_level_set_read_mask(level_set, &mask), ISOLINE_OK);
         isoline_level_set_free(level_set);
     }
-    assert!(calls > 0 && start[4 * SIDE + 4] == 255 && start[0] == 0);
+    assert!((calls > 0 || cfg!(miri)) && start[4 * SIDE + 4] == 255 && start[0] == 0);
 }
 
 #[test]
