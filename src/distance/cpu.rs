@@ -79,7 +79,7 @@ impl<T: Pixel> Call<'_, T> {
         let pool = self.context.pool();
         let ticker = Ticker::new("distance");
         let (depth, height, width) = self.view.dim();
-        // Where nothing can cancel, packed memory of the caller is written directly.
+        // Nothing can cancel this call, so packed memory of the caller is written directly.
         if !may_cancel(progress)
             && let Some(output) = output.as_slice_mut()
         {
