@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-platforms demo gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-platforms demo gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -106,6 +106,9 @@ fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECON
 sanitize-threads: setup-build ## the C tests and the library with ThreadSanitizer (not part of test)
 	@scripts/setup-system.sh sanitize-threads
 	scripts/sanitize-threads.sh $(TARGET)
+
+miri: setup-build ## unit tests and calls of the C API under Miri, which finds undefined behaviour (not part of test)
+	scripts/miri.sh $(TARGET)
 
 reproducible: setup-build ## build the library in two folders and compare the bytes (not part of test)
 	scripts/reproducible.sh $(TARGET)

@@ -57,6 +57,9 @@
  *   contexts and solvers, and waits for the calls of other threads on them. Where threads would wait for each other, each
  *   inside a callback, the call that would close the circle returns ISOLINE_BUSY instead. The logger may be called on any
  *   thread that is inside a call.
+ * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
+ *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
+ *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,
@@ -160,7 +163,7 @@ enum isoline_status
     ISOLINE_OUT_OF_MEMORY = 7,
     /** The device or its driver reported an error during the call. */
     ISOLINE_DEVICE_FAILED = 8,
-    /** The progress callback cancelled the call. */
+    /** The progress callback or the cancel flag (isoline_set_cancel_flag) cancelled the call. */
     ISOLINE_CANCELLED = 9,
     /** The request is valid, but this build, version or device does not support it. */
     ISOLINE_UNSUPPORTED = 10,
@@ -528,6 +531,32 @@ extern "C" {
 isoline_status isoline_progress_init(isoline_progress *progress,
                                      size_t struct_size);
 
+/**
+ * Sets the cancel flag of the calling thread. While `*flag` is not 0, the calls that this thread makes into Isoline end
+ * with ISOLINE_CANCELLED within 100 ms of work, those without a progress callback, too. So a call is cancelled by any other
+ * thread, or by a signal handler, that writes to the flag.
+ *
+ * The library only reads the flag, at any time while a call of this thread runs. It never resets it: a flag that is not 0
+ * ends the next call, too, and a flag that is set just before the call begins is not lost. A call that has less than 100 ms
+ * to go may end as usual, and one that takes less than that may not look at the flag at all. Write to the flag by atomic
+ * operations (an `atomic_int` of C11; `std::atomic<int>`; in a signal handler a `volatile sig_atomic_t` where that is an
+ * int). A thread that has never called this function has no flag.
+ *
+ * A call that the flag ends leaves its outputs as a call does that its callback cancels, with these exceptions, where a part
+ * of the output may have been written: isoline_mask_fill_*, isoline_level_set_read_*, isoline_level_set_statistics,
+ * isoline_snake_draw_*, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth, and the mask or the
+ * labels of isoline_level_set_run and isoline_snake_run. Solvers are as before the call, or after its last whole iteration.
+ *
+ * Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
+ * buffer, what frees an object, the measurement of both devices by the first call on "auto", and the copy of a finished
+ * result to an output that is written whole or not at all.
+ *
+ * @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
+ * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
+ *   ISOLINE_BUSY in a callback. May be called on any thread, for itself.
+ */
+isoline_status isoline_set_cancel_flag(const int *flag);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -738,8 +767,8 @@ extern "C" {
 /**
  * Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
  * the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
- * mask are ignored. The time grows with the number of balls and the number of their pixels; the call cannot be
- * cancelled, so that very many balls are better divided among several calls.
+ * mask are ignored. The time grows with the number of balls and the number of their pixels; isoline_set_cancel_flag
+ * can end it.
  *
  * @param mask not NULL; ISOLINE_U8, host memory.
  * @param spheres an array of balls, only read. NULL if `count` is 0.
@@ -747,7 +776,8 @@ extern "C" {
  * @param value the value that the pixels are set to.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
  *   ±1e100, or a negative radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
- *   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
+ *   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
+ *   mask is untouched. May be called on any thread.
  */
 isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
                                          const isoline_sphere *spheres,
@@ -757,7 +787,7 @@ isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
 /**
  * Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
  * included. The other pixels are unchanged; parts outside the mask are ignored. The time grows with the number of boxes
- * and the number of their pixels; the call cannot be cancelled.
+ * and the number of their pixels; isoline_set_cancel_flag can end it.
  *
  * @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
  * @param boxes an array of boxes, only read. NULL if `count` is 0.
@@ -765,7 +795,8 @@ isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
  * @param value the value that the pixels are set to.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
  *   ±1e100, or a `min` above its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
- *   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
+ *   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
+ *   mask is untouched. May be called on any thread.
  */
 isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
                                        const isoline_box *boxes,
@@ -777,7 +808,7 @@ isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
  * the outline an odd number of times. A centre on the outline belongs to the side to its right, or below, so that of
  * polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
  * the mask are ignored. The time grows with the number of rows that each side passes, and with the pixels that are set;
- * the call cannot be cancelled.
+ * isoline_set_cancel_flag can end it.
  *
  * @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
  * @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
@@ -787,8 +818,8 @@ isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
  * @param value the value that the pixels are set to.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
  *   ±1e100, fewer than 3 corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for
- *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched.
- *   May be called on any thread.
+ *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY; _CANCELLED by the cancel flag, with a
+ *   part of the pixels set. After another error the mask is untouched. May be called on any thread.
  */
 isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
                                          const double *xy,
@@ -2448,8 +2479,8 @@ isoline_status isoline_polygons_init(isoline_polygons *polygons,
  *   including `offsets[i + 1]`. The last one is the number of all points.
  * @param points memory for `capacity` points, at least as many as there are in all. NULL to ask for the offsets only.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
- *   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY. Nothing is written on failure. May be called on any
- *   thread.
+ *   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
+ *   called on any thread.
  */
 isoline_status isoline_polygons_smooth(const isoline_polygons *polygons,
                                        double longest_edge,
@@ -2642,8 +2673,8 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  *
  * All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
  * image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
- * caller's image is not needed after the call, which reports no progress. NaN pixels of an f32 image count as the
- * smallest pixel. Distances are in pixels; the image's spacing is not used.
+ * caller's image is not needed after the call, which reports no progress; isoline_set_cancel_flag can end it. NaN pixels
+ * of an f32 image count as the smallest pixel. Distances are in pixels; the image's spacing is not used.
  *
  * @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
  * @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
@@ -2722,7 +2753,7 @@ void isoline_snake_free(isoline_snake *snake);
  * snake, or both.
  *
  * @param context,input,initial,params as for isoline_snake_new.
- * @param progress NULL for none.
+ * @param progress NULL for none. It can cancel the start, too, in which the fraction is 0.
  * @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
  * @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
  *   `labels` and `out` must not both be NULL.
@@ -2907,8 +2938,7 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
  * Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
  * the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas:
  * each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
- * polygon touches itself, on one core; several polygons are shared by all cores. The call cannot be cancelled: divide
- * many polygons among several calls.
+ * polygon touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can end it.
  *
  * @param snake not NULL. Its targets have no influence.
  * @param polygons not NULL; up to 65536 nodes each.

@@ -41,6 +41,7 @@
 #include "isoline.h"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -282,6 +283,26 @@ class progress {
 
   private:
     std::function<bool(double, const char *)> callback_;
+};
+
+/**
+ * Gives the thread that makes it a cancel flag for as long as it lives: while `flag` is not 0, calls of this thread throw
+ * isoline::error with ISOLINE_CANCELLED, those without a callback, too. Another thread writes to the flag. Make and end it
+ * outside of callbacks, on the same thread, one at a time.
+ */
+class cancel_scope {
+    static_assert(sizeof(std::atomic<int>) == sizeof(int) && std::atomic<int>::is_always_lock_free,
+                  "the library reads a std::atomic<int> as an int");
+
+  public:
+    /** Sets the flag, which must outlive this object. */
+    explicit cancel_scope(const std::atomic<int> &flag) {
+        check(isoline_set_cancel_flag(reinterpret_cast<const int *>(&flag)));
+    }
+    cancel_scope(const cancel_scope &) = delete;
+    cancel_scope &operator=(const cancel_scope &) = delete;
+    /** The thread has no flag afterwards. */
+    ~cancel_scope() { isoline_set_cancel_flag(nullptr); }
 };
 
 namespace detail {

@@ -80,8 +80,8 @@ case "$platform" in
 esac
 install -m 644 "$libraries/libisoline.a" "$lib/"
 if [ "$platform" = linux ]; then
-    # Line numbers for debuggers are most of it. Those of scripts/jar-all.sh have none.
-    objcopy --strip-debug "$lib/libisoline.a"
+    # Line numbers for debuggers are most of it, and name the folder. Those of scripts/jar-all.sh have none.
+    objcopy --strip-debug --enable-deterministic-archives "$lib/libisoline.a"
 fi
 install -m 644 include/isoline.h include/isoline.hpp "$root/include/"
 fill isoline.pc.in "$lib/pkgconfig/isoline.pc"

@@ -79,7 +79,7 @@ impl Error {
     }
 
     pub(crate) fn cancelled() -> Self {
-        Self::new(ErrorKind::Cancelled, "cancelled by the progress callback")
+        Self::new(ErrorKind::Cancelled, "cancelled by the progress callback or the cancel flag")
     }
 
     /// Returns the error of a call on the CPU whose `what` (an image, the mask) is in CUDA memory.

@@ -14,7 +14,8 @@ const LEAST: usize = 4 * HUGE_PAGE;
 /// Asks the system to back memory that was never written with huge pages. Does nothing for small memory and on systems
 /// without them.
 pub(crate) fn advise<T>(memory: &mut [T]) {
-    #[cfg(target_os = "linux")]
+    // Miri does not know the call.
+    #[cfg(all(target_os = "linux", not(miri)))]
     if size_of_val(memory) >= LEAST {
         let first = memory.as_mut_ptr().cast::<u8>();
         let skipped = first.align_offset(HUGE_PAGE);
@@ -23,6 +24,6 @@ pub(crate) fn advise<T>(memory: &mut [T]) {
         // changes no byte, and a refusal changes nothing.
         unsafe { libc::madvise(first.add(skipped).cast(), bytes, libc::MADV_HUGEPAGE) };
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(any(miri, not(target_os = "linux")))]
     let _ = (memory, LEAST);
 }

@@ -165,13 +165,8 @@ impl Image<'_> {
         }
     }
 
-    /// Returns the smallest and the largest finite pixel; `[0, 0]` if there is none. `None` for device memory, whose
-    /// extremes are computed on the device.
-    pub(crate) fn extremes(&self) -> Option<[f64; 2]> {
-        self.extremes_while(&Ticker::new("extremes")).ok().flatten()
-    }
-
-    /// Returns the [`extremes`](Self::extremes), unless the ticker is cancelled.
+    /// Returns the smallest and the largest finite pixel, unless the ticker is cancelled; `[0, 0]` if there is none. `None`
+    /// for device memory, whose extremes are computed on the device.
     pub(crate) fn extremes_while(&self, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
         let found = match self {
             Self::U8(view) => Some(extremes(*view, ticker)),
@@ -356,10 +351,62 @@ pub(crate) fn resize<T: Clone>(list: &mut Vec<T>, count: usize, value: T) -> Res
     Ok(())
 }
 
+/// Sorts a list, unless the ticker is cancelled, in which case its order is undefined. Equal items may change places.
+pub(crate) fn sort_while<T: Copy>(
+    list: &mut Vec<T>,
+    ticker: &Ticker,
+    compare: impl Fn(&T, &T) -> std::cmp::Ordering,
+) -> Result<()> {
+    /// The number of items that are sorted without a look at the ticker, in about 10 ms.
+    const PART: usize = 1 << 17;
+    for part in list.chunks_mut(PART) {
+        ticker.check()?;
+        part.sort_unstable_by(&compare);
+    }
+    let mut sorted = PART;
+    while sorted < list.len() {
+        let mut merged = reserved(list.len())?;
+        for pair in list.chunks(2 * sorted) {
+            let (mut left, mut right) = pair.split_at(sorted.min(pair.len()));
+            while let ([a, left_rest @ ..], [b, right_rest @ ..]) = (left, right) {
+                if merged.len() % PART == 0 {
+                    ticker.check()?;
+                }
+                if compare(a, b).is_le() {
+                    merged.push(*a);
+                    left = left_rest;
+                } else {
+                    merged.push(*b);
+                    right = right_rest;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        *list = merged;
+        sorted *= 2;
+    }
+    Ok(())
+}
+
 /// Computes items on the threads of the current pool, or returns an error (no abort) when out of memory.
 pub(crate) fn par_collected<T: Send>(items: impl IndexedParallelIterator<Item = T>) -> Result<Vec<T>> {
     let mut list = reserved(items.len())?;
     items.collect_into_vec(&mut list);
+    Ok(list)
+}
+
+/// Does what [`par_collected`] does, with items that may fail; returns the first error, if there is one.
+pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    try_collected(par_collected(items)?.into_iter())
+}
+
+/// Collects items of a known number until one fails, or returns an error (no abort) when out of memory.
+pub(crate) fn try_collected<T>(items: impl ExactSizeIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut list = reserved(items.len())?;
+    for item in items {
+        list.push(item?);
+    }
     Ok(list)
 }
 
@@ -389,4 +436,34 @@ pub(crate) fn copy_packed<T: Copy + Send + Sync>(values: &[T], mut output: Array
             None => row.iter_mut().zip(values).for_each(|(to, from)| *to = *from),
         });
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    #[test]
+    fn a_list_of_any_length_is_sorted_unless_the_flag_is_set() {
+        let part = 1 << 17;
+        for count in [0, 1, part - 1, part, part + 1, 3 * part + 7, 4 * part] {
+            let mut list: Vec<u64> = (0..count as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40).collect();
+            let mut wanted = list.clone();
+            wanted.sort_unstable();
+            sort_while(&mut list, &Ticker::new("test"), u64::cmp).unwrap();
+            assert!(list == wanted, "{count}");
+        }
+        let flag = Arc::new(AtomicBool::new(false));
+        crate::set_cancel_flag(Some(flag.clone()));
+        let (ticker, compared) = (Ticker::new("test"), AtomicUsize::new(0));
+        crate::set_cancel_flag(None);
+        let mut list: Vec<u64> = (0..8 * part as u64).rev().collect();
+        let compare = |a: &u64, b: &u64| {
+            flag.store(compared.fetch_add(1, Ordering::Relaxed) > 9 * part, Ordering::Relaxed);
+            a.cmp(b)
+        };
+        sort_while(&mut list, &ticker, compare).unwrap_err();
+        assert!(compared.into_inner() < 12 * part);
+    }
 }

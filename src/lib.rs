@@ -41,7 +41,7 @@ mod threshold;
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, HostBuffer, devices};
 pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
-pub use progress::Progress;
+pub use progress::{Progress, set_cancel_flag};
 pub use report::Report;
 
 /// Every operation, in the order of the C API's numbers.

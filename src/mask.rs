@@ -14,10 +14,12 @@
 //!
 //! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if
 //! its centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and
-//! in host memory; nothing is written on an error.
+//! in host memory; nothing is written on an error, but where the [cancel flag](crate::set_cancel_flag) ends a call: a part
+//! of the shapes may have been filled then.
 
 use crate::error::{Error, ErrorKind, Result, finite};
-use crate::image::{ImageMut, PixelType, check_type, reserved};
+use crate::image::{ImageMut, PixelType, check_type, reserved, sort_while};
+use crate::progress::Ticker;
 use ndarray::{ArrayViewMut3, s};
 use std::ops::Range;
 
@@ -53,6 +55,7 @@ const MAX_COORDINATE: f64 = 1e100;
 /// device memory.
 pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
+    let ticker = Ticker::new(STAGE);
     for (axis, step) in AXES.into_iter().zip(spacing) {
         if number(&format!("spacing along {axis}"), step)? <= 0.0 {
             return Err(Error::argument(format!(
@@ -61,6 +64,7 @@ pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], v
         }
     }
     for (index, sphere) in spheres.iter().enumerate() {
+        ticker.check()?;
         for (axis, centre) in AXES.into_iter().zip(sphere.centre) {
             number(&format!("spheres[{index}].centre along {axis}"), centre)?;
         }
@@ -69,13 +73,18 @@ pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], v
             return Err(Error::argument(format!("cannot use {name}: it must not be negative (got {})", sphere.radius)));
         }
     }
-    for sphere in spheres {
-        fill_sphere(&mut mask, spacing, sphere, value);
-    }
-    Ok(())
+    spheres.iter().try_for_each(|sphere| fill_sphere(&mut mask, spacing, sphere, value, &ticker))
 }
 
-fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sphere, value: u8) {
+fn fill_sphere(
+    mask: &mut ArrayViewMut3<'_, u8>,
+    spacing: [f64; 3],
+    sphere: &Sphere,
+    value: u8,
+    ticker: &Ticker,
+) -> Result<()> {
+    // One that is outside the mask takes time, too.
+    ticker.check()?;
     let (depth, height, width) = mask.dim();
     let radius_squared = sphere.radius * sphere.radius;
     let squared = |axis: usize, index: usize| ((index as f64 - sphere.centre[axis]) * spacing[axis]).powi(2);
@@ -87,6 +96,7 @@ fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sph
     };
     for z in touched(2, sphere.radius, depth) {
         for y in touched(1, sphere.radius, height) {
+            ticker.check()?;
             let off_axis = squared(2, z) + squared(1, y);
             if off_axis > radius_squared {
                 continue;
@@ -103,6 +113,7 @@ fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sph
             mask.slice_mut(s![z, y, row]).fill(value);
         }
     }
+    Ok(())
 }
 
 /// Sets the pixels of `mask` in any of `boxes` to `value`.
@@ -112,7 +123,9 @@ fn fill_sphere(mask: &mut ArrayViewMut3<'_, u8>, spacing: [f64; 3], sphere: &Sph
 /// [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for device memory.
 pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
+    let ticker = Ticker::new(STAGE);
     for (index, cuboid) in boxes.iter().enumerate() {
+        ticker.check()?;
         for (axis, (min, max)) in AXES.into_iter().zip(cuboid.min.into_iter().zip(cuboid.max)) {
             number(&format!("boxes[{index}].min along {axis}"), min)?;
             number(&format!("boxes[{index}].max along {axis}"), max)?;
@@ -126,8 +139,12 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
     let (depth, height, width) = mask.dim();
     for Cuboid { min, max } in boxes {
         let [x, y, z] = [width, height, depth];
+        ticker.check()?;
         let part = s![within(min[2], max[2], z), within(min[1], max[1], y), within(min[0], max[0], x)];
-        mask.slice_mut(part).fill(value);
+        for mut row in mask.slice_mut(part).rows_mut() {
+            ticker.check()?;
+            row.fill(value);
+        }
     }
     Ok(())
 }
@@ -151,7 +168,9 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
             corners.len()
         )));
     }
+    let ticker = Ticker::new(STAGE);
     for (index, corner) in corners.iter().enumerate() {
+        ticker.check()?;
         number(&format!("the column of corner {index}"), corner[0])?;
         number(&format!("the row of corner {index}"), corner[1])?;
     }
@@ -165,11 +184,12 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
     // 1. List the edges by their upper end.
     let mut edges = reserved::<PolygonEdge>(corners.len())?;
     edges.extend(corners.iter().zip(corners.iter().cycle().skip(1)).filter_map(|(a, b)| PolygonEdge::new(*a, *b)));
-    edges.sort_unstable_by(|a, b| a.top[1].total_cmp(&b.top[1]));
+    sort_while(&mut edges, &ticker, |a, b| a.top[1].total_cmp(&b.top[1]))?;
     let mut active = reserved::<PolygonEdge>(edges.len())?;
     let mut crossings = reserved::<f64>(edges.len())?;
     let mut waiting = edges.iter().peekable();
     for y in 0..height {
+        ticker.check()?;
         // 2. Update the edges that cross this row.
         let row = y as f64;
         active.retain(|edge| row < edge.bottom[1]);
@@ -180,11 +200,14 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
         }
         crossings.clear();
         crossings.extend(active.iter().map(|edge| edge.column(row)));
-        crossings.sort_unstable_by(f64::total_cmp);
+        sort_while(&mut crossings, &ticker, f64::total_cmp)?;
         // 3. Fill from each odd crossing up to, not including, the next.
         for pair in crossings.chunks_exact(2) {
             let columns = index(pair[0].ceil(), width)..index(pair[1].ceil(), width);
-            mask.slice_mut(s![slices.clone(), y, columns]).fill(value);
+            for z in slices.clone() {
+                ticker.check()?;
+                mask.slice_mut(s![z, y, columns.clone()]).fill(value);
+            }
         }
     }
     Ok(())
@@ -217,6 +240,9 @@ impl PolygonEdge {
         self.top[0] + along * (self.bottom[0] - self.top[0])
     }
 }
+
+/// The name of the work, which no callback is given.
+const STAGE: &str = "filling shapes";
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 

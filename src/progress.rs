@@ -2,10 +2,11 @@
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
+use std::cell::RefCell;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
@@ -13,6 +14,67 @@ use std::time::{Duration, Instant};
 /// operation and the device.
 /// `ControlFlow::Break(())` cancels the call, which then returns [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub type Progress<'a> = dyn FnMut(f64, &str) -> ControlFlow<()> + 'a;
+
+/// The cancel flag of a thread, see [`set_cancel_flag`].
+#[derive(Clone, Debug)]
+pub(crate) enum CancelFlag {
+    /// The flag of a program in Rust.
+    Shared(Arc<AtomicBool>),
+    /// The flag of a program in C, set where it is not 0; the program keeps its memory while the flag is set for a thread.
+    Foreign(&'static AtomicI32),
+}
+
+thread_local! {
+    static CANCEL_FLAG: RefCell<Option<CancelFlag>> = const { RefCell::new(None) };
+}
+
+impl CancelFlag {
+    fn is_set(&self) -> bool {
+        match self {
+            Self::Shared(flag) => flag.load(Ordering::Relaxed),
+            Self::Foreign(flag) => flag.load(Ordering::Relaxed) != 0,
+        }
+    }
+
+    /// Makes this the flag of the calling thread; `None` is none.
+    pub(crate) fn use_here(flag: Option<Self>) {
+        // An error means that this thread's storage has ended; then it makes no call any more.
+        let _ = CANCEL_FLAG.try_with(|current| *current.borrow_mut() = flag);
+    }
+
+    /// Returns the flag of the calling thread.
+    fn of_this_thread() -> Option<Self> {
+        CANCEL_FLAG.try_with(|current| current.borrow().clone()).ok().flatten()
+    }
+}
+
+/// Sets the cancel flag of the calling thread, or with `None`, which is the default, none. While the flag is `true`, the
+/// calls that this thread makes into Isoline end with [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) within 100 ms,
+/// those without a progress callback, too. Any thread may change the flag at any time; Isoline only reads it. A call that
+/// has less than 100 ms to go may end as usual. In calls that are under way when the thread sets another flag, from their
+/// callback, the former one counts.
+///
+/// A call that is cancelled leaves its outputs as they were, except those that write while they work: the slices of a
+/// stack that were finished, the shapes that were filled into a mask, and a part of the pixels of the functions named
+/// `read_...`.
+///
+/// ```
+/// use isoline::{ErrorKind, mask, set_cancel_flag};
+/// use std::sync::{Arc, atomic::{AtomicBool, Ordering}};
+///
+/// let stop = Arc::new(AtomicBool::new(false));
+/// set_cancel_flag(Some(stop.clone()));
+/// // Another thread does this when its user has seen enough.
+/// stop.store(true, Ordering::Relaxed);
+/// let mut start = ndarray::Array3::<u8>::zeros((20, 64, 64));
+/// let ball = mask::Sphere { centre: [32.0, 32.0, 10.0], radius: 12.0 };
+/// let error = mask::fill_spheres(start.view_mut().into(), [1.0; 3], &[ball], 255).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::Cancelled);
+/// set_cancel_flag(None);
+/// ```
+pub fn set_cancel_flag(flag: Option<Arc<AtomicBool>>) {
+    CancelFlag::use_here(flag.map(CancelFlag::Shared));
+}
 
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.
 const POLL_INTERVAL: Duration = Duration::from_millis(30);
@@ -25,6 +87,8 @@ const MIN_CALLBACK_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Ticker {
     cancelled: AtomicBool,
+    /// The cancel flag of the thread that made the ticker.
+    cancel_flag: Option<CancelFlag>,
     /// The start of the current section as a fraction of the whole (the bits of an f64).
     section_start: AtomicU64,
     /// The share of the current section in the whole (the bits of an f64).
@@ -42,10 +106,11 @@ pub struct Ticker {
 }
 
 impl Ticker {
-    /// Makes a ticker at 0, whose only section is the whole.
+    /// Makes a ticker at 0, whose only section is the whole. Make it on the calling thread, whose cancel flag it heeds.
     pub fn new(stage: &'static str) -> Self {
         Self {
             cancelled: AtomicBool::new(false),
+            cancel_flag: CancelFlag::of_this_thread(),
             section_start: AtomicU64::new(0f64.to_bits()),
             section_span: AtomicU64::new(1f64.to_bits()),
             section_done: AtomicU64::new(0f64.to_bits()),
@@ -62,14 +127,19 @@ impl Ticker {
         Self { last_call: Mutex::new(Some(Instant::now())), ..Self::new(stage) }
     }
 
-    /// Returns `Err(Cancelled)` once the callback has cancelled. It is cheap: call it at least every 20 ms of work.
+    /// Returns `Err(Cancelled)` once the callback or the cancel flag has cancelled. It is cheap: call it at least every
+    /// 20 ms of work.
     pub fn check(&self) -> Result<()> {
         if self.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
     }
 
-    /// Returns whether the callback has cancelled, for loops that skip the rest of their work then. What they have done is
+    /// Returns whether the call is cancelled, for loops that skip the rest of their work then. What they have done is
     /// not complete: a [`check`](Self::check) has to follow.
     pub fn is_cancelled(&self) -> bool {
+        if !self.cancelled.load(Ordering::Relaxed) && self.cancel_flag.as_ref().is_some_and(CancelFlag::is_set) {
+            // The call stays cancelled, also if the flag is taken back before all workers have seen it.
+            self.cancel();
+        }
         self.cancelled.load(Ordering::Relaxed)
     }
 
@@ -137,6 +207,12 @@ impl Ticker {
     }
 }
 
+/// Returns whether a call with this callback can be cancelled, by it or by the cancel flag of the calling thread, so that it
+/// must not write to an output before it is done.
+pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
+    progress.is_some() || CancelFlag::of_this_thread().is_some()
+}
+
 /// Runs `work` on `pool` while this thread calls `progress` every [`POLL_INTERVAL`]. Without a callback it runs `work`
 /// on `pool` and waits.
 pub(crate) fn run<T: Send>(
@@ -167,7 +243,9 @@ pub(crate) fn run<T: Send>(
             }
         }
     });
-    result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"))
+    let result = result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"));
+    // A callback may cancel when the work has just been done: it must not be called again by the next part of the call.
+    result.and_then(|done| ticker.check().map(|()| done))
 }
 
 #[cfg(test)]
@@ -243,6 +321,59 @@ mod tests {
         });
         assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
         assert!(started.elapsed() < Duration::from_millis(130));
+    }
+
+    #[test]
+    fn the_flag_of_the_thread_cancels_its_calls_only() {
+        let flag = Arc::new(AtomicBool::new(false));
+        set_cancel_flag(Some(flag.clone()));
+        let ticker = Ticker::new("test");
+        ticker.check().unwrap();
+        let ended = run(&pool(), &mut None, &ticker, || {
+            std::thread::spawn(move || flag.store(true, Ordering::Relaxed)).join().unwrap();
+            ticker.check()
+        });
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::Cancelled);
+        std::thread::spawn(|| Ticker::new("test").check()).join().unwrap().unwrap();
+        assert!(Ticker::new("test").is_cancelled());
+        // A callback is not called once the flag is set.
+        let mut calls = 0;
+        let mut callback = |_: f64, _: &str| {
+            calls += 1;
+            ControlFlow::Continue(())
+        };
+        assert!(run(&pool(), &mut Some(&mut callback), &Ticker::new("test"), || Ok(())).is_err());
+        assert_eq!(calls, 0);
+        set_cancel_flag(None);
+        Ticker::new("test").check().unwrap();
+        // A call stays cancelled, also without the flag.
+        ticker.check().unwrap_err();
+    }
+
+    #[test]
+    fn the_flag_of_a_c_program_is_set_where_it_is_not_0() {
+        static FLAG: AtomicI32 = AtomicI32::new(0);
+        CancelFlag::use_here(Some(CancelFlag::Foreign(&FLAG)));
+        let ticker = Ticker::new("test");
+        ticker.check().unwrap();
+        FLAG.store(-1, Ordering::Relaxed);
+        ticker.check().unwrap_err();
+        CancelFlag::use_here(None);
+    }
+
+    #[test]
+    fn work_that_is_done_before_it_sees_the_cancel_is_cancelled() {
+        let mut calls = 0;
+        let mut callback = |_: f64, _: &str| {
+            calls += 1;
+            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let work = || {
+            std::thread::sleep(3 * POLL_INTERVAL);
+            Ok(())
+        };
+        let error = run(&pool(), &mut Some(&mut callback), &Ticker::new("test"), work).unwrap_err();
+        assert_eq!((error.kind(), calls), (ErrorKind::Cancelled, 2));
     }
 
     #[test]

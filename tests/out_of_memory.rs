@@ -14,7 +14,7 @@ use isoline::snake::{self, Node, Overlap, Polygons, Schedule, Snake};
 use isoline::{Context, Dimensions, ErrorKind, Result, distance, edge_strength, mask};
 use ndarray::{Array2, Array3};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// The size from which an allocation is refused, in bytes. The images are so large that lists with an entry for each row,
 /// tile, target or node are larger.
@@ -27,13 +27,15 @@ const MOST: u64 = 40;
 struct Refusing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
+/// The size from which allocations are refused, in bytes.
+static SMALLEST: AtomicUsize = AtomicUsize::new(LARGE);
 /// The number of large allocations since it was armed.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 /// The first and the last of those that are refused.
 static REFUSED: [AtomicU64; 2] = [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)];
 
 fn refused(size: usize) -> bool {
-    if size < LARGE || !ARMED.load(Ordering::Relaxed) {
+    if size < SMALLEST.load(Ordering::Relaxed) || !ARMED.load(Ordering::Relaxed) {
         return false;
     }
     let index = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -316,9 +318,9 @@ fn attempt((_, run): Operation, context: &Context, first: u64, last: u64) -> (Re
     (result, COUNT.load(Ordering::Relaxed))
 }
 
-/// Refuses the large allocations of an operation in turn.
-fn refuse_in_turn(operation: Operation) {
-    let context = Context::with_threads("cpu", 1).unwrap();
+/// Refuses the large allocations of an operation on some threads in turn.
+fn refuse_in_turn(operation: Operation, threads: usize) {
+    let context = Context::with_threads("cpu", threads).unwrap();
     let (wanted, count) = attempt(operation, &context, u64::MAX, u64::MAX);
     let wanted = wanted.unwrap();
     assert!(count > 0, "{}: it makes no large allocation", operation.0);
@@ -343,17 +345,17 @@ fn refuse_in_turn(operation: Operation) {
     assert!(failures > 0, "{}", operation.0);
 }
 
-#[test]
-fn every_large_allocation_may_fail() {
+/// Runs operations, each in a process of its own that runs the test again.
+fn each_in_a_process(test: &str, operations: &[&str], threads: usize) {
     let chosen = std::env::var("ISOLINE_TEST_OPERATION");
     if let Ok(chosen) = chosen {
         let operation = OPERATIONS.iter().find(|(name, _)| *name == chosen).expect("an operation");
-        return refuse_in_turn(*operation);
+        return refuse_in_turn(*operation, threads);
     }
     let mut failed = Vec::new();
-    for (name, _) in OPERATIONS {
+    for name in operations {
         let mut program = std::process::Command::new(std::env::current_exe().unwrap());
-        program.args(["--exact", "every_large_allocation_may_fail", "--nocapture"]);
+        program.args(["--exact", test, "--nocapture"]);
         let output = program.env("ISOLINE_TEST_OPERATION", name).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         println!("{}", text(&output.stdout).lines().find(|line| line.starts_with(name)).unwrap_or(name));
@@ -362,4 +364,17 @@ fn every_large_allocation_may_fail() {
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+#[test]
+fn every_large_allocation_may_fail() {
+    each_in_a_process("every_large_allocation_may_fail", &OPERATIONS.map(|(name, _)| name), 1);
+}
+
+/// Lists with an entry for each thread or band are small, and longer the more threads there are.
+#[test]
+fn every_list_of_16_threads_may_fail() {
+    SMALLEST.store(1600, Ordering::Relaxed);
+    let operations = ["paper", "reference", "validated", "distances", "isolines", "threshold"];
+    each_in_a_process("every_list_of_16_threads_may_fail", &operations, 16);
 }

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ._context import Context
 from ._native import (
     Cancelled,
+    CancelFlag,
     Device,
     Error,
     InvalidArgument,
@@ -50,10 +51,10 @@ if TYPE_CHECKING:
 _OPERATIONS = ["distance", "edge_drawing", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength", "isolines",
                "level_set", "signed_distance", "snake"]
 
-__all__ = ["Cancelled", "Context", "Device", "Error", "InvalidArgument", "InvalidSize", "InvalidType", "LevelSet", "Library",
-           "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "devices", "distance",
-           "edge_drawing", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength", "isolines", "level_set",
-           "signed_distance", "snake"]
+__all__ = ["CancelFlag", "Cancelled", "Context", "Device", "Error", "InvalidArgument", "InvalidSize", "InvalidType",
+           "LevelSet", "Library", "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "devices",
+           "distance", "edge_drawing", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength", "isolines",
+           "level_set", "signed_distance", "snake"]
 
 
 def devices() -> list[Device]:

@@ -19,6 +19,7 @@ from ctypes import (
     c_char_p,
     c_double,
     c_float,
+    c_int,
     c_size_t,
     c_uint8,
     c_uint32,
@@ -86,7 +87,7 @@ class OutOfMemory(Error, MemoryError):
 
 
 class Cancelled(Error):
-    """A progress callback cancelled the call."""
+    """A progress callback, or the cancel flag of the thread, cancelled the call."""
 
     status = Status.CANCELLED
 
@@ -300,6 +301,29 @@ class Library:
     def devices(self):
         """A Device for each that there is; `usable` and `reason` say whether it can be used, and why not."""
         return [self.told(Device, "device", index) for index in range(self.library.isoline_device_count())]
+
+    def cancel_flag(self):
+        return CancelFlag(self)
+
+
+class CancelFlag:
+    """The cancel flag of the thread that enters it: calls of this thread end with Cancelled once another thread calls `set`."""
+
+    def __init__(self, library: Library | None = None):
+        self.library, self.flag = library or default_library(), c_int(0)
+
+    def __enter__(self):
+        self.library.call("set_cancel_flag", byref(self.flag))
+        return self
+
+    def __exit__(self, *_):
+        self.library.call("set_cancel_flag", None)
+
+    def set(self):
+        self.flag.value = 1
+
+    def clear(self):
+        self.flag.value = 0
 
 
 @functools.cache

@@ -129,3 +129,20 @@ def test_a_process_ends_with_solvers_and_contexts_open():
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "here\n", "")
+
+
+def test_the_flag_of_a_thread_cancels_its_calls():
+    with isoline.CancelFlag() as flag:
+        isoline.distance(LARGE, device="cpu")
+        timer = threading.Timer(0.2, flag.set)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(isoline.Cancelled):
+            isoline.edge_strength(LARGE, threshold=0, **LONG)
+        assert 0.1 < time.monotonic() - began < 30
+        with pytest.raises(isoline.Cancelled):
+            isoline.distance(LARGE, device="cpu")
+        flag.clear()
+        isoline.distance(LARGE, device="cpu")
+        flag.set()
+    isoline.distance(LARGE, device="cpu")

@@ -2,6 +2,7 @@
 
 use super::null;
 use crate::error::{Error, Result};
+use crate::progress::Ticker;
 
 /// Refuses the field of an argument that is reserved for later versions and is not 0.
 pub(super) fn reserved(value: u32, argument: &str) -> Result<()> {
@@ -33,8 +34,10 @@ pub(super) unsafe fn give<T>(
 ) -> Result<()> {
     array(out, count, "out")?;
     not_null(written, "written")?;
+    let ticker = Ticker::new("copying results");
     let mut given = 0;
     for element in elements.take(count) {
+        ticker.check()?;
         // SAFETY: not NULL, with memory for `count`, as the caller ensures.
         unsafe { out.add(given).write(element) };
         given += 1;

@@ -32,8 +32,8 @@ same_layout!(isoline_box, Cuboid, min, max);
 
 /// Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
 /// the centre of the ball, as measured with the mask's spacing. The other pixels are unchanged; parts outside the
-/// mask are ignored. The time grows with the number of balls and the number of their pixels; the call cannot be
-/// cancelled, so that very many balls are better divided among several calls.
+/// mask are ignored. The time grows with the number of balls and the number of their pixels; isoline_set_cancel_flag
+/// can end it.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory.
 /// @param spheres an array of balls, only read. NULL if `count` is 0.
@@ -41,7 +41,8 @@ same_layout!(isoline_box, Cuboid, min, max);
 /// @param value the value that the pixels are set to.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
 ///   ±1e100, or a negative radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
-///   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
+///   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
+///   mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_spheres(
     mask: *const isoline_image,
@@ -62,7 +63,7 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
 
 /// Sets the pixels of a mask that are inside one or more boxes: those whose centre is between `min` and `max`, both
 /// included. The other pixels are unchanged; parts outside the mask are ignored. The time grows with the number of boxes
-/// and the number of their pixels; the call cannot be cancelled.
+/// and the number of their pixels; isoline_set_cancel_flag can end it.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// @param boxes an array of boxes, only read. NULL if `count` is 0.
@@ -70,7 +71,8 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
 /// @param value the value that the pixels are set to.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
 ///   ±1e100, or a `min` above its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
-///   _UNSUPPORTED for CUDA memory. After an error the mask is untouched. May be called on any thread.
+///   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
+///   mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_boxes(
     mask: *const isoline_image,
@@ -93,7 +95,7 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
 /// the outline an odd number of times. A centre on the outline belongs to the side to its right, or below, so that of
 /// polygons that share a side exactly one contains a pixel along it. The other pixels are unchanged; parts outside
 /// the mask are ignored. The time grows with the number of rows that each side passes, and with the pixels that are set;
-/// the call cannot be cancelled.
+/// isoline_set_cancel_flag can end it.
 ///
 /// @param mask not NULL; ISOLINE_U8, host memory; its spacing is not used.
 /// @param xy an array of 2 `count` numbers, the column and row of each corner, counted from 0; whole numbers are the
@@ -103,8 +105,8 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
 /// @param value the value that the pixels are set to.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
 ///   ±1e100, fewer than 3 corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for
-///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY. After an error the mask is untouched.
-///   May be called on any thread.
+///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY; _CANCELLED by the cancel flag, with a
+///   part of the pixels set. After another error the mask is untouched. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_polygon(
     mask: *const isoline_image,

@@ -16,6 +16,8 @@ mod fields;
 mod object;
 mod panics;
 mod sized;
+#[cfg(test)]
+mod tests;
 
 // The modules of the header, in its order, each part after its title. A type stands before what uses it; blank lines
 // keep rustfmt from sorting.

@@ -40,6 +40,11 @@ pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
     catch_unwind(AssertUnwindSafe(body))
 }
 
+/// Returns whether the current call was made by a callback of another call of this thread.
+pub(super) fn is_in_callback() -> bool {
+    CALLS.try_with(Cell::get).is_ok_and(|calls| calls > 1)
+}
+
 /// Returns whether this thread is inside a call, or is one of the worker threads.
 fn is_ours() -> bool {
     CALLS.try_with(Cell::get).is_ok_and(|calls| calls > 0)

@@ -5,6 +5,7 @@ use super::{check, guard, isoline_status};
 use crate::error::Error;
 use crate::error::Result;
 use crate::parameter::AUTOMATIC;
+use crate::progress::Ticker;
 use crate::snake::{Curves, Node, Polygons};
 
 /// A node of a polygon, on a corner of pixels: (0, 0) is the upper left corner of the image, (width, height) the
@@ -136,8 +137,8 @@ pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, 
 ///   including `offsets[i + 1]`. The last one is the number of all points.
 /// @param points memory for `capacity` points, at least as many as there are in all. NULL to ask for the offsets only.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
-///   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY. Nothing is written on failure. May be called on any
-///   thread.
+///   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
+///   called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_polygons_smooth(
     polygons: *const isoline_polygons,
@@ -153,6 +154,7 @@ pub unsafe extern "C" fn isoline_polygons_smooth(
         check::not_null(offsets, "offsets")?;
         check::array(points, capacity, "points")?;
         let longest_edge = (longest_edge != AUTOMATIC).then_some(longest_edge);
+        let ticker = Ticker::new("copying points");
         let mut made = Curves::without_points(&polygons, longest_edge, points_per_edge)?;
         if !points.is_null() {
             // Before the points are computed, of which there may be very many.
@@ -169,6 +171,7 @@ pub unsafe extern "C" fn isoline_polygons_smooth(
         unsafe {
             offsets.copy_from_nonoverlapping(made.offsets().as_ptr(), made.offsets().len());
             for (index, [x, y]) in made.points().iter().enumerate() {
+                ticker.check()?;
                 points.add(index).write(isoline_curve_point { x: *x, y: *y });
             }
         }

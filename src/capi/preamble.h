@@ -57,6 +57,9 @@
  *   contexts and solvers, and waits for the calls of other threads on them. Where threads would wait for each other, each
  *   inside a callback, the call that would close the circle returns ISOLINE_BUSY instead. The logger may be called on any
  *   thread that is inside a call.
+ * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
+ *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
+ *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,

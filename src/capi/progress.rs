@@ -1,11 +1,12 @@
-//! The progress callback.
+//! The progress callback and the cancel flag.
 
 use super::check;
 use super::sized::{self, sized_struct};
-use crate::error::Result;
-use crate::progress::Progress;
+use crate::error::{Error, ErrorKind, Result};
+use crate::progress::{CancelFlag, Progress};
 use std::ffi::{CString, c_char, c_void};
 use std::ops::ControlFlow;
+use std::sync::atomic::AtomicI32;
 
 /// Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
 /// call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
@@ -43,6 +44,51 @@ pub unsafe extern "C" fn isoline_progress_init(
 ) -> super::isoline_status {
     // SAFETY: as the caller ensures.
     super::guard(|| unsafe { sized::init(progress, struct_size, "progress") })
+}
+
+/// Sets the cancel flag of the calling thread. While `*flag` is not 0, the calls that this thread makes into Isoline end
+/// with ISOLINE_CANCELLED within 100 ms of work, those without a progress callback, too. So a call is cancelled by any other
+/// thread, or by a signal handler, that writes to the flag.
+///
+/// The library only reads the flag, at any time while a call of this thread runs. It never resets it: a flag that is not 0
+/// ends the next call, too, and a flag that is set just before the call begins is not lost. A call that has less than 100 ms
+/// to go may end as usual, and one that takes less than that may not look at the flag at all. Write to the flag by atomic
+/// operations (an `atomic_int` of C11; `std::atomic<int>`; in a signal handler a `volatile sig_atomic_t` where that is an
+/// int). A thread that has never called this function has no flag.
+///
+/// A call that the flag ends leaves its outputs as a call does that its callback cancels, with these exceptions, where a part
+/// of the output may have been written: isoline_mask_fill_*, isoline_level_set_read_*, isoline_level_set_statistics,
+/// isoline_snake_draw_*, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth, and the mask or the
+/// labels of isoline_level_set_run and isoline_snake_run. Solvers are as before the call, or after its last whole iteration.
+///
+/// Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
+/// buffer, what frees an object, the measurement of both devices by the first call on "auto", and the copy of a finished
+/// result to an output that is written whole or not at all.
+///
+/// @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
+/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
+///   ISOLINE_BUSY in a callback. May be called on any thread, for itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_set_cancel_flag(flag: *const std::ffi::c_int) -> super::isoline_status {
+    super::guard(|| {
+        if super::panics::is_in_callback() {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                "cannot set the cancel flag in a callback; set it before the call, and write to it in the callback",
+            ));
+        }
+        if !flag.is_aligned() {
+            return Err(Error::argument(format!(
+                "cannot use the cancel flag: its address must be a multiple of {} (got {flag:p}); give the address of an int",
+                align_of::<std::ffi::c_int>()
+            )));
+        }
+        // SAFETY: not NULL in `map`, aligned, and valid while it is the flag of this thread, as the caller ensures. It is
+        // only loaded, and written by atomic operations.
+        let flag = (!flag.is_null()).then(|| unsafe { AtomicI32::from_ptr(flag.cast_mut()) });
+        CancelFlag::use_here(flag.map(CancelFlag::Foreign));
+        Ok(())
+    })
 }
 
 /// Returns the caller's callback; `None` for NULL.

@@ -237,8 +237,8 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 ///
 /// All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
 /// image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
-/// caller's image is not needed after the call, which reports no progress. NaN pixels of an f32 image count as the
-/// smallest pixel. Distances are in pixels; the image's spacing is not used.
+/// caller's image is not needed after the call, which reports no progress; isoline_set_cancel_flag can end it. NaN pixels
+/// of an f32 image count as the smallest pixel. Distances are in pixels; the image's spacing is not used.
 ///
 /// @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
@@ -362,7 +362,7 @@ pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
 /// snake, or both.
 ///
 /// @param context,input,initial,params as for isoline_snake_new.
-/// @param progress NULL for none.
+/// @param progress NULL for none. It can cancel the start, too, in which the fraction is 0.
 /// @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
 /// @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
 ///   `labels` and `out` must not both be NULL.
@@ -402,12 +402,14 @@ pub unsafe extern "C" fn isoline_snake_run(
                 }
             };
             isoline_report::check(report)?;
-            let started = Instant::now();
-            let mut snake = Snake::new(context, input.input(), initial.as_ref(), &params)?;
             if let Some(labels) = &labels {
-                snake.check_labels(labels)?;
+                // Before any work.
+                Snake::check_label_count(labels, initial.as_ref().map_or(1, Polygons::len))?;
             }
-            let mut done = snake.step(u64::MAX, progress.as_deref_mut())?;
+            let started = Instant::now();
+            let mut progress = progress.as_deref_mut();
+            let mut snake = Snake::start(context, input.input(), initial.as_ref(), &params, &mut progress)?;
+            let mut done = snake.step(u64::MAX, progress)?;
             if let Some(labels) = labels {
                 snake.read_labels(labels)?;
             }

@@ -7,6 +7,7 @@ use super::snake::{isoline_snake, lock};
 use super::{check, guard, isoline_status};
 use crate::error::Error;
 use crate::image::PixelType;
+use crate::progress::Ticker;
 use crate::snake::{Statistics, Status};
 
 /// The status of a target's search.
@@ -219,8 +220,7 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 /// Returns the sums over the pixels inside any polygons, as far as they are in the snake's image. The function uses
 /// the row prefix sums of the image, so that its time grows with the heights of the polygons and not with their areas:
 /// each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
-/// polygon touches itself, on one core; several polygons are shared by all cores. The call cannot be cancelled: divide
-/// many polygons among several calls.
+/// polygon touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can end it.
 ///
 /// @param snake not NULL. Its targets have no influence.
 /// @param polygons not NULL; up to 65536 nodes each.
@@ -238,7 +238,9 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         let (held, polygons) = unsafe { (lock(snake)?, isoline_polygons::read(polygons, "polygons")?) };
         check::array(out, polygons.len(), "out")?;
+        let ticker = Ticker::new("copying results");
         for (index, sum) in held.snake.region_sums(&polygons)?.iter().enumerate() {
+            ticker.check()?;
             let [mean, deviation] = held.snake.moments(sum);
             let [pixels, z, zz] = [sum.pixels, sum.z, sum.zz].map(i64::cast_unsigned);
             let found = isoline_region_sum { pixels, sum: z, sum_of_squares: zz, mean, deviation };

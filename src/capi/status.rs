@@ -26,7 +26,7 @@ pub enum isoline_status {
     ISOLINE_OUT_OF_MEMORY = 7,
     /// The device or its driver reported an error during the call.
     ISOLINE_DEVICE_FAILED = 8,
-    /// The progress callback cancelled the call.
+    /// The progress callback or the cancel flag (isoline_set_cancel_flag) cancelled the call.
     ISOLINE_CANCELLED = 9,
     /// The request is valid, but this build, version or device does not support it.
     ISOLINE_UNSUPPORTED = 10,

@@ -14,7 +14,7 @@ pub(super) fn processor() -> &'static str {
     })
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 fn brand() -> Option<String> {
     let brand = raw_cpuid::CpuId::new().get_processor_brand_string()?;
     Some(brand.as_str().to_owned()).filter(|name| !name.trim().is_empty())
@@ -27,7 +27,8 @@ fn brand() -> Option<String> {
     String::from_utf8(name[..length].iter().copied().take_while(|&byte| byte != 0).collect()).ok()
 }
 
-#[cfg(not(any(target_os = "macos", target_arch = "x86_64")))]
+// Miri has no processor to ask.
+#[cfg(any(miri, not(any(target_os = "macos", target_arch = "x86_64"))))]
 fn brand() -> Option<String> {
     None
 }

@@ -20,7 +20,7 @@ use super::{Params, Region};
 use crate::device::{Context, PerThread};
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, copy_packed, zeroed};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::{Progress, Ticker, may_cancel, run as run_with_progress};
 use crate::report::Report;
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, ArrayViewMut3, s};
@@ -79,8 +79,8 @@ impl<T: Pixel> Call<'_, T> {
         let pool = self.context.pool();
         let ticker = Ticker::new("distance");
         let (depth, height, width) = self.view.dim();
-        // Without a callback nothing can cancel, so packed memory of the caller is written directly.
-        if progress.is_none()
+        // Nothing can cancel this call, so packed memory of the caller is written directly.
+        if !may_cancel(progress)
             && let Some(output) = output.as_slice_mut()
         {
             return pool.install(|| self.compute(0..depth, output, &ticker));

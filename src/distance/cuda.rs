@@ -19,7 +19,7 @@ use crate::device::cuda::{
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
-use crate::progress::Progress;
+use crate::progress::{Progress, may_cancel};
 use crate::report::Report;
 use launch::{DeviceField, Launcher};
 use std::ops::Range;
@@ -63,7 +63,7 @@ pub(super) fn run(
 ) -> Result<Report> {
     // 1. Divide the slices into groups.
     let [width, height, depth] = mask.shape();
-    let direct = writes_directly(output, progress.is_some());
+    let direct = writes_directly(output, may_cancel(progress));
     let on_device = matches!(mask, Image::Device(_));
     let together = match params.dimensions {
         Dimensions::Volume => depth,
@@ -150,7 +150,7 @@ impl SliceOperation for Distance {
         let mut launches = 0;
         let workspace = workspace.as_ref().map(Buffer::address);
         self.launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
-            if pipeline.progress.is_none() {
+            if !may_cancel(pipeline.progress) {
                 return Ok(());
             }
             if launches >= reached.len() {

@@ -26,7 +26,7 @@ use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result, finite};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_type, host_only};
 use crate::parameter;
-use crate::progress::Progress;
+use crate::progress::{Progress, may_cancel};
 use crate::report::Report;
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -120,7 +120,7 @@ pub fn run(
     check_type("output", &output, PixelType::F32)?;
     let _lock = context.lock()?;
     let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(params, &mask, &output, progress.is_some()),
+        device_bytes: cuda::min_device_bytes(params, &mask, &output, may_cancel(&progress)),
         cpu_only: false,
         host_memory: host_only(&mask, &output),
     };

@@ -17,7 +17,7 @@ use super::segments::{self, Part};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, extend, zeroed};
+use crate::image::{Image, ImageMut, collected, extend, reserved, try_par_collected, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut2, Axis};
@@ -111,9 +111,8 @@ impl Call<'_> {
         let [width, height, depth] = self.shape;
         let batch_size = slices_side_by_side(pool, width * height).min(depth);
         let buffers = self.context.buffer_pool();
-        let mut scratch: Vec<Scratch<'_, P::Gradient>> = (0..batch_size)
-            .map(|_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) })
-            .collect();
+        let scratch = |_| Scratch { paper: paper::Scratch::new(buffers), reference: reference::Scratch::new(buffers) };
+        let mut scratch: Vec<Scratch<'_, P::Gradient>> = collected((0..batch_size).map(scratch))?;
         // 1. Announce the work: the passes over all pixels. The paper profile's segments need the gradients of the edges once
         // more.
         let passes = match self.plan.profile {
@@ -130,14 +129,14 @@ impl Call<'_> {
             // 2. Compute a batch of slices on the pool.
             let drawn: Vec<SliceResult> = run_with_progress(pool, progress, &ticker, || {
                 let slices = batch.par_iter_mut().with_max_len(1).enumerate();
-                slices
-                    .map(|(index, scratch)| self.slice(&source(first + index), first + index, scratch, &ticker))
-                    .collect()
+                try_par_collected(
+                    slices.map(|(index, scratch)| self.slice(&source(first + index), first + index, scratch, &ticker)),
+                )
             })?;
             ticker.report(progress)?;
             // 3. Collect the segments first: once they fit in memory nothing can fail any more, and a single image is written
             // only on success.
-            let mut maps = Vec::with_capacity(drawn.len());
+            let mut maps = reserved(drawn.len())?;
             for drawn in drawn {
                 extend(&mut parts, drawn.parts)?;
                 segments.append(drawn.segments)?;

@@ -21,7 +21,7 @@ use crate::device::cuda::{
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::Progress;
+use crate::progress::{Progress, may_cancel};
 use crate::report::Report;
 use launch::{Job, Launcher, RAW_ALIGNMENT, SliceLayout};
 use ndarray::s;
@@ -82,7 +82,7 @@ pub(super) fn run(
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
     // A single image is written after the last operation that may fail or be cancelled.
-    let at_the_end = count == 1 && (want_segments || pipeline.progress.is_some());
+    let at_the_end = count == 1 && (want_segments || may_cancel(pipeline.progress));
     let delivery = Delivery::choose(edges.as_ref(), at_the_end);
     let slot_bytes = min_device_bytes(params, input, want_segments);
     let call = Call { context, cuda, plan: &plan, layout, launcher: &launcher, input, delivery, slot_bytes };

@@ -12,7 +12,7 @@ use super::prepare::Quantise;
 use super::taps::Taps;
 use crate::device::kernels::edge_drawing::{TAP_0, TAP_1, TAP_2};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::image::{try_collected, try_par_collected, zeroed};
 use crate::progress::Ticker;
 use ndarray::ArrayView2;
 use pulp::{Arch, Simd, WithSimd};
@@ -260,7 +260,7 @@ impl<'a, P: Pixel, S: Source<P>> Smoother<'a, P, S> {
         Ok(Self {
             source,
             taps,
-            rows: (0..=2 * radius).map(|_| zeroed(padded)).collect::<Result<_>>()?,
+            rows: try_collected((0..2 * radius + 1).map(|_| zeroed(padded)))?,
             next: first as isize - radius as isize,
             columns: zeroed(fast)?,
             sums: [zeroed(other)?, zeroed(other.min(width))?],
@@ -349,13 +349,9 @@ pub(super) fn compute<P: Pixel, K: Sink<P>>(
     ticker: &Ticker,
 ) -> Result<Vec<K>> {
     let arch = Arch::new();
-    bands
-        .into_par_iter()
-        .with_max_len(1)
-        .map(|(range, sink)| {
-            arch.dispatch(Band { source, method, range, sink, ticker, pixel: std::marker::PhantomData })
-        })
-        .collect()
+    let band =
+        |(range, sink)| arch.dispatch(Band { source, method, range, sink, ticker, pixel: std::marker::PhantomData });
+    try_par_collected(bands.into_par_iter().with_max_len(1).map(band))
 }
 
 /// One band of rows.

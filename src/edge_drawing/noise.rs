@@ -5,7 +5,7 @@ use super::prepare::{DEFAULT_THRESHOLD, Plan};
 use super::{Params, Validation, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
-use crate::image::{Image, PixelType, extend, reserved};
+use crate::image::{Image, PixelType, extend, reserved, try_par_collected};
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -73,20 +73,26 @@ fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
         Image::Device(pixels) => Some(HostCopy::of_parts(context, pixels, &corners, [columns, rows])?),
         _ => None,
     };
+    let ticker = Ticker::new("edge drawing");
     let gradients_of = |(block, [x, y, z]): (usize, &[usize; 3])| match &copy {
-        Some(copy) => gradients(&copy.view(), [0, 0, block], [columns, rows], plan),
-        None => gradients(input, [*x, *y, *z], [columns, rows], plan),
+        Some(copy) => gradients(&copy.view(), [0, 0, block], [columns, rows], plan, &ticker),
+        None => gradients(input, [*x, *y, *z], [columns, rows], plan, &ticker),
     };
-    let found: Result<Vec<Vec<u32>>> =
-        context.pool().install(|| corners.par_iter().enumerate().map(gradients_of).collect());
+    let found = context.pool().install(|| try_par_collected(corners.par_iter().enumerate().map(gradients_of)))?;
     let mut gradients = Vec::new();
-    extend(&mut gradients, found?.into_iter().flatten())?;
+    extend(&mut gradients, found.into_iter().flatten())?;
     let quartile = gradients.len() / 4;
     Ok(*gradients.select_nth_unstable(quartile).1)
 }
 
 /// Returns the gradients in a block of an image in host memory.
-fn gradients(image: &Image<'_>, corner: [usize; 3], size: [usize; 2], plan: &Plan) -> Result<Vec<u32>> {
+fn gradients(
+    image: &Image<'_>,
+    corner: [usize; 3],
+    size: [usize; 2],
+    plan: &Plan,
+    ticker: &Ticker,
+) -> Result<Vec<u32>> {
     fn part<'a, T>(
         view: &'a ArrayView3<'_, T>,
         [x, y, z]: [usize; 3],
@@ -95,14 +101,14 @@ fn gradients(image: &Image<'_>, corner: [usize; 3], size: [usize; 2], plan: &Pla
         view.slice(s![z..z + 1, y..y + h, x..x + w]).index_axis_move(Axis(0), 0)
     }
     match image {
-        Image::U8(view) => gradients_of(&part(view, corner, size), plan),
-        Image::U16(view) => gradients_of(&part(view, corner, size), plan),
-        Image::F32(view) => gradients_of(&plan.quantised(part(view, corner, size)), plan),
+        Image::U8(view) => gradients_of(&part(view, corner, size), plan, ticker),
+        Image::U16(view) => gradients_of(&part(view, corner, size), plan, ticker),
+        Image::F32(view) => gradients_of(&plan.quantised(part(view, corner, size)), plan, ticker),
         Image::Device(_) => unreachable!("device images have been copied"),
     }
 }
 
-fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan) -> Result<Vec<u32>> {
+fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan, ticker: &Ticker) -> Result<Vec<u32>> {
     let Plan { operator, taps, .. } = *plan;
     let margin = taps.radius() + 1;
     // The mirror image at the border of a block would make gradients small there.
@@ -110,8 +116,8 @@ fn gradients_of<P: Pixel>(source: &impl Source<P>, plan: &Plan) -> Result<Vec<u3
     let height = source.size()[1];
     let method = Method { operator, taps, border: Border::Mirror, threshold: 1, clear_below: false };
     let collector = Collector { gradients: reserved(columns.len() * rows.len())?, columns, rows };
-    let collectors = gradient::compute(source, &method, vec![(0..height, collector)], &Ticker::new("edge drawing"))?;
-    Ok(collectors.into_iter().flat_map(|collector| collector.gradients).collect())
+    let mut collectors = gradient::compute(source, &method, vec![(0..height, collector)], ticker)?;
+    Ok(collectors.pop().map(|collector| collector.gradients).unwrap_or_default())
 }
 
 /// Collects the gradients in a part of a block.
@@ -161,7 +167,7 @@ mod tests {
             for (corner, size) in
                 [([0, 0, 0], [64, 64]), ([31, 11, 2], [64, 64]), ([5, 80, 1], [115, 10]), ([7, 7, 1], [1, 1])]
             {
-                let got = gradients(&image.view().into(), corner, size, &plan).unwrap();
+                let got = gradients(&image.view().into(), corner, size, &plan, &Ticker::new("test")).unwrap();
                 assert!(got == expected(&image, corner, size, &plan), "{corner:?} {size:?} sigma {sigma}");
             }
         }

@@ -9,6 +9,7 @@ use crate::image::{Image, PixelType};
 use crate::levels::MAX_LEVEL;
 pub(super) use crate::levels::Quantise;
 use crate::parameter::check_scaling;
+use crate::progress::Ticker;
 use ndarray::ArrayView2;
 
 /// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
@@ -128,7 +129,10 @@ pub(super) fn extremes(context: &Context, params: &Params, input: &Image<'_>) ->
             let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
             Some(cuda.extremes("the input", pixels)?)
         }
-        _ => context.pool().install(|| input.extremes()),
+        _ => {
+            let ticker = Ticker::new("extremes");
+            context.pool().install(|| input.extremes_while(&ticker))?
+        }
     })
 }
 

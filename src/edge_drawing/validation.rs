@@ -18,7 +18,10 @@ use super::{Operator, Params, Point, Profile, Segment, Segments};
 use crate::device::cuda::check_device_pixels;
 use crate::device::{Context, HostCopy, slices_side_by_side, upload_slice};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, collected, copy_packed, extend, par_collected, push, zeroed};
+use crate::image::{
+    Image, ImageMut, collected, copy_packed, extend, par_collected, push, reserved, try_collected, try_par_collected,
+    zeroed,
+};
 use crate::levels::finite_f32;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
@@ -104,11 +107,11 @@ impl Call<'_, '_> {
                 None => self.slice(self.input, z, z, &ticker),
             };
             let done: Vec<Validated> = run_with_progress(pool, progress, &ticker, || {
-                batch.clone().into_par_iter().with_max_len(1).map(slice).collect()
+                try_par_collected(batch.clone().into_par_iter().with_max_len(1).map(slice))
             })?;
             ticker.report(progress)?;
             // 2. Collect the segments first: once they fit in memory, no map in host memory can fail any more.
-            let mut maps = Vec::with_capacity(done.len());
+            let mut maps = reserved(done.len())?;
             for Validated { segments, edges } in done {
                 valid.append(segments)?;
                 maps.push(edges);
@@ -321,7 +324,7 @@ fn measure<P: Pixel>(
         let start = index * rows;
         Ok((start..height.min(start + rows), Counter::<P> { gradients, counts: zeroed(largest + 1)? }))
     });
-    let counters = gradient::compute(source, &method, bands.collect::<Result<_>>()?, ticker)?;
+    let counters = gradient::compute(source, &method, try_collected(bands)?, ticker)?;
     let mut counters = counters.into_iter().map(|counter| counter.counts);
     let mut counts = counters.next().unwrap_or_default();
     counters.for_each(|more| counts.iter_mut().zip(more).for_each(|(count, more)| *count += more));

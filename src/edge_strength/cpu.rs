@@ -12,8 +12,8 @@ use super::prepare::{InitialValues, InputPixels, prepare};
 use super::{Mode, Outcome, Plan, STAGE, Start, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, copy_packed};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::image::{Image, ImageMut, collected, copy_packed, try_par_collected};
+use crate::progress::{Progress, Ticker, may_cancel, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -61,7 +61,7 @@ pub(super) fn run(
         None
     };
     let call = Call { plan, initial: &initial, input, shape, workspace, ticker: &ticker };
-    let direct = fused && progress.is_none() && has_contiguous_rows(target);
+    let direct = fused && !may_cancel(progress) && has_contiguous_rows(target);
     let mut outcome = Outcome::none(plan);
     for first in (0..depth).step_by(together) {
         // 3. Compute a batch on the worker threads.
@@ -69,14 +69,14 @@ pub(super) fn run(
         ticker.section(first / together, depth.div_ceil(together));
         ticker.expect((batch.len() * width * height) as u64 * plan.centre_weights.len() as u64);
         let mut targets = target.slice_mut(s![batch.clone(), .., ..]);
-        let mut targets: Vec<_> = targets.axis_chunks_iter_mut(Axis(0), field_depth).collect();
+        let mut targets = collected(targets.axis_chunks_iter_mut(Axis(0), field_depth))?;
         let solved: Vec<Solved<'_>> = run_with_progress(pool, progress, &ticker, || {
             let starts = batch.clone().into_par_iter().step_by(field_depth);
             let threads = pool.current_num_threads().div_ceil(batch.len() / field_depth);
-            starts
-                .zip(&mut targets)
-                .map(|(z, target)| call.solve(z, direct.then(|| target.view_mut()), threads))
-                .collect()
+            let solve = |(z, target): (usize, &mut ArrayViewMut3<'_, f32>)| {
+                call.solve(z, direct.then(|| target.view_mut()), threads)
+            };
+            try_par_collected(starts.zip(&mut targets).map(solve))
         })?;
         // 4. Write its results, unless the callback has cancelled.
         ticker.check()?;

@@ -30,7 +30,7 @@ use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result, finite};
 use crate::image::{Image, check_shapes, collected, extend, reserved};
 use crate::parameter::check_ends;
-use crate::progress::Progress;
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use std::time::Instant;
 
@@ -112,7 +112,10 @@ impl Params {
                 let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
                 cuda.extremes("the input", pixels)?
             }
-            (None, _) => context.pool().install(|| input.extremes()).unwrap_or([0.0; 2]),
+            (None, _) => {
+                let ticker = Ticker::new("extremes");
+                context.pool().install(|| input.extremes_while(&ticker))?.unwrap_or_default()
+            }
         };
         // Divided first, so that no difference overflows.
         let parts = f64::from(self.level_count) + 1.0;

@@ -167,37 +167,56 @@ impl Solver {
         Ok(fit)
     }
 
-    /// Writes the mask, on the threads of the current pool.
-    pub(super) fn read_mask(&self, mask: ArrayViewMut3<'_, u8>) {
-        let convert = |phi: f32| if phi < 0.0 { 255 } else { 0 };
+    /// Writes the mask, on the threads of the current pool, unless the ticker is cancelled.
+    pub(super) fn read_mask(&self, mask: ArrayViewMut3<'_, u8>, ticker: &Ticker) -> Result<()> {
+        self.read(mask, ticker, |phi| if phi < 0.0 { 255 } else { 0 })
+    }
+
+    /// Writes φ, on the threads of the current pool, unless the ticker is cancelled.
+    pub(super) fn read_phi(&self, phi: ArrayViewMut3<'_, f32>, ticker: &Ticker) -> Result<()> {
+        self.read(phi, ticker, |phi| phi)
+    }
+
+    fn read<T: Send + Sync>(
+        &self,
+        to: ArrayViewMut3<'_, T>,
+        ticker: &Ticker,
+        convert: impl Fn(f32) -> T + Sync,
+    ) -> Result<()> {
         match &self.field {
-            Field::Plain(field) => field.read(mask, convert),
-            Field::Tiled(field) => field.layout.unpack(&field.phi, mask, convert),
+            Field::Plain(field) => Layout::plain(self.plan.shape).unpack(&field.phi, to, ticker, convert),
+            Field::Tiled(field) => field.layout.unpack(&field.phi, to, ticker, convert),
         }
     }
 
-    /// Writes φ, on the threads of the current pool.
-    pub(super) fn read_phi(&self, phi: ArrayViewMut3<'_, f32>) {
-        match &self.field {
-            Field::Plain(field) => field.read(phi, |phi| phi),
-            Field::Tiled(field) => field.layout.unpack(&field.phi, phi, |phi| phi),
-        }
-    }
-
-    /// Replaces φ, on the threads of the current pool; refuses values that are not finite.
-    pub(super) fn write_phi(&mut self, phi: ArrayView3<'_, f32>) -> Result<()> {
-        if let Some(((z, y, x), value)) = phi.indexed_iter().find(|(_, value)| !value.is_finite()) {
-            return Err(Error::argument(format!(
-                "phi must be finite everywhere, but at x = {x}, y = {y}, z = {z} it is {value}"
-            )));
+    /// Replaces φ, on the threads of the current pool, unless the ticker is cancelled; refuses values that are not finite.
+    pub(super) fn write_phi(&mut self, phi: ArrayView3<'_, f32>, ticker: &Ticker) -> Result<()> {
+        for (z, slice) in phi.outer_iter().enumerate() {
+            for (y, row) in slice.outer_iter().enumerate() {
+                ticker.check()?;
+                if let Some((x, value)) = row.indexed_iter().find(|(_, value)| !value.is_finite()) {
+                    return Err(Error::argument(format!(
+                        "phi must be finite everywhere, but at x = {x}, y = {y}, z = {z} it is {value}"
+                    )));
+                }
+            }
         }
         let most = self.plan.largest_phi;
+        let clamp = |phi: f32| phi.clamp(-most, most);
         self.inside = match &mut self.field {
-            Field::Plain(field) => field.write(phi, most),
+            Field::Plain(field) => {
+                field.phi = Layout::plain(self.plan.shape).pack(phi, ticker, clamp)?;
+                field.inside()
+            }
             Field::Tiled(field) => {
-                let ticker = Ticker::new(STAGE);
-                field.phi = field.layout.pack(phi, &ticker, |phi| phi.clamp(-most, most))?;
-                field.recount(&self.plan.constants, &ticker)?
+                let former = std::mem::replace(&mut field.phi, field.layout.pack(phi, ticker, clamp)?);
+                match field.recount(&self.plan.constants, ticker) {
+                    Ok(inside) => inside,
+                    Err(cancelled) => {
+                        field.phi = former;
+                        return Err(cancelled);
+                    }
+                }
             }
         };
         self.reinitialisation_steps_left = 0;
@@ -297,7 +316,7 @@ impl Tiled {
             phi,
             next,
             affected: zeroed(layout.count())?,
-            in_band: zeroed(layout.count())?,
+            in_band: Vec::new(),
             listed: false,
             list: reserved(layout.count())?,
             written: reserved(layout.count())?,
@@ -310,25 +329,28 @@ impl Tiled {
     /// Determines the state that follows from a new φ, unless the ticker is cancelled. Returns the number of voxels
     /// inside.
     fn recount(&mut self, constants: &Constants, ticker: &Ticker) -> Result<u64> {
-        let Self { layout, phi, in_band, .. } = self;
+        let Self { layout, phi, .. } = self;
         let [width, height, _] = layout.tile;
-        let counts = phi.par_chunks(layout.tile_voxels()).zip(in_band).enumerate().map(|(index, (tile, in_band))| {
-            if ticker.is_cancelled() {
-                return 0;
-            }
-            let [columns, rows, planes] = layout.valid(layout.position(index));
-            let (mut inside, mut closest) = (0u64, f32::INFINITY);
-            for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
-                for phi in &tile[row * width..][..columns] {
-                    inside += u64::from(*phi < 0.0);
-                    closest = closest.min(phi.abs());
+        let mut in_band = zeroed(layout.count())?;
+        let counts =
+            phi.par_chunks(layout.tile_voxels()).zip(&mut in_band).enumerate().map(|(index, (tile, in_band))| {
+                if ticker.is_cancelled() {
+                    return 0;
                 }
-            }
-            *in_band = closest <= constants.band_width;
-            inside
-        });
+                let [columns, rows, planes] = layout.valid(layout.position(index));
+                let (mut inside, mut closest) = (0u64, f32::INFINITY);
+                for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
+                    for phi in &tile[row * width..][..columns] {
+                        inside += u64::from(*phi < 0.0);
+                        closest = closest.min(phi.abs());
+                    }
+                }
+                *in_band = closest <= constants.band_width;
+                inside
+            });
         let inside = counts.sum();
         ticker.check()?;
+        self.in_band = in_band;
         self.activate_band(constants);
         self.written.clear();
         self.written.extend(0..self.layout.count() as u32);

@@ -20,7 +20,7 @@ use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
-use crate::progress::{Progress, Ticker};
+use crate::progress::{Progress, Ticker, may_cancel};
 use crate::report::Report;
 use launch::{Fields, Launcher, Span};
 use load::Loaded;
@@ -264,7 +264,7 @@ impl Solver {
         ticker: &Ticker,
         cancelled: &mut Result<()>,
     ) -> Result<()> {
-        if progress.is_some() {
+        if may_cancel(progress) {
             while !batch.end.is_done()? {
                 if cancelled.is_ok() {
                     *cancelled = ticker.report(progress);

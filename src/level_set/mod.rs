@@ -352,7 +352,8 @@ impl LevelSet {
         (*outcome, *limit_share) = (Outcome::Moving, None);
         let mut report = match solver {
             Solver::Cpu(solver) => {
-                solver.run(context, monitor, iterations, &mut progress)?;
+                // A run that was cancelled at its very end is not looked at.
+                solver.run(context, monitor, iterations, &mut progress).inspect_err(|_| monitor.converged = false)?;
                 Report::on_cpu(context, started, 0)
             }
             Solver::Cuda(solver) => {
@@ -408,14 +409,15 @@ impl LevelSet {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
         let _lock = self.context.lock()?;
+        let ticker = Ticker::new(STAGE);
+        ticker.check()?;
         if let Solver::Cpu(_) = self.solver {
             mask.use_huge_pages();
         }
         match (&self.solver, mask) {
-            (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask),
+            (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask, &ticker),
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
-                self.context.pool().install(|| solver.read_mask(mask));
-                Ok(())
+                self.context.pool().install(|| solver.read_mask(mask, &ticker))
             }
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
@@ -429,15 +431,14 @@ impl LevelSet {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", &phi, PixelType::F32)?;
         let _lock = self.context.lock()?;
+        let ticker = Ticker::new(STAGE);
+        ticker.check()?;
         if let Solver::Cpu(_) = self.solver {
             phi.use_huge_pages();
         }
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
-            (Solver::Cpu(solver), ImageMut::F32(phi)) => {
-                self.context.pool().install(|| solver.read_phi(phi));
-                Ok(())
-            }
+            (Solver::Cpu(solver), ImageMut::F32(phi)) => self.context.pool().install(|| solver.read_phi(phi, &ticker)),
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
     }
@@ -447,7 +448,8 @@ impl LevelSet {
     /// continues; a new check interval begins.
     ///
     /// # Errors
-    /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged.
+    /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a
+    /// call that the cancel flag ends.
     pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {
@@ -459,7 +461,10 @@ impl LevelSet {
         let _lock = self.context.lock()?;
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
-            (Solver::Cpu(solver), Image::F32(phi)) => self.context.pool().install(|| solver.write_phi(phi))?,
+            (Solver::Cpu(solver), Image::F32(phi)) => {
+                let ticker = Ticker::new(STAGE);
+                self.context.pool().install(|| solver.write_phi(phi, &ticker))?;
+            }
             (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
         }
         self.monitor.converged = false;

@@ -3,11 +3,11 @@
 use super::image::{HostImage, LevelScale};
 use super::polygon::Bounds;
 use super::search::Target;
-use super::{Node, Params, RegionSum, Schedule, cpu, cuda};
+use super::{Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
 use crate::device::{Context, DeviceNeeds};
 use crate::error::Result;
-use crate::image::{Image, par_collected};
-use crate::progress::Progress;
+use crate::image::{Image, collected, reserved, try_par_collected};
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
 
@@ -25,7 +25,8 @@ impl Backend {
         input: &Image<'_>,
         params: &Params,
         level_scale: &LevelScale,
-        mut unmeasured: Vec<Target>,
+        unmeasured: Vec<Target>,
+        watch: &mut Watch<'_, '_, '_>,
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
         let needs = DeviceNeeds {
@@ -33,33 +34,42 @@ impl Backend {
             cpu_only: params.schedule == Schedule::Sequential && on_host,
             host_memory: on_host,
         };
-        let measured = |mut backend: Self, targets: Vec<Target>| {
-            let targets = backend.measure(context, params, targets)?;
+        let measured = |mut backend: Self, targets: Vec<Target>, watch: &mut Watch<'_, '_, '_>| {
+            let targets = backend.measure(context, params, targets, watch)?;
             Ok((backend, targets))
         };
         context.run_on_device(
             needs,
             None,
-            &mut unmeasured,
-            |cuda, targets| {
+            &mut (unmeasured, watch),
+            |cuda, (targets, watch)| {
                 cuda::check_schedule(params)?;
                 let solver = cuda::Solver::new(context, cuda, input, params, level_scale.quantise)?;
-                measured(Self::Cuda(Box::new(solver)), targets.clone())
+                measured(Self::Cuda(Box::new(solver)), targets.clone(), watch)
             },
-            |targets| {
-                let image = HostImage::new(context, input, params, level_scale)?;
-                measured(Self::Cpu(image), std::mem::take(targets))
+            |(targets, watch)| {
+                let image = HostImage::new(context, input, params, level_scale, watch)?;
+                measured(Self::Cpu(image), std::mem::take(targets), watch)
             },
         )
     }
 
     /// Returns the targets with the sums of their initial polygons. After an error the earlier targets can still be
     /// searched.
-    pub(super) fn measure(&mut self, context: &Context, params: &Params, targets: Vec<Target>) -> Result<Vec<Target>> {
+    pub(super) fn measure(
+        &mut self,
+        context: &Context,
+        params: &Params,
+        targets: Vec<Target>,
+        watch: &mut Watch<'_, '_, '_>,
+    ) -> Result<Vec<Target>> {
         match self {
-            Self::Cpu(image) => cpu::measure(context, image, params, targets),
+            Self::Cpu(image) => cpu::measure(context, image, params, targets, watch),
             Self::Cuda(_) if targets.is_empty() => Ok(targets),
-            Self::Cuda(solver) => solver.measure(params, targets),
+            Self::Cuda(solver) => {
+                watch.ticker.report(watch.progress)?;
+                solver.measure(params, targets)
+            }
         }
     }
 
@@ -87,13 +97,31 @@ impl Backend {
         }
     }
 
-    /// Returns the sums over the pixels inside polygons, which lie within the image.
-    pub(super) fn sums(&self, context: &Context, polygons: Vec<Vec<Node>>, bounds: &Bounds) -> Result<Vec<RegionSum>> {
+    /// Returns the sums over the pixels inside polygons, which lie within the image, unless the ticker is cancelled.
+    pub(super) fn sums(
+        &self,
+        context: &Context,
+        polygons: Vec<Vec<Node>>,
+        bounds: &Bounds,
+        ticker: &Ticker,
+    ) -> Result<Vec<RegionSum>> {
+        /// The number of polygons that a GPU is given at once.
+        const PART: usize = 1 << 16;
         match self {
             Self::Cpu(image) => {
-                context.pool().install(|| par_collected(polygons.par_iter().map(|nodes| image.sum(nodes))))
+                let sum = |nodes: &Vec<Node>| image.sum(nodes, ticker);
+                context.pool().install(|| try_par_collected(polygons.par_iter().map(sum)))
             }
-            Self::Cuda(solver) => solver.sums(polygons, bounds),
+            Self::Cuda(solver) => {
+                let mut sums = reserved(polygons.len())?;
+                let mut left = polygons.into_iter();
+                while left.len() > 0 {
+                    ticker.check()?;
+                    let part = collected(left.by_ref().take(PART))?;
+                    sums.extend(solver.sums(part, bounds)?);
+                }
+                Ok(sums)
+            }
         }
     }
 }

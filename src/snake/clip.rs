@@ -4,11 +4,12 @@
 use super::polygon::{Bounds, Node};
 use crate::error::Result;
 use crate::image::push;
+use crate::progress::Ticker;
 
 /// Returns a polygon within `bounds` whose sum is that over the pixels of `nodes` there; empty when there is none. An
 /// edge that leaves the bounds becomes stairs along the pixels that it separates, so the result may touch itself: it is
 /// for sums only.
-pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Result<Vec<Node>> {
+pub(super) fn clip(nodes: &[Node], bounds: &Bounds, ticker: &Ticker) -> Result<Vec<Node>> {
     let mut kept = Vec::new();
     for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
         if bounds.contain(*a) && bounds.contain(*b) {
@@ -18,7 +19,7 @@ pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Result<Vec<Node>> {
         }
         // The connection from one part to the next runs along a row's border, which adds nothing to a sum.
         let first = kept.len();
-        add_stairs(*a, *b, bounds, &mut kept)?;
+        add_stairs(*a, *b, bounds, &mut kept, ticker)?;
         if a.y > b.y {
             kept[first..].reverse();
         }
@@ -29,11 +30,12 @@ pub(super) fn clip(nodes: &[Node], bounds: &Bounds) -> Result<Vec<Node>> {
 
 /// Appends the rows of an edge within `bounds`, from above, as the corners of runs of rows with the same pixels left of
 /// it.
-fn add_stairs(a: Node, b: Node, bounds: &Bounds, corners: &mut Vec<Node>) -> Result<()> {
+fn add_stairs(a: Node, b: Node, bounds: &Bounds, corners: &mut Vec<Node>, ticker: &Ticker) -> Result<()> {
     let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
     let (dx, dy) = (i64::from(lower.x) - i64::from(upper.x), i64::from(lower.y) - i64::from(upper.y));
     let first = corners.len();
     for y in upper.y.max(bounds.y0)..lower.y.min(bounds.y1) {
+        ticker.check()?;
         // The formula of `Rows`: ⌈x₀ + ((2k + 1)·Δx − Δy)/(2Δy)⌉.
         let k = i64::from(y) - i64::from(upper.y);
         let right = i64::from(upper.x) - ((dy - (2 * k + 1) * dx).div_euclid(2 * dy));
@@ -59,6 +61,7 @@ mod tests {
         const W: i32 = 23;
         const H: i32 = 19;
         const MARGIN: i32 = 40;
+        let ticker = &Ticker::new("test");
         // The image in the middle of a canvas that is large enough for every polygon.
         let (width, height) = ((W + 2 * MARGIN) as usize, (H + 2 * MARGIN) as usize);
         let pixel = |x: i32, y: i32| ((x * 31 + y * 17) % 251) as u8;
@@ -71,7 +74,8 @@ mod tests {
         }
         let image: Vec<u8> = (0..W * H).map(|index| pixel(index % W, index / W)).collect();
         let sums = |pixels: Vec<u8>, width: usize, height: usize| {
-            RowPrefixSums::new(width, height, |y, row| row.copy_from_slice(&pixels[y * width..][..width])).unwrap()
+            RowPrefixSums::new(width, height, ticker, |y, row| row.copy_from_slice(&pixels[y * width..][..width]))
+                .unwrap()
         };
         let image = sums(image, W as usize, H as usize);
         let [canvas, ones] = [canvas, ones].map(|pixels| sums(pixels, width, height));
@@ -88,12 +92,12 @@ mod tests {
                 .map(|_| Node::new(random(W + 2 * MARGIN) - MARGIN, random(H + 2 * MARGIN) - MARGIN))
                 .collect();
             let shifted: Vec<Node> = nodes.iter().map(|node| Node::new(node.x + MARGIN, node.y + MARGIN)).collect();
-            let clipped = clip(&nodes, &bounds).unwrap();
+            let clipped = clip(&nodes, &bounds, ticker).unwrap();
             assert!(clipped.iter().all(|node| bounds.contain(*node)), "{nodes:?} {clipped:?}");
-            let found = image.polygon(&clipped);
-            let wanted = canvas.polygon(&shifted);
+            let found = image.polygon(&clipped, ticker).unwrap();
+            let wanted = canvas.polygon(&shifted, ticker).unwrap();
             assert_eq!((found.z, found.zz), (wanted.z, wanted.zz), "{nodes:?} {clipped:?}");
-            assert_eq!(found.pixels, ones.polygon(&shifted).z, "{nodes:?} {clipped:?}");
+            assert_eq!(found.pixels, ones.polygon(&shifted, ticker).unwrap().z, "{nodes:?} {clipped:?}");
             parts += i64::from(found != RegionSum::default());
         }
         assert!(parts > 2000, "{parts}");
@@ -103,12 +107,12 @@ mod tests {
     fn polygons_far_away_and_outside_are_clipped() {
         let bounds = Bounds { x0: 0, y0: 0, x1: 50, y1: 40 };
         let far = super::super::MAX_COORDINATE;
-        let all =
-            clip(&[Node::new(-far, -far), Node::new(far, -far), Node::new(far, far), Node::new(-far, far)], &bounds)
-                .unwrap();
+        let ticker = &Ticker::new("test");
+        let square = [Node::new(-far, -far), Node::new(far, -far), Node::new(far, far), Node::new(-far, far)];
+        let all = clip(&square, &bounds, ticker).unwrap();
         let corners = [Node::new(50, 0), Node::new(50, 40), Node::new(0, 40), Node::new(0, 0)];
         assert_eq!(all, corners);
         let above = [Node::new(0, -30), Node::new(40, -30), Node::new(20, -1)];
-        assert!(clip(&above, &bounds).unwrap().is_empty());
+        assert!(clip(&above, &bounds, ticker).unwrap().is_empty());
     }
 }

@@ -3,10 +3,10 @@
 use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
 use super::search::{Plan, Target};
-use super::{Background, Node, Overlap, Params, Polygons, Status, territory};
+use super::{Background, Node, Overlap, Params, Polygons, Status, Watch, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{collected, par_collected, reserved};
+use crate::image::{collected, try_par_collected};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -15,8 +15,10 @@ use rayon::prelude::*;
 /// waits for others may begin another target, within the stack of the first, so that more targets would need more
 /// stack.
 fn threads_share_targets(context: &Context, targets: &[Target]) -> bool {
-    let running = targets.iter().filter(|target| target.status == Status::Running).count();
-    2 * running <= context.pool().current_num_threads()
+    let threads = context.pool().current_num_threads();
+    // No more are counted than make a difference.
+    let running = targets.iter().filter(|target| target.status == Status::Running).take(threads).count();
+    2 * running <= threads
 }
 
 /// Returns the targets with the sums of their initial polygons.
@@ -25,22 +27,16 @@ pub(super) fn measure(
     image: &HostImage,
     params: &Params,
     targets: Vec<Target>,
+    watch: &mut Watch<'_, '_, '_>,
 ) -> Result<Vec<Target>> {
     let parallel = threads_share_targets(context, &targets);
-    let measure = |target: Target| match target.status {
-        Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target),
-        _ => Ok(target),
-    };
-    all(context.pool().install(|| par_collected(targets.into_par_iter().map(measure)))?)
-}
-
-/// Returns the targets, or the first error.
-fn all(results: Vec<Result<Target>>) -> Result<Vec<Target>> {
-    let mut targets = reserved(results.len())?;
-    for result in results {
-        targets.push(result?);
-    }
-    Ok(targets)
+    watch.run(context, |ticker| {
+        let measure = |target: Target| match target.status {
+            Status::Running => image.measured(&Plan { parallel, ..params.plan(&target.bounds) }, target, ticker),
+            _ => Ok(target),
+        };
+        try_par_collected(targets.into_par_iter().map(measure))
+    })
 }
 
 /// Returns the targets of the polygons, unmeasured.
@@ -49,6 +45,7 @@ pub(super) fn initial_targets(
     params: &Params,
     initial: &Polygons,
     image: &Bounds,
+    watch: &mut Watch<'_, '_, '_>,
 ) -> Result<Vec<Target>> {
     for (index, polygon) in initial.iter().enumerate() {
         if polygon.len() > params.max_nodes as usize {
@@ -59,7 +56,8 @@ pub(super) fn initial_targets(
             )));
         }
     }
-    let start = |index: usize| {
+    let start = |index: usize, ticker: &Ticker| {
+        ticker.check()?;
         let polygon = initial.get(index).unwrap_or_default();
         Ok(match normalise(polygon, image, index)? {
             Some(nodes) => {
@@ -70,10 +68,11 @@ pub(super) fn initial_targets(
             None => Target::start_outside(collected(polygon.iter().copied())?, *image),
         })
     };
-    context.pool().install(|| {
-        let mut targets = all(par_collected((0..initial.len()).into_par_iter().map(start))?)?;
+    watch.run(context, |ticker| {
+        let targets = (0..initial.len()).into_par_iter().map(|index| start(index, ticker));
+        let mut targets = try_par_collected(targets)?;
         if params.overlap == Overlap::Excluded {
-            territory::divide(&mut targets)?;
+            territory::divide(&mut targets, ticker)?;
         }
         Ok(targets)
     })

@@ -5,7 +5,8 @@ use super::sums::Rows;
 use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{ImageMut, collected, par_collected, push};
+use crate::image::{ImageMut, collected, par_collected, push, reserved};
+use crate::progress::Ticker;
 use ndarray::{ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -24,11 +25,18 @@ pub(super) fn draw(
 ) -> Result<()> {
     output.use_huge_pages();
     let targets: Vec<&Target> = collected(targets.iter())?;
+    let ticker = &Ticker::new("drawing the polygons");
     let slice = Axis(0);
     context.pool().install(|| match output {
-        ImageMut::U8(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as u8),
-        ImageMut::U16(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as u16),
-        ImageMut::F32(mut view) => draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, |i| value(i) as f32),
+        ImageMut::U8(mut view) => {
+            draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as u8)
+        }
+        ImageMut::U16(mut view) => {
+            draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as u16)
+        }
+        ImageMut::F32(mut view) => {
+            draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as f32)
+        }
         ImageMut::Device(_) => Err(Error::unsupported("targets are drawn into host memory only; give host memory")),
     })
 }
@@ -37,19 +45,20 @@ pub(super) fn draw(
 const ORIGIN: Node = Node { x: 0, y: 0 };
 
 /// Does the same in a part of the image that begins at `origin` and has all columns of the targets, on the threads of
-/// the current pool.
+/// the current pool, unless the ticker is cancelled.
 pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
     targets: &[&Target],
     mut view: ArrayViewMut2<'_, P>,
     origin: Node,
+    ticker: &Ticker,
     value: impl Fn(usize) -> P + Sync,
 ) -> Result<()> {
-    let extents: Vec<Range<i64>> = collected(targets.iter().map(|target| extent(target)))?;
+    let extents = extents(targets, ticker)?;
     view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS).into_par_iter().enumerate().try_for_each(|(band, mut pixels)| {
         pixels.fill(P::default());
         let first = i64::from(origin.y) + (band * DRAWN_ROWS) as i64;
         // The first targets are drawn last, over the others.
-        for_each_run(targets, &extents, first..first + pixels.nrows() as i64, |index, y, run| {
+        for_each_run(targets, &extents, first..first + pixels.nrows() as i64, ticker, |index, y, run| {
             targets[index].for_each_own_run(y, run, |Range { start, end }| {
                 let [start, end] = [start, end].map(|x| x - i64::from(origin.x));
                 pixels.slice_mut(s![(y - first) as usize, start as usize..end as usize]).fill(value(index));
@@ -61,11 +70,11 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
 
 /// Returns for each target whether its polygon has a pixel in common with that of another one, or was limited by the
 /// territory of another one. The threads are those of the current pool.
-pub(super) fn overlapping(targets: &[Target]) -> Result<Vec<bool>> {
+pub(super) fn overlapping(targets: &[Target], ticker: &Ticker) -> Result<Vec<bool>> {
     let found = par_collected(targets.par_iter().map(|target| AtomicBool::new(target.is_limited())))?;
     let mark = |index: usize| found[index].store(true, Ordering::Relaxed);
     let targets: Vec<&Target> = collected(targets.iter())?;
-    let extents: Vec<Range<i64>> = collected(targets.iter().map(|target| extent(target)))?;
+    let extents = extents(&targets, ticker)?;
     let rows = extents.iter().filter(|rows| !rows.is_empty()).cloned();
     let all = rows.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
     let rows = if targets.len() < 2 { 0 } else { (all.end - all.start) as usize };
@@ -73,7 +82,7 @@ pub(super) fn overlapping(targets: &[Target]) -> Result<Vec<bool>> {
         let first = all.start + row as i64;
         let mut runs: [Vec<(Range<i64>, usize)>; DRAWN_ROWS] = Default::default();
         let rows = first..all.end.min(first + DRAWN_ROWS as i64);
-        for_each_run(&targets, &extents, rows, |index, y, run| {
+        for_each_run(&targets, &extents, rows, ticker, |index, y, run| {
             let mut own = 0;
             targets[index].for_each_own_run(y, run.clone(), |part| own += part.end - part.start);
             if own < run.end - run.start {
@@ -82,6 +91,7 @@ pub(super) fn overlapping(targets: &[Target]) -> Result<Vec<bool>> {
             push(&mut runs[(y - first) as usize], (run, index))
         })?;
         for runs in &mut runs {
+            ticker.check()?;
             runs.sort_unstable_by_key(|(run, index)| (run.start, *index));
             // The run that ends last among those before, and its target.
             let mut last: Option<(i64, usize)> = None;
@@ -102,6 +112,16 @@ pub(super) fn overlapping(targets: &[Target]) -> Result<Vec<bool>> {
     collected(found.into_iter().map(AtomicBool::into_inner))
 }
 
+/// Returns the rows of each target.
+fn extents(targets: &[&Target], ticker: &Ticker) -> Result<Vec<Range<i64>>> {
+    let mut extents = reserved(targets.len())?;
+    for target in targets {
+        ticker.check()?;
+        extents.push(extent(target));
+    }
+    Ok(extents)
+}
+
 /// Returns the rows of a target; none of one that is outside the image.
 fn extent(target: &Target) -> Range<i64> {
     match target.status {
@@ -116,11 +136,14 @@ fn for_each_run(
     targets: &[&Target],
     extents: &[Range<i64>],
     rows: Range<i64>,
+    ticker: &Ticker,
     mut visit: impl FnMut(usize, i64, Range<i64>) -> Result<()>,
 ) -> Result<()> {
     let passes = |extent: &Range<i64>| extent.start < rows.end && rows.start < extent.end;
+    ticker.check()?;
     let mut crossings: [Vec<i64>; DRAWN_ROWS] = Default::default();
     for (index, target) in targets.iter().enumerate().rev().filter(|(index, _)| passes(&extents[*index])) {
+        ticker.check()?;
         for (a, b) in target.ends().filter(|(a, b)| passes(&rows_of([*a, *b]))) {
             for (x, y) in Rows::between(a, b).within(&rows) {
                 push(&mut crossings[(y - rows.start) as usize], x)?;

@@ -3,7 +3,7 @@
 use super::criterion::Noise;
 use super::search::{Plan, Target};
 use super::sums::{Level, RegionSum, RowPrefixSums};
-use super::{Bounds, Node, Params, Statistics, Status};
+use super::{Bounds, Node, Params, Statistics, Status, Watch};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
@@ -25,7 +25,12 @@ pub(super) struct LevelScale {
 
 impl LevelScale {
     /// Measures the range of an f32 image where it is automatic.
-    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params) -> Result<Self> {
+    pub(super) fn new(
+        context: &Context,
+        input: &Image<'_>,
+        params: &Params,
+        watch: &mut Watch<'_, '_, '_>,
+    ) -> Result<Self> {
         let pixel_type = input.pixel_type();
         if pixel_type != PixelType::F32 || params.noise == Noise::Bernoulli {
             return Ok(Self { pixel_type, unit: 1.0, origin: 0.0, quantise: None });
@@ -35,7 +40,7 @@ impl LevelScale {
             (None, Image::Device(pixels)) => {
                 context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?.extremes("the input", pixels)?
             }
-            (None, _) => context.pool().install(|| input.extremes()).unwrap_or_default(),
+            (None, _) => watch.run(context, |ticker| input.extremes_while(ticker))?.unwrap_or_default(),
         };
         let low = if params.range.is_none() && params.noise.depends_on_offset() && high > 0.0 { 0.0 } else { low };
         let quantise = Some(QuantiseF64::new(low, high));
@@ -96,20 +101,26 @@ pub(super) enum HostImage {
 
 impl HostImage {
     /// Converts the pixels to levels and computes the prefix sums of their rows.
-    pub(super) fn new(context: &Context, input: &Image<'_>, params: &Params, level_scale: &LevelScale) -> Result<Self> {
+    pub(super) fn new(
+        context: &Context,
+        input: &Image<'_>,
+        params: &Params,
+        level_scale: &LevelScale,
+        watch: &mut Watch<'_, '_, '_>,
+    ) -> Result<Self> {
         let binary = params.noise == Noise::Bernoulli;
         let slice = ndarray::s![0, .., ..];
-        context.pool().install(|| match input {
+        watch.run(context, |ticker| match input {
             Image::U8(view) => {
-                pack(view.slice_move(slice), |p: u8| if binary { u8::from(p > 0) } else { p }).map(Self::U8)
+                pack(view.slice_move(slice), ticker, |p: u8| if binary { u8::from(p > 0) } else { p }).map(Self::U8)
             }
-            Image::U16(view) if binary => pack(view.slice_move(slice), |p: u16| u8::from(p > 0)).map(Self::U8),
-            Image::U16(view) => pack(view.slice_move(slice), |p: u16| p).map(Self::U16),
+            Image::U16(view) if binary => pack(view.slice_move(slice), ticker, |p: u16| u8::from(p > 0)).map(Self::U8),
+            Image::U16(view) => pack(view.slice_move(slice), ticker, |p: u16| p).map(Self::U16),
             Image::F32(view) => {
                 let view = view.slice_move(slice);
                 match level_scale.quantise {
-                    Some(quantise) => pack(view, |p: f32| quantise.value(p)).map(Self::U16),
-                    None => pack(view, |p: f32| u8::from(p > 0.0)).map(Self::U8),
+                    Some(quantise) => pack(view, ticker, |p: f32| quantise.value(p)).map(Self::U16),
+                    None => pack(view, ticker, |p: f32| u8::from(p > 0.0)).map(Self::U8),
                 }
             }
             Image::Device(_) => Err(Error::in_cuda_memory("image")),
@@ -125,18 +136,18 @@ impl HostImage {
     }
 
     /// Returns a target at its start, with its sums.
-    pub(super) fn measured(&self, plan: &Plan, target: Target) -> Result<Target> {
+    pub(super) fn measured(&self, plan: &Plan, target: Target, ticker: &Ticker) -> Result<Target> {
         match self {
-            Self::U8(sums) => Target::measured(sums, plan, target),
-            Self::U16(sums) => Target::measured(sums, plan, target),
+            Self::U8(sums) => Target::measured(sums, plan, target, ticker),
+            Self::U16(sums) => Target::measured(sums, plan, target, ticker),
         }
     }
 
     /// Returns the sum over the pixels inside a polygon that [`clip`](super::clip::clip) returned; it may touch itself.
-    pub(super) fn sum(&self, nodes: &[Node]) -> RegionSum {
+    pub(super) fn sum(&self, nodes: &[Node], ticker: &Ticker) -> Result<RegionSum> {
         match self {
-            Self::U8(sums) => sums.polygon(nodes),
-            Self::U16(sums) => sums.polygon(nodes),
+            Self::U8(sums) => sums.polygon(nodes, ticker),
+            Self::U16(sums) => sums.polygon(nodes, ticker),
         }
     }
 
@@ -149,14 +160,14 @@ impl HostImage {
     }
 }
 
-/// Returns the image of the levels that `level` gives the pixels.
-fn pack<P, T>(view: ArrayView2<'_, P>, level: impl Fn(P) -> T + Sync) -> Result<RowPrefixSums<T>>
+/// Returns the image of the levels that `level` gives the pixels, unless the ticker is cancelled.
+fn pack<P, T>(view: ArrayView2<'_, P>, ticker: &Ticker, level: impl Fn(P) -> T + Sync) -> Result<RowPrefixSums<T>>
 where
     P: Copy + Sync,
     T: Level,
 {
     let (height, width) = view.dim();
-    RowPrefixSums::new(width, height, |y, levels| {
+    RowPrefixSums::new(width, height, ticker, |y, levels| {
         Zip::from(ArrayViewMut1::from(levels)).and(view.row(y)).for_each(|to, pixel| *to = level(*pixel));
     })
 }

@@ -56,7 +56,7 @@ use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, par_collected, push, reserved};
 use crate::parameter::check_scaling;
-use crate::progress::Progress;
+use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use backend::Backend;
 use image::LevelScale;
@@ -289,6 +289,17 @@ impl Snake {
     /// than 3 nodes or of more than `max_nodes`, or that crosses itself, with the edges; out of memory; a device
     /// failure.
     pub fn new(context: &Context, input: Image<'_>, initial: Option<&Polygons>, params: &Params) -> Result<Self> {
+        Self::start(context, input, initial, params, &mut None)
+    }
+
+    /// The same; `progress` can cancel it, and is given a fraction of 0.
+    pub(crate) fn start(
+        context: &Context,
+        input: Image<'_>,
+        initial: Option<&Polygons>,
+        params: &Params,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Self> {
         params.check(input.pixel_type())?;
         let [width, height, depth] = input.shape();
         if depth != 1 {
@@ -304,9 +315,10 @@ impl Snake {
         }
         check_shapes(input.shape(), input.shape())?;
         let _lock = context.lock()?;
-        let unmeasured = initial_targets(context, params, initial, [width, height])?;
-        let level_scale = LevelScale::new(context, &input, params)?;
-        let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured)?;
+        let mut watch = Watch { ticker: &Ticker::new("measuring the polygons"), progress };
+        let unmeasured = initial_targets(context, params, initial, [width, height], &mut watch)?;
+        let level_scale = LevelScale::new(context, &input, params, &mut watch)?;
+        let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured, &mut watch)?;
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
         Ok(Self {
             context: context.clone(),
@@ -341,8 +353,9 @@ impl Snake {
         }
         let context = self.context.clone();
         let _lock = context.lock()?;
-        let unmeasured = initial_targets(&context, params, initial, self.backend.size())?;
-        self.targets = self.backend.measure(&context, params, unmeasured)?;
+        let mut watch = Watch { ticker: &Ticker::new("measuring the polygons"), progress: &mut None };
+        let unmeasured = initial_targets(&context, params, initial, self.backend.size(), &mut watch)?;
+        self.targets = self.backend.measure(&context, params, unmeasured, &mut watch)?;
         self.overlapping.take();
         self.params = params.clone();
         Ok(())
@@ -393,7 +406,11 @@ impl Snake {
     pub fn try_polygons(&self) -> Result<Polygons> {
         let nodes = self.targets.iter().map(|target| target.nodes.len()).sum();
         let mut polygons = Polygons::try_with_capacity(self.targets.len(), nodes)?;
-        self.targets.iter().for_each(|target| polygons.push(&target.nodes));
+        let ticker = Ticker::new("copying the polygons");
+        for target in &self.targets {
+            ticker.check()?;
+            polygons.push(&target.nodes);
+        }
         Ok(polygons)
     }
 
@@ -418,7 +435,8 @@ impl Snake {
         let overlapping = match self.overlapping.get() {
             Some(overlapping) => overlapping,
             None => {
-                let found = self.context.pool().install(|| draw::overlapping(&self.targets))?;
+                let ticker = Ticker::new("looking for overlaps");
+                let found = self.context.pool().install(|| draw::overlapping(&self.targets, &ticker))?;
                 self.overlapping.get_or_init(|| found)
             }
         };
@@ -436,7 +454,9 @@ impl Snake {
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = reserved(polygons.len())?;
         sums.resize(polygons.len(), RegionSum::default());
+        let ticker = Ticker::new("summing polygons");
         let clipped = |index: usize| {
+            ticker.check()?;
             let polygon = polygons.get(index).unwrap_or_default();
             if polygon.len() > MAX_NODES as usize {
                 return Err(Error::argument(format!(
@@ -444,7 +464,7 @@ impl Snake {
                     polygon.len()
                 )));
             }
-            clip::clip(&polygon::validated(polygon, index)?, &image)
+            clip::clip(&polygon::validated(polygon, index)?, &image, &ticker)
         };
         let all = 0..polygons.len();
         let clipped = self.context.pool().install(|| par_collected(all.into_par_iter().map(clipped)))?;
@@ -460,7 +480,7 @@ impl Snake {
             return Ok(sums);
         }
         let _lock = self.context.lock()?;
-        for (index, sum) in indices.into_iter().zip(self.backend.sums(&self.context, inside, &image)?) {
+        for (index, sum) in indices.into_iter().zip(self.backend.sums(&self.context, inside, &image, &ticker)?) {
             sums[index] = sum;
         }
         Ok(sums)
@@ -487,27 +507,24 @@ impl Snake {
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
     pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
-        self.check_labels(&output)?;
+        let wanted = if output.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
+        self.check_output("label image", &output, wanted)?;
+        Self::check_label_count(&output, self.targets.len())?;
         draw::draw(&self.context, &self.targets, output, |index| index as u32 + 1)
     }
 
-    /// Checks the output of [`read_labels`](Self::read_labels).
-    pub(crate) fn check_labels(&self, output: &ImageMut<'_>) -> Result<()> {
-        let (wanted, most) = match output.pixel_type() {
-            PixelType::F32 => (PixelType::F32, 1 << 24),
-            PixelType::U16 | PixelType::U8 => (PixelType::U16, 65535),
-        };
-        self.check_output("label image", output, wanted)?;
-        if self.targets.len() > most {
-            let count = self.targets.len();
-            return Err(Error::argument(match wanted {
-                PixelType::F32 => {
-                    format!("an f32 label image counts to {most}, but there are {count} targets; take fewer")
-                }
-                _ => format!("a u16 label image counts to {most}, but there are {count} targets; use f32"),
-            }));
+    /// Refuses a label image that cannot count to the number of targets.
+    pub(crate) fn check_label_count(output: &ImageMut<'_>, count: usize) -> Result<()> {
+        match output.pixel_type() {
+            PixelType::F32 if count > 1 << 24 => Err(Error::argument(format!(
+                "an f32 label image counts to {}, but there are {count} targets; take fewer",
+                1 << 24
+            ))),
+            PixelType::U16 if count > 65535 => Err(Error::argument(format!(
+                "a u16 label image counts to 65535, but there are {count} targets; use f32"
+            ))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
@@ -523,20 +540,34 @@ impl Snake {
     }
 }
 
+/// The progress callback and the ticker of work that a callback can cancel.
+struct Watch<'w, 'p, 'c> {
+    ticker: &'w Ticker,
+    progress: &'w mut Option<&'p mut Progress<'c>>,
+}
+
+impl Watch<'_, '_, '_> {
+    /// Runs `work` on the threads of a context, unless it is cancelled.
+    fn run<T: Send>(&mut self, context: &Context, work: impl FnOnce(&Ticker) -> Result<T> + Send) -> Result<T> {
+        progress::run(context.pool(), self.progress, self.ticker, || work(self.ticker))
+    }
+}
+
 /// Returns the targets of the initial polygons, or of the default one, unmeasured.
 fn initial_targets(
     context: &Context,
     params: &Params,
     initial: Option<&Polygons>,
     [width, height]: [usize; 2],
+    watch: &mut Watch<'_, '_, '_>,
 ) -> Result<Vec<Target>> {
     let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
     match initial {
-        Some(polygons) => cpu::initial_targets(context, params, polygons, &bounds),
+        Some(polygons) => cpu::initial_targets(context, params, polygons, &bounds, watch),
         None => {
             let mut default = Polygons::new();
             default.push(&bounds.default_rectangle());
-            cpu::initial_targets(context, params, &default, &bounds)
+            cpu::initial_targets(context, params, &default, &bounds, watch)
         }
     }
 }
@@ -553,7 +584,8 @@ pub fn run(
     progress: Option<&mut Progress<'_>>,
 ) -> Result<(Polygons, Vec<Statistics>, Report)> {
     let started = Instant::now();
-    let mut snake = Snake::new(context, input, initial, params)?;
+    let mut progress = progress;
+    let mut snake = Snake::start(context, input, initial, params, &mut progress)?;
     let mut report = snake.step(u64::MAX, progress)?;
     report.seconds_total = started.elapsed().as_secs_f64();
     Ok((snake.try_polygons()?, snake.try_statistics()?, report))

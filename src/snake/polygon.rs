@@ -7,6 +7,7 @@
 use super::sweep;
 use crate::error::{Error, Result};
 use crate::image::reserved;
+use crate::progress::Ticker;
 
 /// The largest absolute coordinate of a caller's node: products of differences must fit 63 bits.
 pub const MAX_COORDINATE: i32 = 1 << 28;
@@ -59,6 +60,8 @@ impl Polygons {
     /// # Errors
     /// Offsets that do not begin at 0, fall, or do not end at the number of nodes; no memory.
     pub fn from_flat(nodes: &[Node], offsets: &[u64]) -> Result<Self> {
+        /// The number of elements that are copied without a look at the ticker.
+        const PART: usize = 1 << 20;
         if offsets.first() != Some(&0) {
             return Err(Error::argument(match offsets.first() {
                 None => "the offsets must have one more than there are polygons, but there is none".to_owned(),
@@ -81,8 +84,15 @@ impl Polygons {
             )));
         }
         let mut copy = Self::try_with_capacity(offsets.len() - 1, nodes.len())?;
-        copy.nodes.extend_from_slice(nodes);
-        copy.offsets.extend_from_slice(&offsets[1..]);
+        let ticker = Ticker::new("copying polygons");
+        for part in nodes.chunks(PART) {
+            ticker.check()?;
+            copy.nodes.extend_from_slice(part);
+        }
+        for part in offsets[1..].chunks(PART) {
+            ticker.check()?;
+            copy.offsets.extend_from_slice(part);
+        }
         Ok(copy)
     }
 

@@ -58,7 +58,7 @@ pub(super) enum Phase {
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
-    /// The sum of the edge from node i to the next, as [`RowPrefixSums::edge`] defines it; all add up to `inside`.
+    /// The sum of the edge from node i to the next, as [`RowPrefixSums::try_edges`] defines it; all add up to `inside`.
     edges: Vec<RegionSum>,
     /// The sums of a node's two edges if it moved to each of its candidates: known from the first attempt until the
     /// node or a neighbour moves. Most nodes do not move in most iterations. Empty: none are known.
@@ -103,10 +103,17 @@ struct Change {
 
 impl Target {
     /// Returns a target at its start with its sums.
-    pub(super) fn measured<T: Level>(sums: &RowPrefixSums<T>, plan: &Plan, mut target: Self) -> Result<Self> {
-        target.whole = sums.rectangle(&target.bounds, plan.parallel);
-        let edges = target.ends().map(|(a, b)| sums.edge(a, b, target.territory.as_deref(), plan.parallel));
-        let edges = collected(edges)?;
+    pub(super) fn measured<T: Level>(
+        sums: &RowPrefixSums<T>,
+        plan: &Plan,
+        mut target: Self,
+        ticker: &Ticker,
+    ) -> Result<Self> {
+        target.whole = sums.rectangle(&target.bounds, plan.parallel, ticker)?;
+        let mut edges = reserved(target.nodes.len())?;
+        for ends in target.ends() {
+            edges.push(sums.try_edges([ends], target.territory.as_deref(), plan.parallel, ticker)?[0]);
+        }
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;

@@ -4,11 +4,15 @@ use super::automatic_spacing;
 use super::polygon::{Node, Polygons};
 use crate::error::{Error, Result};
 use crate::image::reserved;
+use crate::progress::Ticker;
 
 /// The share of a node's second difference by which its control point lies farther out. A quadratic B-spline cuts
 /// corners: on a circle, nodes the angle θ apart, it loses θ²/12 of the polygon's area. This share, times θ², is added to
 /// each radius, which gives that area back.
 const OUTWARDS: f64 = 1.0 / 24.0;
+
+/// The name of the work, which no callback is given.
+const STAGE: &str = "smoothing polygons";
 
 /// The most points of an edge.
 pub const MAX_POINTS_PER_EDGE: u32 = 1024;
@@ -40,17 +44,19 @@ impl Curves {
         let mut points = reserved(offsets[polygons.len()] as usize)?;
         let most = offsets.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
         let mut nodes = reserved((most / u64::from(points_per_edge)) as usize)?;
+        let ticker = Ticker::new(STAGE);
         for polygon in polygons.iter() {
             nodes.clear();
             let longest_edge = longest_edge.unwrap_or_else(|| automatic_spacing(polygon));
             for (a, b) in edges(polygon) {
+                ticker.check()?;
                 let parts = parts(a, b, longest_edge);
                 let at = |from: i32, to: i32, part: u64| {
                     f64::from(from) + (f64::from(to) - f64::from(from)) * (part as f64 / parts as f64)
                 };
                 nodes.extend((0..parts).map(|part| [at(a.x, b.x, part), at(a.y, b.y, part)]));
             }
-            append_spline(&mut points, &nodes, points_per_edge);
+            append_spline(&mut points, &nodes, points_per_edge, &ticker)?;
         }
         Ok(Self { points, offsets })
     }
@@ -91,10 +97,12 @@ fn offsets(polygons: &Polygons, longest_edge: Option<f64>, points_per_edge: u32)
             "points_per_edge must be from 1 to {MAX_POINTS_PER_EDGE}, but it is {points_per_edge}; take 8"
         )));
     }
+    let ticker = Ticker::new(STAGE);
     let mut offsets = reserved(polygons.len() + 1)?;
     let mut end = 0u64;
     offsets.push(end);
     for (index, polygon) in polygons.iter().enumerate() {
+        ticker.check()?;
         if polygon.len() < 3 {
             return Err(Error::argument(format!(
                 "polygon {index} must have at least 3 nodes, but it has {}; leave it out",
@@ -122,13 +130,14 @@ fn parts(a: Node, b: Node, longest_edge: f64) -> u64 {
 }
 
 /// Appends the spline along closed `nodes`: for each node the arc between the middles of the edges at its control point.
-fn append_spline(points: &mut Vec<[f64; 2]>, nodes: &[[f64; 2]], points_per_edge: u32) {
+fn append_spline(points: &mut Vec<[f64; 2]>, nodes: &[[f64; 2]], points_per_edge: u32, ticker: &Ticker) -> Result<()> {
     let count = nodes.len();
     let control = |index: usize| {
         let [before, here, after] = [index + count - 1, index, index + 1].map(|index| nodes[index % count]);
         [0, 1].map(|axis| here[axis] - OUTWARDS * (before[axis] - 2.0 * here[axis] + after[axis]))
     };
     for index in 0..count {
+        ticker.check()?;
         let [before, here, after] = [index + count - 1, index, index + 1].map(control);
         points.extend((0..points_per_edge).map(|point| {
             let t = f64::from(point) / f64::from(points_per_edge);
@@ -138,6 +147,7 @@ fn append_spline(points: &mut Vec<[f64; 2]>, nodes: &[[f64; 2]], points_per_edge
             })
         }));
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -101,13 +101,21 @@ impl<T: Level> RowPrefixSums<T> {
     }
 
     /// Takes the levels of each row from `write_row(y, levels)` and computes their prefix sums while they are in the
-    /// cache, on the threads of the pool that this runs in.
-    pub(super) fn new(width: usize, height: usize, write_row: impl Fn(usize, &mut [T]) + Sync) -> Result<Self> {
+    /// cache, on the threads of the pool that this runs in, unless the ticker is cancelled.
+    pub(super) fn new(
+        width: usize,
+        height: usize,
+        ticker: &Ticker,
+        write_row: impl Fn(usize, &mut [T]) + Sync,
+    ) -> Result<Self> {
         let sectors = Self::sectors(width);
         let mut levels = zeroed::<T>(width * height)?;
         let mut prefix_sums = zeroed::<PrefixSum>(sectors * height)?;
         let rows = levels.par_chunks_mut(width).zip(prefix_sums.par_chunks_mut(sectors));
         rows.enumerate().for_each(|(y, (levels, prefix_sums))| {
+            if ticker.is_cancelled() {
+                return;
+            }
             write_row(y, levels);
             let mut sum = PrefixSum::default();
             for (next, sector) in prefix_sums[1..].iter_mut().zip(levels.chunks_exact(T::PER_SECTOR)) {
@@ -116,6 +124,7 @@ impl<T: Level> RowPrefixSums<T> {
                 *next = sum;
             }
         });
+        ticker.check()?;
         Ok(Self { width, height, levels, prefix_sums })
     }
 
@@ -143,14 +152,9 @@ impl<T: Level> RowPrefixSums<T> {
         runs.iter().map(|[from, to]| self.left_of(x.clamp(i64::from(*from), i64::from(*to)), y)).sum()
     }
 
-    /// Returns the sum of the edge from `a` to `b`: over all pixels left of it in the rows that it passes, negated
+    /// Returns the sums of edges that lie side by side: over all pixels left of each in the rows that it passes, negated
     /// where it runs upwards. These sums of all edges add up to the sum over a polygon that runs clockwise on the
-    /// screen. Several threads share a long edge if `parallel`.
-    pub(super) fn edge(&self, a: Node, b: Node, territory: Option<&Territory>, parallel: bool) -> RegionSum {
-        self.edges_while([(a, b)], territory, parallel, || true)[0]
-    }
-
-    /// Returns the sums of edges that lie side by side. They are computed by bands of rows, so that the pixels that one
+    /// screen. Several threads share long edges if `parallel`. They are computed by bands of rows, so that the pixels that one
     /// edge brings into the caches serve the others. Before each band it asks whether to continue, as an edge may pass
     /// millions of rows. When it stops early the sums are incomplete.
     fn edges_while<const N: usize>(
@@ -227,15 +231,20 @@ impl<T: Level> RowPrefixSums<T> {
         ticker.check().map(|()| sums)
     }
 
-    /// Returns the sum over the pixels inside a polygon that runs clockwise on the screen.
-    pub(super) fn polygon(&self, nodes: &[Node]) -> RegionSum {
-        nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| self.edge(*a, *b, None, false)).sum()
+    /// Returns the sum over the pixels inside a polygon that runs clockwise on the screen, unless the ticker is cancelled.
+    pub(super) fn polygon(&self, nodes: &[Node], ticker: &Ticker) -> Result<RegionSum> {
+        let mut sum = RegionSum::default();
+        for (a, b) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
+            sum = sum + self.try_edges([(*a, *b)], None, false, ticker)?[0];
+        }
+        Ok(sum)
     }
 
-    /// Returns the sum over all pixels within bounds.
-    pub(super) fn rectangle(&self, bounds: &Bounds, parallel: bool) -> RegionSum {
-        let side = |x| self.edge(Node::new(x, bounds.y0), Node::new(x, bounds.y1), None, parallel);
-        side(bounds.x1) - side(bounds.x0)
+    /// Returns the sum over all pixels within bounds, unless the ticker is cancelled.
+    pub(super) fn rectangle(&self, bounds: &Bounds, parallel: bool, ticker: &Ticker) -> Result<RegionSum> {
+        let side = |x| (Node::new(x, bounds.y0), Node::new(x, bounds.y1));
+        let [left, right] = self.try_edges([side(bounds.x0), side(bounds.x1)], None, parallel, ticker)?;
+        Ok(right - left)
     }
 }
 
@@ -369,7 +378,8 @@ mod tests {
         const H: usize = 71;
         let mut random = Random(42);
         let pixels: Vec<T> = (0..W * H).map(|_| make(random.below(largest + 1))).collect();
-        let sums = RowPrefixSums::new(W, H, |y, row| row.copy_from_slice(&pixels[y * W..][..W])).unwrap();
+        let sums = RowPrefixSums::new(W, H, &Ticker::new("test"), |y, row| row.copy_from_slice(&pixels[y * W..][..W]))
+            .unwrap();
         let bounds = Bounds { x0: 0, y0: 0, x1: W as i32, y1: H as i32 };
         let mut simple = 0;
         while simple < count {
@@ -391,7 +401,7 @@ mod tests {
                     }
                 }
             }
-            assert_eq!(sums.polygon(&nodes), wanted, "{nodes:?}");
+            assert_eq!(sums.polygon(&nodes, &Ticker::new("test")).unwrap(), wanted, "{nodes:?}");
         }
     }
 
@@ -404,13 +414,15 @@ mod tests {
     #[test]
     fn sum_over_the_whole_image_equals_its_rectangle() {
         for (w, h) in [(1usize, 1usize), (1, 9), (70_000, 2), (16, 3), (33, 1)] {
-            let sums = RowPrefixSums::<u16>::new(w, h, |_, row| row.fill(65535)).unwrap();
+            let ticker = &Ticker::new("test");
+            let sums = RowPrefixSums::<u16>::new(w, h, ticker, |_, row| row.fill(65535)).unwrap();
             let (x, y) = (w as i32, h as i32);
-            let all = sums.polygon(&[Node::new(0, 0), Node::new(x, 0), Node::new(x, y), Node::new(0, y)]);
+            let corners = [Node::new(0, 0), Node::new(x, 0), Node::new(x, y), Node::new(0, y)];
+            let all = sums.polygon(&corners, ticker).unwrap();
             let count = (w * h) as i64;
             assert_eq!(all, RegionSum { pixels: count, z: 65535 * count, zz: 65535 * 65535 * count });
             let bounds = Bounds { x0: 0, y0: 0, x1: x, y1: y };
-            assert!([false, true].iter().all(|parallel| sums.rectangle(&bounds, *parallel) == all));
+            assert!([false, true].iter().all(|parallel| sums.rectangle(&bounds, *parallel, ticker).unwrap() == all));
         }
     }
 }

@@ -10,7 +10,8 @@ use super::draw::draw_into;
 use super::polygon::{Bounds, Node};
 use super::search::Target;
 use super::{Result, Status};
-use crate::image::{collected, par_collected, push, reserved, zeroed};
+use crate::image::{collected, par_collected, push, reserved, sort_while, zeroed};
+use crate::progress::Ticker;
 use ndarray::ArrayViewMut2;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -52,12 +53,13 @@ impl Territory {
     }
 }
 
-/// Gives each target that has others in its window its territory, on the threads of the current pool.
-pub(super) fn divide(targets: &mut [Target]) -> Result<()> {
-    for members in clusters(targets)? {
+/// Gives each target that has others in its window its territory, on the threads of the current pool, unless the ticker is
+/// cancelled.
+pub(super) fn divide(targets: &mut [Target], ticker: &Ticker) -> Result<()> {
+    for members in clusters(targets, ticker)? {
         let inside: Vec<&Target> = collected(members.iter().map(|index| &targets[*index]))?;
-        let nearest = Nearest::new(&inside)?;
-        let territory = |(member, target): (usize, &&Target)| nearest.territory(member, &target.bounds);
+        let nearest = Nearest::new(&inside, ticker)?;
+        let territory = |(member, target): (usize, &&Target)| nearest.territory(member, &target.bounds, ticker);
         let territories = par_collected(inside.par_iter().enumerate().map(territory))?;
         // An Arc that cannot be allocated ends the process: as much memory as they all take is allocated, and freed.
         let room = reserved::<[usize; 16]>(members.len())?;
@@ -71,10 +73,11 @@ pub(super) fn divide(targets: &mut [Target]) -> Result<()> {
 
 /// Returns the groups of running targets whose windows overlap, directly or through others, without those alone; each
 /// in the order of the targets.
-fn clusters(targets: &[Target]) -> Result<Vec<Vec<usize>>> {
+fn clusters(targets: &[Target], ticker: &Ticker) -> Result<Vec<Vec<usize>>> {
     let mut order: Vec<usize> = reserved(targets.len())?;
     order.extend((0..targets.len()).filter(|index| targets[*index].status == Status::Running));
-    order.sort_unstable_by_key(|index| (targets[*index].bounds.x0, *index));
+    let key = |index: &usize| (targets[*index].bounds.x0, *index);
+    sort_while(&mut order, ticker, |a, b| key(a).cmp(&key(b)))?;
     // Each target points to another one of its group; the last of such a chain stands for the group.
     let mut group: Vec<usize> = collected(0..targets.len())?;
     fn last(group: &mut [usize], mut index: usize) -> usize {
@@ -87,6 +90,7 @@ fn clusters(targets: &[Target]) -> Result<Vec<Vec<usize>>> {
     for (place, index) in order.iter().enumerate() {
         let window = targets[*index].bounds;
         for other in order[place + 1..].iter().take_while(|other| targets[**other].bounds.x0 < window.x1) {
+            ticker.check()?;
             let theirs = targets[*other].bounds;
             if theirs.y0 < window.y1 && window.y0 < theirs.y1 {
                 let [a, b] = [last(&mut group, *index), last(&mut group, *other)];
@@ -94,7 +98,7 @@ fn clusters(targets: &[Target]) -> Result<Vec<Vec<usize>>> {
             }
         }
     }
-    order.sort_unstable();
+    sort_while(&mut order, ticker, usize::cmp)?;
     let mut members: Vec<Vec<usize>> = collected(targets.iter().map(|_| Vec::new()))?;
     for index in order {
         push(&mut members[last(&mut group, index)], index)?;
@@ -123,7 +127,7 @@ impl Nearest {
     /// Computes the rows by bands, which bounds the memory. It is right for the pixels that lie in any window: the
     /// nearest start is no farther away than that window's diagonal, so that starts beyond it have no influence on a
     /// band.
-    fn new(targets: &[&Target]) -> Result<Self> {
+    fn new(targets: &[&Target], ticker: &Ticker) -> Result<Self> {
         let windows = targets.iter().map(|target| target.bounds);
         let Some(all) = windows.clone().reduce(|a, b| a.around(&b)) else {
             return Ok(Self { y0: 0, rows: Vec::new() });
@@ -140,11 +144,11 @@ impl Nearest {
             let height = (to - from) as usize;
             let mut owners = zeroed::<u32>(width * height)?;
             let view = ArrayViewMut2::from_shape((height, width), &mut owners).expect("as many pixels as there are");
-            draw_into(targets, view, Node::new(all.x0, from), |index| index as u32 + 1)?;
-            let distances = along_columns(&mut owners, width)?;
+            draw_into(targets, view, Node::new(all.x0, from), ticker, |index| index as u32 + 1)?;
+            let distances = along_columns(&mut owners, width, ticker)?;
             let wanted = (first - from) as usize * width..(end - from) as usize * width;
             let parts = owners[wanted.clone()].par_chunks(width).zip(distances[wanted].par_chunks(width));
-            for row in par_collected(parts.map(|(owners, distances)| along_row(owners, distances, all.x0)))? {
+            for row in par_collected(parts.map(|(owners, distances)| along_row(owners, distances, all.x0, ticker)))? {
                 rows.push(row?);
             }
         }
@@ -152,11 +156,12 @@ impl Nearest {
     }
 
     /// Returns the territory of a target in its window.
-    fn territory(&self, member: usize, window: &Bounds) -> Result<Territory> {
+    fn territory(&self, member: usize, window: &Bounds, ticker: &Ticker) -> Result<Territory> {
         let mut first_runs = reserved((window.y1 - window.y0) as usize + 1)?;
         first_runs.push(0);
         let mut territory = Territory { y0: window.y0, first: first_runs, runs: Vec::new() };
         for y in window.y0..window.y1 {
+            ticker.check()?;
             let row = &self.rows[(y - self.y0) as usize];
             let first = row.partition_point(|run| run.x.end <= window.x0);
             let within = row[first..].iter().take_while(|run| run.x.start < window.x1);
@@ -178,7 +183,7 @@ const COLUMNS: usize = 64;
 
 /// Replaces the number of each pixel by that of the nearest start in its column, 0 where there is none, and returns the
 /// distances to it.
-fn along_columns(owners: &mut [u32], width: usize) -> Result<Vec<u32>> {
+fn along_columns(owners: &mut [u32], width: usize, ticker: &Ticker) -> Result<Vec<u32>> {
     let mut distances = zeroed::<u32>(owners.len())?;
     let height = owners.len() / width;
     let mut strips: Vec<Vec<[&mut [u32]; 2]>> = reserved(width.div_ceil(COLUMNS))?;
@@ -195,6 +200,9 @@ fn along_columns(owners: &mut [u32], width: usize) -> Result<Vec<u32>> {
         // 1. Downwards: the start at the pixel, or the nearest above it.
         let mut above = [(NONE, 0); COLUMNS];
         for [owners, distances] in rows.iter_mut() {
+            if ticker.is_cancelled() {
+                return;
+            }
             for ((owner, distance), above) in owners.iter_mut().zip(distances.iter_mut()).zip(&mut above) {
                 *above = if *owner > 0 { (0, *owner) } else { (above.0.saturating_add(1), above.1) };
                 (*distance, *owner) = *above;
@@ -203,12 +211,16 @@ fn along_columns(owners: &mut [u32], width: usize) -> Result<Vec<u32>> {
         // 2. Upwards: the nearest below it, where that is nearer, or as near and of a smaller number.
         let mut below = [(NONE, 0); COLUMNS];
         for [owners, distances] in rows.iter_mut().rev() {
+            if ticker.is_cancelled() {
+                return;
+            }
             for ((owner, distance), below) in owners.iter_mut().zip(distances.iter_mut()).zip(&mut below) {
                 *below = (*distance, *owner).min((below.0.saturating_add(1), below.1));
                 (*distance, *owner) = *below;
             }
         }
     });
+    ticker.check()?;
     Ok(distances)
 }
 
@@ -224,7 +236,8 @@ struct Parabola {
 }
 
 /// Returns the runs of pixels that have the same nearest start, in a row that begins at `x0`.
-fn along_row(owners: &[u32], distances: &[u32], x0: i32) -> Result<Vec<OwnedRun>> {
+fn along_row(owners: &[u32], distances: &[u32], x0: i32, ticker: &Ticker) -> Result<Vec<OwnedRun>> {
+    ticker.check()?;
     let width = owners.len() as i64;
     let mut envelope: Vec<Parabola> = Vec::new();
     for (column, (owner, distance)) in (0..).zip(owners.iter().zip(distances)).filter(|(_, (owner, _))| **owner > 0) {
@@ -299,7 +312,7 @@ mod tests {
                     target(&[(x, y), (x1, y), (x1, y1), (x, y1)], window)
                 })
                 .collect();
-            divide(&mut targets).unwrap();
+            divide(&mut targets, &Ticker::new("test")).unwrap();
             let pixels = || (0..h).flat_map(|y| (0..w).map(move |x| (x, y)));
             let distance = |target: &Target, x: i32, y: i32| {
                 pixels().filter(|(u, v)| covers(target, *u, *v)).map(|(u, v)| (u - x).pow(2) + (v - y).pow(2)).min()
@@ -338,12 +351,12 @@ mod tests {
                 target(&[(x, y), (x + 9, y), (x + 9, y + 14), (x, y + 14)], window)
             })
             .collect();
-        divide(&mut targets).unwrap();
+        divide(&mut targets, &Ticker::new("test")).unwrap();
         let banded: Vec<_> = targets.iter().map(|target| target.territory.clone().unwrap()).collect();
         let windows: Vec<Bounds> = targets.iter().map(|target| target.bounds).collect();
         // Windows as large as the image make one band.
         targets.iter_mut().for_each(|target| target.bounds = image);
-        divide(&mut targets).unwrap();
+        divide(&mut targets, &Ticker::new("test")).unwrap();
         for ((target, window), banded) in targets.iter().zip(windows).zip(banded) {
             let whole = target.territory.as_ref().unwrap();
             for y in window.y0..window.y1 {

@@ -1,6 +1,9 @@
 /* Every call that takes a progress callback asks it often enough, from its beginning to its end, and ends soon after it says
- * so: no step of a call may be long, also those before and after the loops. */
+ * so: no step of a call may be long, also those before and after the loops. The cancel flag of the thread ends every call
+ * as soon, also those without a callback. */
 #include "images.h"
+
+#include <pthread.h>
 
 /* The header promises 100 ms; a shared machine adds to that. */
 static const double PROMISED_SECONDS = 0.1, SLACK_SECONDS = 0.25;
@@ -9,8 +12,13 @@ static const double PROMISED_SECONDS = 0.1, SLACK_SECONDS = 0.25;
 typedef struct {
     isoline_context *context;
     isoline_image bytes, floats, start, strengths, map;
+    isoline_polygons squares;
+    isoline_level_set *level_set;
+    isoline_snake *snake;
+    void *results;
     isoline_progress progress;
     double began, asked, longest_wait, cancel_after, cancelled;
+    int flag, ended;
 } work;
 
 static int ask(void *user, double fraction, const char *stage) {
@@ -89,12 +97,132 @@ static isoline_status isolines(work *all) {
     return status;
 }
 
-/* Runs a call to its end, and cancels it at several times between. */
-static void in_time(const char *device, isoline_status (*call)(work *), size_t slices) {
-    const size_t side = scaled(512, 24), depth = scaled(slices, 8), count = side * side * depth;
+/* Functions without a callback. */
+
+static isoline_status threshold(work *all) {
+    isoline_edge_drawing_params params;
+    double found;
+    GOOD(isoline_edge_drawing_params_init(&params, sizeof params));
+    return isoline_edge_drawing_threshold(all->context, &all->floats, &params, &found);
+}
+
+static isoline_status new_level_set(work *all) {
+    isoline_level_set *made = NULL;
+    isoline_level_set_params params;
+    GOOD(isoline_level_set_params_init(&params, sizeof params));
+    params.dimensions = 3;
+    const isoline_status status = isoline_level_set_new(all->context, &all->floats, &all->start, &params, &made);
+    isoline_level_set_free(made);
+    return status;
+}
+
+static isoline_status read_mask(work *all) {
+    return isoline_level_set_read_mask(all->level_set, &all->map);
+}
+
+static isoline_status read_phi(work *all) {
+    return isoline_level_set_read_phi(all->level_set, &all->strengths);
+}
+
+/* The pixels are finite values of φ. */
+static isoline_status write_phi(work *all) {
+    return isoline_level_set_write_phi(all->level_set, &all->floats);
+}
+
+static isoline_status level_set_statistics(work *all) {
+    size_t written;
+    isoline_iteration_statistics *out = (isoline_iteration_statistics *)all->results;
+    return isoline_level_set_statistics(all->level_set, 0, 1, out, &written);
+}
+
+static isoline_status new_snake(work *all) {
+    isoline_image slice = all->bytes;
+    isoline_snake *made = NULL;
+    slice.depth = 1;
+    const isoline_status status = isoline_snake_new(all->context, &slice, &all->squares, NULL, &made);
+    isoline_snake_free(made);
+    return status;
+}
+
+static isoline_status restart(work *all) {
+    return isoline_snake_restart(all->snake, &all->squares, NULL);
+}
+
+static isoline_status target_statistics(work *all) {
+    size_t written;
+    isoline_target_statistics *out = (isoline_target_statistics *)all->results;
+    return isoline_snake_statistics(all->snake, 0, all->squares.count, out, &written);
+}
+
+static isoline_status region_sums(work *all) {
+    return isoline_snake_region_sums(all->snake, &all->squares, (isoline_region_sum *)all->results);
+}
+
+static isoline_status draw_mask(work *all) {
+    isoline_image mask = all->map;
+    mask.depth = 1;
+    return isoline_snake_draw_mask(all->snake, &mask);
+}
+
+static isoline_status draw_labels(work *all) {
+    isoline_image labels = all->strengths;
+    labels.depth = 1;
+    return isoline_snake_draw_labels(all->snake, &labels);
+}
+
+/* After a restart the polygons are copied. */
+static isoline_status polygons(work *all) {
+    isoline_polygons found;
+    GOOD(isoline_polygons_init(&found, sizeof found));
+    return isoline_snake_polygons(all->snake, &found);
+}
+
+static isoline_status smooth(work *all) {
+    isoline_curve_point *points = (isoline_curve_point *)all->strengths.data;
+    uint64_t *offsets = (uint64_t *)all->results;
+    return isoline_polygons_smooth(&all->squares, ISOLINE_AUTOMATIC, 1, 16 * all->squares.count, offsets, points);
+}
+
+/* Each ball has more pixels than a square. */
+static isoline_status spheres(work *all) {
+    const size_t count = all->squares.count / 20;
+    isoline_sphere *balls = (isoline_sphere *)all->results;
+    for (size_t i = 0; i < count; i++) {
+        const isoline_sphere ball = {{(double)(i % 500), (double)(i / 500 % 500), (double)(i % 60)}, 20};
+        balls[i] = ball;
+    }
+    return isoline_mask_fill_spheres(&all->map, balls, count, 255);
+}
+
+static isoline_status boxes(work *all) {
+    const size_t count = all->squares.count / 4;
+    isoline_box *made = (isoline_box *)all->results;
+    for (size_t i = 0; i < count; i++) {
+        const isoline_box box = {{(double)(i % 500), (double)(i / 500 % 500), 0}, {(double)(i % 500 + 60), (double)(i / 500 % 500 + 60), 3}};
+        made[i] = box;
+    }
+    return isoline_mask_fill_boxes(&all->map, made, count, 255);
+}
+
+/* A polygon of very many corners, all edges of which pass all rows. */
+static isoline_status polygon(work *all) {
+    const size_t count = all->squares.count / 20;
+    double *xy = (double *)all->results;
+    for (size_t i = 0; i < count; i++) {
+        xy[2 * i] = (double)(i * 7919 % 512);
+        xy[2 * i + 1] = i % 2 == 0 ? -1 : (double)all->map.height;
+    }
+    return isoline_mask_fill_polygon(&all->map, xy, count, 0, all->map.depth, 255);
+}
+
+/* Makes the images and objects. */
+static work prepared(const char *device, size_t slices, size_t targets) {
+    const size_t side = scaled(512, 24), depth = scaled(slices, 8), count = side * side * depth, squares = scaled(targets, 100);
     work all;
     uint8_t *bytes = drawing(side, side, depth, 5), *start = (uint8_t *)allocate(count), *map = (uint8_t *)allocate(count);
     float *floats = (float *)allocate(count * sizeof *floats), *strengths = unwritten(count);
+    isoline_node *nodes = (isoline_node *)allocate(4 * squares * sizeof *nodes);
+    uint64_t *offsets = (uint64_t *)allocate((squares + 1) * sizeof *offsets);
     const isoline_sphere ball = {{(double)side / 2, (double)side / 2, (double)depth / 2}, (double)depth / 3};
     memset(&all, 0, sizeof all);
     memset(start, 0, count);
@@ -102,14 +230,59 @@ static void in_time(const char *device, isoline_status (*call)(work *), size_t s
     for (size_t i = 0; i < count; i++) {
         floats[i] = bytes[i];
     }
+    for (size_t i = 0; i < squares; i++) {
+        const int x = (int)(i % (side - 9)), y = (int)(i / (side - 9) % (side - 9));
+        const isoline_node square[] = {{x, y}, {x + 9, y}, {x + 9, y + 9}, {x, y + 9}};
+        memcpy(nodes + 4 * i, square, sizeof square);
+        offsets[i] = 4 * i;
+    }
+    offsets[squares] = 4 * squares;
     all.context = open_context(device);
     all.bytes = describe(ISOLINE_U8, side, side, depth, bytes);
     all.floats = describe(ISOLINE_F32, side, side, depth, floats);
     all.start = describe(ISOLINE_U8, side, side, depth, start);
     all.map = describe(ISOLINE_U8, side, side, depth, map);
     all.strengths = describe(ISOLINE_F32, side, side, depth, strengths);
+    all.results = allocate(squares * sizeof(isoline_target_statistics));
+    GOOD(isoline_polygons_init(&all.squares, sizeof all.squares));
+    all.squares.count = squares;
+    all.squares.node_count = 4 * squares;
+    all.squares.nodes = nodes;
+    all.squares.offsets = offsets;
     GOOD(isoline_mask_fill_spheres(&all.start, &ball, 1, 255));
     GOOD(isoline_progress_init(&all.progress, sizeof all.progress));
+    return all;
+}
+
+static void give_back(work *all) {
+    isoline_level_set_free(all->level_set);
+    isoline_snake_free(all->snake);
+    isoline_context_free(all->context);
+    free((void *)all->squares.nodes);
+    free((void *)all->squares.offsets);
+    free(all->results);
+    free(all->strengths.data);
+    free(all->floats.data);
+    free(all->map.data);
+    free(all->start.data);
+    free(all->bytes.data);
+}
+
+/* Makes the solvers that calls read. */
+static void start_solvers(work *all) {
+    isoline_level_set_params params;
+    isoline_image slice = all->bytes;
+    GOOD(isoline_level_set_params_init(&params, sizeof params));
+    params.dimensions = 3;
+    GOOD(isoline_level_set_new(all->context, &all->floats, &all->start, &params, &all->level_set));
+    GOOD(isoline_level_set_step(all->level_set, 1, NULL, NULL));
+    slice.depth = 1;
+    GOOD(isoline_snake_new(all->context, &slice, NULL, NULL, &all->snake));
+}
+
+/* Runs a call to its end, and cancels it at several times between. */
+static void in_time(const char *device, isoline_status (*call)(work *), size_t slices) {
+    work all = prepared(device, slices, 50);
     all.progress.callback = ask;
     all.progress.user = &all;
     /* The first call makes threads and workspaces. Other work on the machine may delay one call, but hardly three. */
@@ -140,12 +313,238 @@ static void in_time(const char *device, isoline_status (*call)(work *), size_t s
         late = fmax(late, soonest);
     }
     check_that(slow() || late <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "a cancel took %.3f s", late);
-    isoline_context_free(all.context);
-    free(strengths);
-    free(floats);
-    free(map);
-    free(start);
-    free(bytes);
+    give_back(&all);
+}
+
+/* Writes to the flag when the time has come, unless the call has ended. */
+static void *set_flag(void *user) {
+    work *all = (work *)user;
+    const struct timespec moment = {0, 1000000};
+    while (!__atomic_load_n(&all->ended, __ATOMIC_ACQUIRE)) {
+        if (seconds_now() - all->began >= all->cancel_after) {
+            all->cancelled = seconds_now();
+            __atomic_store_n(&all->flag, 1, __ATOMIC_RELAXED);
+            break;
+        }
+        nanosleep(&moment, NULL);
+    }
+    return NULL;
+}
+
+/* Runs a call without a callback to its end, and lets another thread set the flag at several times between. */
+static void by_flag_in_time(const char *device, isoline_status (*call)(work *), size_t slices, size_t targets) {
+    work all = prepared(device, slices, targets);
+    start_solvers(&all);
+    GOOD(isoline_set_cancel_flag(&all.flag));
+    GOOD(call(&all));
+    all.began = seconds_now();
+    GOOD(call(&all));
+    const double total = seconds_now() - all.began;
+    /* Only a call that takes longer than is allowed after a cancel shows anything. */
+    check_that(slow() || total > PROMISED_SECONDS + SLACK_SECONDS || strcmp(device, "cpu") != 0, __FILE__, __LINE__,
+               "the whole call takes %.3f s only", total);
+    double late = 0;
+    int cancelled = 0;
+    for (int part = 0; part < 5; part++) {
+        double soonest = INFINITY;
+        for (int attempt = 0; attempt < 3 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
+            pthread_t other;
+            all.cancel_after = total * part / 6;
+            all.flag = all.ended = 0;
+            all.began = seconds_now();
+            if (!CHECK(pthread_create(&other, NULL, set_flag, &all) == 0)) {
+                break;
+            }
+            const isoline_status status = call(&all);
+            const double now = seconds_now();
+            __atomic_store_n(&all.ended, 1, __ATOMIC_RELEASE);
+            pthread_join(other, NULL);
+            CHECK(status == ISOLINE_CANCELLED || status == ISOLINE_OK);
+            CHECK(status != ISOLINE_CANCELLED || all.flag == 1);
+            cancelled += status == ISOLINE_CANCELLED;
+            /* A call that ends as usual has not heeded a flag that was set long before. */
+            soonest = fmin(soonest, all.flag == 1 ? now - all.cancelled : 0);
+        }
+        late = fmax(late, soonest);
+    }
+    check_that(slow() || late <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "of %.2f s a cancel by the flag took %.3f s",
+               total, late);
+    CHECK(slow() || cancelled > 0 || total < PROMISED_SECONDS);
+    all.flag = 0;
+    GOOD(call(&all));
+    GOOD(isoline_set_cancel_flag(NULL));
+    give_back(&all);
+}
+
+static isoline_status distances_of_a_volume(work *all) {
+    isoline_distance_params params;
+    GOOD(isoline_distance_params_init(&params, sizeof params));
+    params.dimensions = 3;
+    return isoline_distance(all->context, &all->bytes, &params, &all->progress, &all->strengths, NULL);
+}
+
+static isoline_status iterations_of_a_volume(work *all) {
+    isoline_edge_strength_params params = for_drawing(20);
+    params.dimensions = 3;
+    return isoline_edge_strength(all->context, &all->bytes, &params, &all->progress, &all->strengths, NULL);
+}
+
+/* A volume is written whole or not at all, also where there is no callback and the flag is set at any time. */
+static void a_volume_that_the_flag_ends_is_untouched(const char *device) {
+    isoline_status (*const calls[])(work *) = {distances_of_a_volume, iterations_of_a_volume};
+    work all = prepared(device, 64, 50);
+    const size_t count = all.map.width * all.map.height * all.map.depth;
+    float *strengths = (float *)all.strengths.data;
+    GOOD(isoline_set_cancel_flag(&all.flag));
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        int cancelled = 0;
+        GOOD(calls[i](&all));
+        all.began = seconds_now();
+        GOOD(calls[i](&all));
+        const double total = seconds_now() - all.began;
+        for (int part = 0; part < 8; part++) {
+            pthread_t other;
+            for (size_t j = 0; j < count; j++) {
+                strengths[j] = UNWRITTEN;
+            }
+            all.cancel_after = total * part / 8;
+            all.flag = all.ended = 0;
+            all.began = seconds_now();
+            if (!CHECK(pthread_create(&other, NULL, set_flag, &all) == 0)) {
+                break;
+            }
+            const isoline_status status = calls[i](&all);
+            __atomic_store_n(&all.ended, 1, __ATOMIC_RELEASE);
+            pthread_join(other, NULL);
+            CHECK(status == ISOLINE_CANCELLED ? is_unwritten(strengths, count) : status == ISOLINE_OK);
+            cancelled += status == ISOLINE_CANCELLED;
+        }
+        CHECK(slow() || cancelled > 0 || strcmp(device, "cpu") != 0);
+    }
+    GOOD(isoline_set_cancel_flag(NULL));
+    give_back(&all);
+}
+
+/* A flag that is set ends every call, and no other call. */
+static void a_set_flag_ends_every_call(const char *device) {
+    static const struct {
+        const char *name;
+        isoline_status (*run)(work *);
+    } calls[] = {{"iterations", iterations},
+                 {"iterations_from_floats", iterations_from_floats},
+                 {"converged", converged},
+                 {"distances", distances},
+                 {"edges", edges},
+                 {"edge_maps", edge_maps},
+                 {"threshold", threshold},
+                 {"isolines", isolines},
+                 {"level_set", level_set},
+                 {"new_level_set", new_level_set},
+                 {"read_mask", read_mask},
+                 {"read_phi", read_phi},
+                 {"write_phi", write_phi},
+                 {"level_set_statistics", level_set_statistics},
+                 {"region_snake", region_snake},
+                 {"new_snake", new_snake},
+                 {"polygons", polygons},
+                 {"restart", restart},
+                 {"target_statistics", target_statistics},
+                 {"region_sums", region_sums},
+                 {"draw_mask", draw_mask},
+                 {"draw_labels", draw_labels},
+                 {"smooth", smooth},
+                 {"spheres", spheres},
+                 {"boxes", boxes},
+                 {"polygon", polygon}};
+    work all = prepared(device, 8, 2000);
+    start_solvers(&all);
+    GOOD(isoline_set_cancel_flag(&all.flag));
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        all.flag = i % 2 == 0 ? 1 : -1;
+        const isoline_status status = calls[i].run(&all);
+        check_that(status == ISOLINE_CANCELLED, __FILE__, __LINE__, "%s gave %s", calls[i].name, isoline_status_name(status));
+        CHECK_HAS(isoline_last_error(), "cancel flag");
+        all.flag = 0;
+        const isoline_status after = calls[i].run(&all);
+        check_that(after == ISOLINE_OK, __FILE__, __LINE__, "%s gave %s afterwards: %s", calls[i].name, isoline_status_name(after),
+                   isoline_last_error());
+    }
+    all.flag = 1;
+    GOOD(isoline_set_cancel_flag(NULL));
+    GOOD(spheres(&all));
+    give_back(&all);
+}
+
+static void *fill_elsewhere(void *user) {
+    GOOD(spheres((work *)user));
+    return NULL;
+}
+
+static void the_flag_is_that_of_one_thread(const char *device) {
+    work all = prepared(device, 8, 2000);
+    pthread_t other;
+    int second = 0;
+    all.flag = 1;
+    GOOD(isoline_set_cancel_flag(&all.flag));
+    CHECK(pthread_create(&other, NULL, fill_elsewhere, &all) == 0);
+    pthread_join(other, NULL);
+    REFUSED(spheres(&all), ISOLINE_CANCELLED, "cancel flag");
+    GOOD(isoline_set_cancel_flag(&second));
+    GOOD(spheres(&all));
+    GOOD(isoline_set_cancel_flag(NULL));
+    REFUSED(isoline_set_cancel_flag((const int *)((const char *)&second + 1)), ISOLINE_INVALID_ARGUMENT, "multiple of");
+    GOOD(spheres(&all));
+    give_back(&all);
+}
+
+static int set_flag_inside(void *user, double fraction, const char *stage) {
+    work *all = (work *)user;
+    (void)fraction;
+    (void)stage;
+    REFUSED(isoline_set_cancel_flag(&all->flag), ISOLINE_BUSY, "callback");
+    all->flag = 1;
+    return 0;
+}
+
+/* A callback writes to the flag and goes on: the call ends, as does a level set, which keeps its last whole iteration. */
+static void a_callback_may_write_to_the_flag(const char *device) {
+    work all = prepared(device, 8, 50);
+    isoline_level_set_state state;
+    start_solvers(&all);
+    GOOD(isoline_set_cancel_flag(&all.flag));
+    all.progress.callback = set_flag_inside;
+    all.progress.user = &all;
+    REFUSED(distances(&all), ISOLINE_CANCELLED, "cancel flag");
+    CHECK(is_unwritten((const float *)all.strengths.data, all.strengths.width * all.strengths.height * all.strengths.depth));
+    all.flag = 0;
+    REFUSED(isoline_level_set_step(all.level_set, 100000, &all.progress, NULL), ISOLINE_CANCELLED, "cancel flag");
+    all.flag = 0;
+    GOOD(isoline_level_set_state_init(&state, sizeof state));
+    GOOD(isoline_level_set_info(all.level_set, &state));
+    CHECK(state.iterations >= 1 && state.iterations < 100000);
+    GOOD(isoline_level_set_step(all.level_set, 1, NULL, NULL));
+    GOOD(isoline_set_cancel_flag(NULL));
+    give_back(&all);
+}
+
+/* A call that is refused by the flag leaves a solver as it was. */
+static void a_cancelled_write_leaves_the_level_set(const char *device) {
+    work all = prepared(device, 8, 50);
+    const size_t count = all.map.width * all.map.height * all.map.depth;
+    start_solvers(&all);
+    float *before = (float *)allocate(count * sizeof *before);
+    GOOD(read_phi(&all));
+    memcpy(before, all.strengths.data, count * sizeof *before);
+    all.flag = 1;
+    GOOD(isoline_set_cancel_flag(&all.flag));
+    REFUSED(write_phi(&all), ISOLINE_CANCELLED, "cancel flag");
+    all.flag = 0;
+    GOOD(read_phi(&all));
+    CHECK(memcmp(before, all.strengths.data, count * sizeof *before) == 0);
+    GOOD(isoline_level_set_step(all.level_set, 3, NULL, NULL));
+    GOOD(isoline_set_cancel_flag(NULL));
+    free(before);
+    give_back(&all);
 }
 
 static void edge_strength_is_cancelled_in_time(const char *device) { in_time(device, iterations, 64); }
@@ -157,6 +556,12 @@ static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device
 static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake, 64); }
 static void isolines_are_cancelled_in_time(const char *device) { in_time(device, isolines, 64); }
+static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
+static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
+static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 200000); }
+static void the_flag_ends_region_sums_in_time(const char *device) { by_flag_in_time(device, region_sums, 8, 2000000); }
+static void the_flag_ends_the_filling_of_balls_in_time(const char *device) { by_flag_in_time(device, spheres, 64, 200000); }
+static void the_flag_ends_the_filling_of_a_polygon_in_time(const char *device) { by_flag_in_time(device, polygon, 8, 200000); }
 
 int main(void) {
     RUN_ON_EACH(edge_strength_is_cancelled_in_time);
@@ -168,5 +573,16 @@ int main(void) {
     RUN_ON_EACH(a_level_set_is_cancelled_in_time);
     RUN_ON_EACH(a_region_snake_is_cancelled_in_time);
     RUN_ON_EACH(isolines_are_cancelled_in_time);
+    RUN_ON_EACH(a_set_flag_ends_every_call);
+    RUN_ON_EACH(a_volume_that_the_flag_ends_is_untouched);
+    RUN_ON_EACH(the_flag_is_that_of_one_thread);
+    RUN_ON_EACH(a_callback_may_write_to_the_flag);
+    RUN_ON_EACH(a_cancelled_write_leaves_the_level_set);
+    RUN_ON_EACH(the_flag_ends_a_converged_mode_in_time);
+    RUN_ON_EACH(the_flag_ends_a_new_level_set_in_time);
+    RUN_ON_EACH(the_flag_ends_a_new_snake_in_time);
+    RUN_ON_EACH(the_flag_ends_region_sums_in_time);
+    RUN(the_flag_ends_the_filling_of_balls_in_time);
+    RUN(the_flag_ends_the_filling_of_a_polygon_in_time);
     return summary();
 }

@@ -5,6 +5,7 @@
 #include "watch.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <list>
@@ -325,6 +326,29 @@ void every_call_ends_early(const char *device) {
     isoline::edge_strength(context, in, out);
     CHECK(surface.step(MANY).converged == 1 && snake.step().converged == 1);
 }
+
+void a_flag_ends_calls_within_its_scope(const char *device) {
+    isoline::context context(device);
+    std::vector<std::uint8_t> pixels = disc(), start(SLICE, 0), map(SLICE, 77);
+    const isoline::image in(pixels.data(), WIDTH, HEIGHT), begin(start.data(), WIDTH, HEIGHT);
+    const isoline::box box = {{26, 18, 0}, {33, 24, 0}};
+    std::atomic<int> stop{0};
+    {
+        const isoline::cancel_scope scope(stop);
+        isoline::mask_fill_boxes(begin, {&box, 1});
+        std::thread([&] { stop = 1; }).join();
+        THROWS(ISOLINE_CANCELLED, "cancel flag", isoline::mask_fill_boxes(begin, {&box, 1}));
+        THROWS(ISOLINE_CANCELLED, "cancel flag", isoline::level_set(context, in, begin, for_disc()));
+        const auto another = [&](double, const char *) {
+            THROWS(ISOLINE_BUSY, "in a callback", isoline::cancel_scope{stop});
+        };
+        stop = 0;
+        isoline::level_set(context, in, begin, for_disc()).step(9, another);
+        stop = 1;
+    }
+    isoline::level_set(context, in, begin, for_disc()).step(9);
+}
+static_assert(!std::is_copy_constructible_v<isoline::cancel_scope>);
 
 // --------------------------------------------------------------------------------------------------------------- spans
 
@@ -827,6 +851,7 @@ int main() {
     RUN_ON_EACH(threads_have_their_own_errors);
     RUN_ON_EACH(any_callable_is_a_callback);
     RUN_ON_EACH(every_call_ends_early);
+    RUN_ON_EACH(a_flag_ends_calls_within_its_scope);
     RUN(spans_are_views);
     RUN_ON_EACH(empty_spans_are_nothing);
     RUN_ON_EACH(images_describe_memory);

@@ -252,12 +252,14 @@ public:
     /* True if every call must refuse the description. */
     bool broken = false;
 
-    /* An input of up to `side` pixels along x and y. */
+    /* An input of up to `side` pixels along x and y; mostly of less, which takes less time and has the same borders. */
     Picture(Bytes &bytes, unsigned side, unsigned slices) {
         type = bytes.pick<uint32_t>({ISOLINE_U8, ISOLINE_F32, ISOLINE_U16});
-        width = bytes.from(1, side);
-        height = bytes.from(1, side);
-        depth = bytes.from(1, slices);
+        const unsigned size = bytes.byte();
+        const unsigned most = size % 16 == 15 ? side : size % 4 == 3 ? side / 2 + 1 : side / 4 + 1;
+        width = bytes.from(1, most);
+        height = bytes.from(1, most);
+        depth = size % 8 < 6 ? 1 : bytes.from(1, slices);
         make(bytes, 0, true);
         fill(bytes);
         pixels.save();

@@ -195,7 +195,7 @@ public:
     }
 
     void act() {
-        switch (bytes.below(14)) {
+        switch (bytes.below(15)) {
         case 0: strings(); break;
         case 1: any_init(bytes); break;
         case 2: tables(bytes); break;
@@ -208,6 +208,7 @@ public:
         case 9: free_context(); break;
         case 10:
         case 11: make_buffer(); break;
+        case 14: cancel_flag(); break;
         default: free_buffer(); break;
         }
     }
@@ -223,6 +224,31 @@ private:
         const uint32_t status = bytes.rarely(2) ? uint32_t(bytes.number(4)) : bytes.below(14);
         MUST(is_text(isoline_status_name(status)));
         MUST((std::strcmp(isoline_status_name(status), "unknown status") == 0) == (status > ISOLINE_PANIC));
+    }
+
+    /* A flag that is not 0 ends calls that succeed without it, and they write nothing. */
+    void cancel_flag() {
+        Memory memory(sizeof(int) + 1);
+        int *flag = reinterpret_cast<int *>(memory.data());
+        const int value = bytes.pick({1, 0, -1, 256});
+        GOOD(isoline_set_cancel_flag(flag));
+        REFUSED(isoline_set_cancel_flag(reinterpret_cast<int *>(memory.data() + 1)));
+        Picture input(bytes, 24, 4);
+        Picture mask(bytes, input, ISOLINE_U8), output(bytes, input, ISOLINE_F32);
+        const isoline_box box = {{0, 0, 0}, {12, 12, 2}};
+        isoline_context *context = some_context();
+        const auto fill = [&] { return CALL(isoline_mask_fill_boxes(mask.image(), &box, 1, 7)); };
+        const auto measure = [&] { return CALL(isoline_distance(context, input.image(), nullptr, nullptr, output.image(), nullptr)); };
+        *flag = value;
+        const isoline_status filled = fill(), measured = measure();
+        MUST(*flag == value);
+        MUST(value == 0 || (filled != ISOLINE_OK && measured != ISOLINE_OK && mask.untouched() && output.untouched()));
+        *flag = 0;
+        const isoline_status ended = value != 0 ? ISOLINE_CANCELLED : ISOLINE_OK;
+        MUST(fill() != ISOLINE_OK || filled == ended);
+        MUST(measure() != ISOLINE_OK || measured == ended);
+        MUST(input.untouched());
+        GOOD(isoline_set_cancel_flag(nullptr));
     }
 
     void set_logger() {

@@ -5,7 +5,7 @@ use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_
 use crate::device::Context;
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
-use crate::progress::{Progress, Ticker};
+use crate::progress::{Progress, Ticker, may_cancel};
 use crate::report::Report;
 use rayon::ThreadPool;
 use std::ops::Range;
@@ -59,7 +59,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
 
     /// Waits for the computation of a slice; reports progress meanwhile.
     pub(crate) fn wait(&mut self, times: &Times, slice: usize, fraction: f64) -> Result<()> {
-        while self.progress.is_some() && !times[2].is_done()? {
+        let may_cancel = may_cancel(self.progress);
+        while may_cancel && !times[2].is_done()? {
             std::thread::sleep(Duration::from_micros(50));
             self.poll(slice, fraction)?;
         }

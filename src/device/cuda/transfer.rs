@@ -9,6 +9,7 @@ use super::{Buffer, Cuda, Event, Side, Stream, is_pinned};
 use crate::error::Result;
 use crate::huge_pages;
 use crate::image::{Image, ImageMut};
+use crate::progress::Ticker;
 use bytemuck::Pod;
 use cudarc::driver::CudaContext;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
@@ -256,7 +257,8 @@ impl Transfer {
     }
 
     /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own. The image
-    /// has been read when this returns, unless it is page-locked.
+    /// has been read when this returns, unless it is page-locked. The cancel flag ends it; downloads are not ended, because
+    /// outputs are written whole.
     pub(crate) fn upload(
         &self,
         pool: &ThreadPool,
@@ -304,11 +306,13 @@ impl Transfer {
             staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
         let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
         let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at);
+        let ticker = Ticker::new("copies");
         self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
             // The copies of a copier are made in order, so the last one of an image stands for all of them.
             let mut last: Option<(usize, usize)> = None;
             for index in (0..buffers).cycle() {
-                let part = next(&parts);
+                // After a cancellation what was begun is completed, so that nothing is under way when the buffers are freed.
+                let part = if ticker.is_cancelled() { None } else { next(&parts) };
                 if let Some((image, buffer)) = last
                     && part.as_ref().is_none_or(|(next, ..)| *next != image)
                 {
@@ -326,7 +330,8 @@ impl Transfer {
                 last = Some((image, index));
             }
             Ok(())
-        })
+        })?;
+        ticker.check()
     }
 
     /// Copies from device memory to slices of an image in host or device memory, from each device memory to its own range

@@ -8,7 +8,6 @@ use crate::level_set::cpu::tiles::Layout;
 use crate::level_set::plan::Plan;
 use crate::level_set::types::Counts;
 use crate::progress::Ticker;
-use ndarray::{ArrayView3, ArrayViewMut3};
 
 #[derive(Debug)]
 pub(super) struct Plain {
@@ -53,16 +52,6 @@ impl Plain {
         scalar::reinitialise(plan, &self.phi, &mut self.next, &self.reinitialised_tiles, first, ticker)?;
         std::mem::swap(&mut self.phi, &mut self.next);
         Ok(())
-    }
-
-    pub(super) fn read<U>(&self, mut view: ArrayViewMut3<'_, U>, convert: impl Fn(f32) -> U) {
-        view.iter_mut().zip(&self.phi).for_each(|(to, from)| *to = convert(*from));
-    }
-
-    /// Replaces φ, with values clamped to ±`most`. Returns the number of voxels inside.
-    pub(super) fn write(&mut self, phi: ArrayView3<'_, f32>, most: f32) -> u64 {
-        self.phi.iter_mut().zip(phi).for_each(|(to, from)| *to = from.clamp(-most, most));
-        self.inside()
     }
 
     /// Returns the number of voxels inside.

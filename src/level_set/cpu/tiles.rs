@@ -181,10 +181,10 @@ impl Layout {
         packed.par_chunks_mut(slab).enumerate().for_each(|(slab, packed)| {
             let z0 = slab * self.tile[2];
             for z in z0..(z0 + self.tile[2]).min(self.shape[2]) {
-                if ticker.is_cancelled() {
-                    return;
-                }
                 for y in 0..self.shape[1] {
+                    if ticker.is_cancelled() {
+                        return;
+                    }
                     let start = self.row([y, z - z0]);
                     let pixels = view.slice(s![z, y, ..]);
                     for (tile, pixels) in pixels.axis_chunks_iter(Axis(0), self.tile[0]).enumerate() {
@@ -198,15 +198,19 @@ impl Layout {
         Ok(packed)
     }
 
-    /// Copies tiles into an image, the inverse of [`pack`](Self::pack).
+    /// Copies tiles into an image, the inverse of [`pack`](Self::pack), unless the ticker is cancelled.
     pub(super) fn unpack<T: Copy + Sync, U: Send + Sync>(
         &self,
         packed: &[T],
         mut view: ArrayViewMut3<'_, U>,
+        ticker: &Ticker,
         convert: impl Fn(T) -> U + Sync,
-    ) {
+    ) -> Result<()> {
         view.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(z, mut slice)| {
             for (y, mut row) in slice.axis_iter_mut(Axis(0)).enumerate() {
+                if ticker.is_cancelled() {
+                    return;
+                }
                 let start = self.row([y, z]);
                 for (tile, mut pixels) in row.axis_chunks_iter_mut(Axis(0), self.tile[0]).enumerate() {
                     let from = &packed[start + tile * self.tile_voxels()..];
@@ -214,6 +218,7 @@ impl Layout {
                 }
             }
         });
+        ticker.check()
     }
 
     /// Returns the tiles that the voxels of tile `index` within the band affect. `tile` holds the tile's values, in
@@ -280,7 +285,7 @@ mod tests {
             let image = Array3::from_shape_fn((depth, height, width), |(z, y, x)| (x + 100 * y + 10_000 * z) as f32);
             let packed = layout.pack(image.view(), &Ticker::new("test"), |v| v).unwrap();
             let mut back = Array3::zeros(image.dim());
-            layout.unpack(&packed, back.view_mut(), |v: f32| v);
+            layout.unpack(&packed, back.view_mut(), &Ticker::new("test"), |v: f32| v).unwrap();
             assert_eq!(back, image);
             for index in 0..layout.count() {
                 let position = layout.position(index);

@@ -5,6 +5,7 @@ use super::{Solver, transfer};
 use crate::device::cuda::{DeviceRows, check_device_pixels};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
+use crate::progress::Ticker;
 use ndarray::Axis;
 use rayon::ThreadPool;
 
@@ -52,7 +53,7 @@ impl Solver {
         self.stream.synchronize()
     }
 
-    pub(in crate::level_set) fn read_mask(&self, pool: &ThreadPool, mask: ImageMut<'_>) -> Result<()> {
+    pub(in crate::level_set) fn read_mask(&self, pool: &ThreadPool, mask: ImageMut<'_>, ticker: &Ticker) -> Result<()> {
         self.check_phi_known()?;
         self.cuda.bind()?;
         let (cuda, stream) = (&self.cuda, &self.stream);
@@ -69,6 +70,11 @@ impl Solver {
                 let slices = mask_part_slices(self.plan.shape);
                 let part = cuda.memory().device(mask_part_bytes(self.plan.shape))?;
                 for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
+                    if let Err(cancelled) = ticker.check() {
+                        // The last part may still be on its way.
+                        stream.synchronize()?;
+                        return Err(cancelled);
+                    }
                     let target = (part.address(), [width, width * height]);
                     self.launcher.write_mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
                     let from = DeviceRows { stream, side: part.side(0), pitch: width };
@@ -100,8 +106,13 @@ impl Solver {
             check_device_pixels(&self.cuda, "phi", pixels)?;
         }
         let other = 1 - self.current;
-        transfer::upload(&self.cuda, pool, &self.stream, phi, &self.phi[other], &self.layout)?;
+        let uploaded = transfer::upload(&self.cuda, pool, &self.stream, phi, &self.phi[other], &self.layout);
         self.stream.synchronize()?;
+        if let Err(error) = uploaded {
+            // Both φ agree again, as below.
+            self.copy_from(self.current)?;
+            return Err(error);
+        }
         match self.sanitize_phi(other, self.plan.largest_phi, true)? {
             Ok(inside) => {
                 self.current = other;

@@ -42,6 +42,8 @@ final class IsolineLibrary {
 
     static native void isoline_buffer_free(Pointer buffer);
 
+    static native int isoline_set_cancel_flag(Pointer flag);
+
     static native int isoline_image_init(Structs.Image out, long structSize);
 
     static native int isoline_report_init(Structs.Report out, long structSize);

@@ -125,6 +125,21 @@ class LevelSetLibraryTest implements OperationContract {
     }
 
     @Test
+    void flagEndsCallsWithoutProgress() throws IsolineException, InterruptedException {
+        try (Scene scene = new Scene()) {
+            try (CancelFlag flag = new CancelFlag()) {
+                scene.start(params()).close();
+                Thread other = new Thread(flag::cancel);
+                other.start();
+                other.join();
+                IsolineException e = assertThrows(IsolineException.class, () -> scene.start(params()));
+                assertTrue(e.isCancelled(), e.getMessage());
+            }
+            scene.start(params()).close();
+        }
+    }
+
+    @Test
     void contextMayBeClosedBeforeTheSurface() throws IsolineException {
         Scene scene = new Scene();
         LevelSet surface = scene.start(params());
