@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from ._context import Context
 from ._native import (
-    Cancelled,
     CancelFlag,
+    Cancelled,
     Device,
     Error,
     InvalidArgument,

@@ -307,7 +307,7 @@ class Library:
 
 
 class CancelFlag:
-    """The cancel flag of the thread that enters it: calls of this thread end with Cancelled once another thread calls `set`."""
+    """The cancel flag of the thread that enters it: its calls end with Cancelled once another thread calls `set`."""
 
     def __init__(self, library: Library | None = None):
         self.library, self.flag = library or default_library(), c_int(0)

@@ -333,16 +333,26 @@ static void *set_flag(void *user) {
 
 /* Runs a call without a callback to its end, and lets another thread set the flag at several times between. */
 static void by_flag_in_time(const char *device, isoline_status (*call)(work *), size_t slices, size_t targets) {
-    work all = prepared(device, slices, targets);
-    start_solvers(&all);
-    GOOD(isoline_set_cancel_flag(&all.flag));
-    GOOD(call(&all));
-    all.began = seconds_now();
-    GOOD(call(&all));
-    const double total = seconds_now() - all.began;
-    /* Only a call that takes longer than is allowed after a cancel shows anything. */
-    check_that(slow() || total > PROMISED_SECONDS + SLACK_SECONDS || strcmp(device, "cpu") != 0, __FILE__, __LINE__,
-               "the whole call takes %.3f s only", total);
+    const int judged = !slow() && strcmp(device, "cpu") == 0;
+    const double least = PROMISED_SECONDS + SLACK_SECONDS;
+    work all;
+    double total;
+    /* Only a call that takes longer than is allowed after a cancel shows anything: a fast computer gets more to do. */
+    for (size_t more = 1;; more *= 2) {
+        all = prepared(device, more * slices, more * targets);
+        start_solvers(&all);
+        GOOD(isoline_set_cancel_flag(&all.flag));
+        GOOD(call(&all));
+        all.began = seconds_now();
+        GOOD(call(&all));
+        total = seconds_now() - all.began;
+        if (!judged || total > least || more == 8) {
+            break;
+        }
+        GOOD(isoline_set_cancel_flag(NULL));
+        give_back(&all);
+    }
+    check_that(!judged || total > least, __FILE__, __LINE__, "the whole call takes %.3f s only", total);
     double late = 0;
     int cancelled = 0;
     for (int part = 0; part < 5; part++) {
@@ -398,6 +408,7 @@ static void a_volume_that_the_flag_ends_is_untouched(const char *device) {
     GOOD(isoline_set_cancel_flag(&all.flag));
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         int cancelled = 0;
+        all.flag = 0;
         GOOD(calls[i](&all));
         all.began = seconds_now();
         GOOD(calls[i](&all));
