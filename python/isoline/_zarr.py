@@ -149,8 +149,8 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     """Computes an image into a .zarr: an OME-Zarr image if the source is one, else an array.
 
     run: what makes the result. proceed: whether to go on with what an earlier start of the same run has written, and to
-    refuse anything else that is there; else that is replaced. levels: how many sizes, each half of the one before (OME-Zarr).
-    client: of the workers that compute; None for this process.
+    refuse anything else that is there; else that is replaced. levels: how many sizes, each half of the one before
+    (OME-Zarr). client: of the workers that compute; None for this process.
     """
     if levels > 1 and (source is None or source.axes is None):
         raise ValueError(f"cannot write {levels} levels to {path}: they are for a source that is an OME-Zarr image; leave "
@@ -259,8 +259,9 @@ def fill(path: str, array, image: da.Array, client) -> None:
         for _, _ in as_completed(client.compute(wanted), with_results=True):
             pass
     except KilledWorker as error:
-        raise RuntimeError(f"cannot compute {path}: the same block ended several workers, perhaps for lack of memory ({error}); give "
-                           "workers more memory or the file smaller chunks, and start again: chunks that are done stay") from None
+        raise RuntimeError(f"cannot compute {path}: the same block ended several workers, perhaps as they had too little "
+                           f"memory ({error}); give them more, or the file smaller chunks, and start again: chunks that are "
+                           "done stay") from None
 
 
 def store(block, root, place, title, block_info=None) -> Any:
