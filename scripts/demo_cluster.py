@@ -7,7 +7,7 @@ Makes a volume of N³ voxels of 16 bits (1024: 2.1 GB) in chunks of 64 MiB from 
 strength in 3D by 'python -m isoline' on a cluster of two processes. Meanwhile it kills a worker by SIGKILL, and then the
 command, which it starts again: chunks that are done are not computed again. At last it compares every voxel with calls of
 the library on slabs of 128 slices and a halo, without Dask. The exit status is 0 if all bits are the same. It takes up to
-8 GB of disk in a new folder in FOLDER (the system's folder for temporary files), and removes it unless told to keep it, and
+3 GB of disk in a new folder in FOLDER (the system's folder for temporary files), and removes it unless told to keep it, and
 some 4 GB of memory.
 
 The volume: the brain is repeated with every second copy mirrored, so that it has no seams, and multiplied by 128; each copy
@@ -103,7 +103,7 @@ def compute(volume, field):
     """Computes the edge strength on the cluster, and kills a worker and a command meanwhile."""
     from distributed import Client, LocalCluster
     total = zarr.open(volume / "0", mode="r").nchunks
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="ERROR") as cluster, \
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL") as cluster, \
             Client(cluster) as client:
         workers = client.run(os.getpid)
         say(f"a cluster of two workers, processes {sorted(workers.values())}; {total} chunks")
@@ -138,7 +138,7 @@ def compute(volume, field):
 
 
 def different(volume, field):
-    """How many voxels of the field are not those of direct calls on slabs of the volume."""
+    """The number of voxels of the field that are not those of direct calls on slabs of the volume."""
     image, found = zarr.open(volume / "0", mode="r"), zarr.open(field / "0", mode="r")
     halo, count = PARAMETERS["iterations"], 0
     for first in range(0, image.shape[0], SLAB):

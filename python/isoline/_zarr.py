@@ -201,7 +201,7 @@ def new_array(store, shape, chunks, dtype, **options):
 
 
 def existing(path: str, run: dict):
-    """What an earlier start of the same run has written."""
+    """The array or group that an earlier start of the same run has made."""
     try:
         node = zarr.open(path, mode="r+")
         before = node.attrs["isoline"]["run"]

@@ -75,7 +75,7 @@ def test_axes_and_scale_are_kept(folder, version):
         assert group["0"].metadata.dimension_names == ("z", "y", "x")
     half = FIELD[:, :60].reshape(10, 2, 30, 2, 40, 2).mean((1, 3, 5))
     assert numpy.allclose(group["1"][:], half, rtol=1e-6) and group["2"].shape == (5, 15, 20)
-    # What the command has written is an image that it reads.
+    # The command reads the images that it writes.
     assert main(["distance", "field.zarr/1", "distance.npy", "--threshold", "0.5"]) == 0
     assert numpy.array_equal(numpy.load("distance.npy"), isoline.distance(group["1"][:], threshold=0.5, spacing=(4, 1, 1)))
 
