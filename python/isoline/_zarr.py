@@ -18,6 +18,7 @@ import numpy
 import zarr
 
 SPACE = ("z", "y", "x")
+LARGEST = 2 ** 31 - 1  # bytes of a chunk
 
 
 class Source(NamedTuple):
@@ -159,7 +160,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
         raise ValueError(f"--multiscale must be at least 1 (got {levels})")
     run = json.loads(json.dumps(run))
     ome = source is not None and source.axes is not None
-    chunks = source.image.chunksize if source is not None else image.chunksize
+    chunks = storable((source.image if source is not None else image).chunksize, image.dtype.itemsize)
     sizes = [image.shape]
     while len(sizes) < levels:
         sizes.append(tuple(max(1, size // 2) for size in sizes[-1]))
@@ -191,6 +192,16 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     node.attrs["isoline"] = {"complete": True, "run": run}
     for partial in pathlib.Path(path).rglob("*.partial"):
         partial.unlink(missing_ok=True)
+
+
+def storable(sides, itemsize: int) -> tuple:
+    """Sides that divide those of a chunk, for less than the 2 GiB that compressors take."""
+    sides = list(sides)
+    while numpy.prod(sides, dtype=numpy.int64) * itemsize >= LARGEST:
+        divisor, _, axis = min((next(by for by in range(2, side + 1) if side % by == 0), -side, axis)
+                               for axis, side in enumerate(sides) if side > 1)
+        sides[axis] //= divisor
+    return tuple(sides)
 
 
 def new_array(store, shape, chunks, dtype, **options):

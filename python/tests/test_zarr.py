@@ -15,7 +15,7 @@ import isoline
 from isoline.__main__ import main
 
 zarr = pytest.importorskip("zarr")
-pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
 from isoline import _zarr  # noqa: E402
 
 SHAPE, CHUNKS = (20, 61, 80), (10, 31, 40)
@@ -106,6 +106,26 @@ def test_chunks_smaller_than_the_halo_are_joined(folder):
     array = zarr.open("a.zarr", mode="r")
     wanted = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, iterations=25)
     assert numpy.array_equal(array[:], wanted) and array.chunks == CHUNKS
+
+
+def test_large_chunks_are_split(folder, monkeypatch):
+    assert _zarr.storable((1024, 1024, 1024), 4) == (512, 512, 1024) and _zarr.storable((7, 99, 25), 1) == (7, 99, 25)
+    monkeypatch.setattr(_zarr, "LARGEST", 10_000)
+    plain()
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    array = zarr.open("a.zarr", mode="r")
+    assert array.chunks == (5, 31, 10) and numpy.array_equal(array[:], FIELD)
+
+
+def test_a_block_that_ends_workers_is_an_error(folder):
+    distributed = pytest.importorskip("distributed")
+    plain()
+    image = _zarr.read("image.zarr", False).image
+    image = image.map_blocks(lambda block: os._exit(3), dtype=numpy.uint8, meta=numpy.empty((0, 0, 0), numpy.uint8))
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
+            distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, \
+            distributed.Client(cluster) as client, pytest.raises(RuntimeError, match="the same block ended several workers"):
+        _zarr.write("a.zarr", image, None, {}, client=client)
 
 
 def test_finished_chunks_are_not_computed_again(folder):
