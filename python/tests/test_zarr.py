@@ -37,7 +37,9 @@ def ome(path, version="0.5", axes=AXES, image=IMAGE, scale=(1, 1, 2, 0.5, 0.5), 
         attributes = dict(multiscales=[dict(multiscale, version=version)])
     group = zarr.create_group(path, zarr_format=3 if version == "0.5" else 2, attributes=attributes)
     image = image[(None,) * (len(scale) - image.ndim)]
-    array = group.create_array("full", shape=image.shape, chunks=((1,) * 5 + CHUNKS)[-image.ndim:], dtype=image.dtype)
+    names = [axis["name"] for axis in axes] if version == "0.5" and len(axes) == image.ndim else None
+    array = group.create_array("full", shape=image.shape, chunks=((1,) * 5 + CHUNKS)[-image.ndim:], dtype=image.dtype,
+                               dimension_names=names)
     array[:] = image
 
 
@@ -78,6 +80,17 @@ def test_axes_and_scale_are_kept(folder, version):
     # The command reads the images that it writes.
     assert main(["distance", "field.zarr/1", "distance.npy", "--threshold", "0.5"]) == 0
     assert numpy.array_equal(numpy.load("distance.npy"), isoline.distance(group["1"][:], threshold=0.5, spacing=(4, 1, 1)))
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+def test_images_are_those_of_the_specification(folder, version):
+    """The validator of OME-Zarr takes what the tests here read, and what the command writes."""
+    models = pytest.importorskip("ome_zarr_models")
+    ome("image.zarr", version)
+    assert main(["edge_strength", "image.zarr", "field.zarr", *OPTIONS, "--multiscale", "2"]) == 0
+    for path in ("image.zarr", "field.zarr"):
+        found = models.open_ome_zarr(zarr.open_group(path, mode="r"))
+        assert type(found).__name__ == "Image" and found.ome_zarr_version == version
 
 
 def test_levels_of_an_edge_map_keep_edges(folder):
