@@ -18,7 +18,7 @@ import numpy
 import zarr
 
 SPACE = ("z", "y", "x")
-LARGEST = 2 ** 31 - 1  # bytes of a chunk
+LARGEST = 2 ** 28  # bytes of a chunk of a result
 
 
 class Source(NamedTuple):
@@ -195,9 +195,9 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
 
 
 def storable(sides, itemsize: int) -> tuple:
-    """Sides that divide those of a chunk, for less than the 2 GiB that compressors take."""
+    """Sides that divide those of a chunk, for at most 256 MiB: threads compress several, and compressors take no 2 GiB."""
     sides = list(sides)
-    while numpy.prod(sides, dtype=numpy.int64) * itemsize >= LARGEST:
+    while numpy.prod(sides, dtype=numpy.int64) * itemsize > LARGEST:
         divisor, _, axis = min((next(by for by in range(2, side + 1) if side % by == 0), -side, axis)
                                for axis, side in enumerate(sides) if side > 1)
         sides[axis] //= divisor
