@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-platforms demo gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -90,6 +90,10 @@ test-platforms: jar-all ## the libraries of jar-all under Wine and qemu-user (no
 
 demo: setup-demo plugin ## a real ImageJ runs the plugin on real images; pictures go to demo-output/
 	scripts/demo.sh $(DEVICE)
+
+demo-cluster: ## after build: a volume of 2 GB on a Dask cluster, of which processes are killed: the bits of one (not part of test)
+	@scripts/setup-python.sh test
+	ISOLINE_LIBRARY=$(RELEASE) .tools/venv/bin/python scripts/demo_cluster.py
 
 lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, documents
 	@scripts/setup-system.sh lint

@@ -142,6 +142,11 @@ def level_set(record):
         yield "docs/level_set.md", f"| {name} | {iterations} |{row}|", numbers + found
 
 
+def scale(record):
+    yield ("docs/scale.md", "r = 512³ voxels in {} ms",
+           [record.ms("sizes", "", sweep="size", operation="edge strength, 3D", who="cuda", at=512)])
+
+
 def is_rounded(text, value):
     digits = len(text.partition(".")[2])
     return abs(float(text) - value) <= 0.5000001 * 10**-digits
@@ -165,7 +170,7 @@ def compared(text, document, template, values):
 def main():
     record = Record(ROOT / "docs" / "gpu-validation.json")
     fix, problems, texts = "--fix" in sys.argv[1:], [], {}
-    for document, template, values in (check for bench in (edge_strength, edge_drawing, distance, snake, level_set)
+    for document, template, values in (check for bench in (edge_strength, edge_drawing, distance, snake, level_set, scale)
                                        for check in bench(record)):
         text = texts.get(document) or (ROOT / document).read_text(encoding="utf-8")
         problem, corrected = compared(text, document, template, values)

@@ -2,7 +2,7 @@
 
 Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`.
 Edge strength, edge drawing and, with --largest, the distance of a .zarr are computed chunk by chunk, here or by the workers
-of --local or --scheduler.
+of --local or --scheduler. The same command, started again after it was ended, computes the chunks that are missing.
 """
 from __future__ import annotations
 
@@ -45,11 +45,14 @@ def parser() -> argparse.ArgumentParser:
         text = operation.info.help.decode()
         one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("input", help=".npy, .tif or .zarr")
-        one.add_argument("output", help=".npz" if name == "isolines" else ".npy, .tif or .zarr; replaced if it exists")
+        one.add_argument("output", help=".npz" if name == "isolines" else ".npy, .tif or .zarr; replaced if it exists, but "
+                         "for a .zarr that is computed by chunk")
+        one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
         one.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
         one.add_argument("--quiet", action="store_true", help="no progress")
         if name in WITH_SPACING:
-            one.add_argument("--spacing", type=numbers, help="between pixels along z, y, x or y, x, or one number for all")
+            one.add_argument("--spacing", type=numbers, help="between pixels along z, y, x or y, x, or one number for all; "
+                             "an OME-Zarr image says it, others have 1")
         if name == "level_set":
             one.add_argument("--initial_mask", required=True, metavar="FILE", help="the start: an image, above 0 inside")
         if name == "isolines":
@@ -60,6 +63,9 @@ def parser() -> argparse.ArgumentParser:
             workers = one.add_mutually_exclusive_group()
             workers.add_argument("--local", type=int, metavar="N", help="N processes of this machine compute a .zarr")
             workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this scheduler compute a .zarr")
+            one.add_argument("--multiscale", type=int, metavar="N", help="of an OME-Zarr image: write N sizes, each half "
+                             "of the one before")
+            one.add_argument("--overwrite", action="store_true", help="replace a .zarr that is computed by chunk")
         if name == "edge_strength":
             one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
         if name == "distance":
@@ -79,9 +85,10 @@ def ending(path: str, *allowed: str) -> str:
     return found
 
 
-def read(path: str):
-    """The array in a file; not yet loaded from .npy, and a Dask array from .zarr."""
-    kind = ending(path, ".npy", ".tif", ".zarr")
+def read(path: str, fill_missing: bool):
+    """The array in a file; not yet loaded from .npy, and a _zarr.Source from .zarr, or an array in it."""
+    inside = next((str(parent) for parent in pathlib.Path(path).parents if parent.suffix.lower() == ".zarr"), path)
+    kind = ending(inside, ".npy", ".tif", ".zarr")
     if not pathlib.Path(path).exists():
         raise FileNotFoundError(f"cannot read {path}: there is no such file")
     if kind == ".npy":
@@ -89,18 +96,20 @@ def read(path: str):
     if kind == ".tif":
         import tifffile
         return tifffile.imread(path)
-    import dask.array
-    return dask.array.from_zarr(path)
+    from . import _zarr
+    return _zarr.read(path, fill_missing)
 
 
-def write(path: str, array) -> None:
+def write(path: str, array, source, run: dict) -> None:
+    """Writes a whole result."""
     kind = ending(path, ".npy", ".tif", ".zarr")
     if kind == ".zarr":
         import dask.array
-        dask.array.asarray(array).to_zarr(path, overwrite=True, compute=True)
-        return
-    array = numpy.asarray(array)
-    if kind == ".npy":
+
+        from . import _zarr
+        chunks = "auto" if source is None else source.image.chunks
+        _zarr.write(path, dask.array.from_array(array, chunks=chunks), source, run, proceed=False)
+    elif kind == ".npy":
         numpy.save(path, array)
     else:
         import tifffile
@@ -109,60 +118,76 @@ def write(path: str, array) -> None:
 
 @contextlib.contextmanager
 def workers(local, scheduler):
-    """The processes that compute; without any, this one."""
+    """The client of the processes that compute; None for this one."""
     import dask
     if local is None and scheduler is None:
         with dask.config.set(scheduler="synchronous"):
-            yield
+            yield None
         return
     from distributed import Client, LocalCluster
     with contextlib.ExitStack() as stack:
         if scheduler is None:
             scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None))
-        stack.enter_context(Client(scheduler))
-        yield
+        yield stack.enter_context(Client(scheduler))
 
 
 def run(options: dict) -> None:
-    name, source, target = options.pop("operation"), options.pop("input"), options.pop("output")
-    quiet, device = options.pop("quiet"), options.pop("device")
+    name, path, target = options.pop("operation"), options.pop("input"), options.pop("output")
+    quiet, device, fill_missing = options.pop("quiet"), options.pop("device"), options.pop("fill_missing")
     options = {key: value for key, value in options.items() if value is not None}
-    local, scheduler = options.pop("local", None), options.pop("scheduler", None)
+    local, scheduler, overwrite = (options.pop(key, None) for key in ("local", "scheduler", "overwrite"))
     halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
-    ending(target, *([".npz"] if name == "isolines" else [".npy", ".tif", ".zarr"]))
-    if pathlib.Path(source).resolve() == pathlib.Path(target).resolve():
+    levels = options.pop("multiscale", 1)
+    kind = ending(target, *([".npz"] if name == "isolines" else [".npy", ".tif", ".zarr"]))
+    places = pathlib.Path(path).resolve(), pathlib.Path(target).resolve()
+    if places[1] in (places[0], *places[0].parents):
         raise ValueError(f"cannot write {target}: it is the input; name another file")
-    image = read(source)
-    by_chunk = not isinstance(image, numpy.ndarray) and name in BY_CHUNK and (name != "distance" or "largest" in halo)
-    if not by_chunk and (halo or local is not None or scheduler is not None):
-        raise ValueError("cannot use --local, --scheduler, --exchange_every or --largest: they are for a .zarr that is "
-                         f"computed by chunk (got {source}); leave them out")
+    image, source = read(path, fill_missing), None
+    if not isinstance(image, numpy.ndarray):
+        image, source = image.image, image
+    by_chunk = source is not None and name in BY_CHUNK and (name != "distance" or "largest" in halo)
+    if not by_chunk and (halo or local is not None or scheduler is not None or levels != 1):
+        raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
+                         f".zarr that is computed by chunk (got {path}); leave them out")
+    if source is not None and name in WITH_SPACING and "spacing" not in options and source.spacing() is not None:
+        options["spacing"] = source.spacing()
+    table = default_library().operations[name]
+    made = {"operation": name, "version": isoline.__version__, "device": device, "levels": levels,
+            "input": source.described if source is not None else path,
+            "parameters": {**{key: table.default(key) for key in table.parameters}, **options, **halo}}
     if by_chunk:
-        from . import dask
-        with workers(local, scheduler):
-            write(target, getattr(dask, name)(image, device=device, **halo, **options))
+        from . import _zarr, dask
+        with workers(local, scheduler) as client:
+            result = getattr(dask, name)(image, device=device, **halo, **options)
+            if kind == ".zarr":
+                _zarr.write(target, result, source, made, levels, not overwrite, client)
+            else:
+                write(target, result.compute(), source, made)
         return
     image = numpy.asarray(image)
     shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
     if name == "isolines":
         found = isoline.isolines(image, **shown)
         numpy.savez(target, lines=found.lines, points=found.points)
-    elif name == "edge_drawing":
-        write(target, isoline.edge_drawing(image, segments=False, **shown)[0])
+        return
+    if name == "edge_drawing":
+        result = isoline.edge_drawing(image, segments=False, **shown)[0]
     elif name == "snake":
         starts = shown.pop("polygons", None)
         starts = starts and json.loads(pathlib.Path(starts).read_text(encoding="utf-8"))
-        write(target, isoline.snake(image, starts, **shown).labels())
+        result = isoline.snake(image, starts, **shown).labels()
     elif name == "level_set":
-        write(target, isoline.level_set(image, numpy.asarray(read(shown.pop("initial_mask"))), **shown))
+        start = read(shown.pop("initial_mask"), fill_missing)
+        result = isoline.level_set(image, numpy.asarray(getattr(start, "image", start)), **shown)
     else:
-        write(target, getattr(isoline, name)(image, **shown))
+        result = getattr(isoline, name)(image, **shown)
+    write(target, result, source, made)
 
 
 def main(arguments=None) -> int:
     try:
         run(vars(parser().parse_args(arguments)))
-    except (isoline.Error, OSError, ValueError, TypeError, ImportError) as error:
+    except (isoline.Error, OSError, RuntimeError, ValueError, TypeError, ImportError) as error:
         print(f"isoline: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

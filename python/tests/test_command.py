@@ -60,7 +60,7 @@ def test_zarr_by_chunk(folder, workers):
         assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100"]) == 0
         wanted = isoline.distance(IMAGE, threshold=100)
         assert numpy.array_equal(zarr.open("b.zarr", mode="r")[:], wanted)
-        assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100", "--largest", "4"]) == 0
+        assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100", "--largest", "4", "--overwrite"]) == 0
         assert numpy.array_equal(zarr.open("b.zarr", mode="r")[:], wanted.clip(-4, 4))
 
 

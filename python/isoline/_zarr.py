@@ -1,0 +1,286 @@
+"""Zarr and OME-Zarr files of the command: images in, and results that a second start of the same command completes.
+
+A file of a chunk has its name only when it is whole, as Zarr renames it then, and a result has a file for every chunk. So a
+chunk whose file is there need not be computed again. The attribute `isoline` of a result names the run that makes it, and
+whether it is complete.
+"""
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import pathlib
+from typing import Any, NamedTuple
+
+import dask
+import dask.array as da
+import numpy
+import zarr
+
+SPACE = ("z", "y", "x")
+LARGEST = 2 ** 28  # bytes of a chunk of a result
+
+
+class Source(NamedTuple):
+    """An image: of an OME-Zarr group with the axes of space, scale and translation along them, of a Zarr array without."""
+
+    image: da.Array
+    format: int  # of Zarr
+    described: dict  # what a run records of its input
+    axes: list | None = None
+    scale: list | None = None
+    translation: list | None = None
+
+    def spacing(self) -> list | None:
+        """The distances between pixels, in the unit of the axes; None where the file does not say."""
+        if self.axes is None:
+            return None
+        units = [axis.get("unit") for axis in self.axes]
+        if len(set(units)) > 1:
+            raise ValueError(f"cannot take the spacing from the file: the units of its axes must be the same (got {units}); "
+                             "give --spacing in one unit")
+        return self.scale
+
+
+class Readable:
+    """A Zarr array that names its file where a part of it cannot be read."""
+
+    def __init__(self, path, array):
+        self.path, self.array, self.shape, self.dtype, self.ndim = path, array, array.shape, array.dtype, array.ndim
+
+    def __getitem__(self, part):
+        try:
+            return self.array[part]
+        except Exception as error:  # Each compressor has its own.
+            where = ", ".join(f"{one.start} to {one.stop}" for one in part)
+            raise ValueError(f"cannot read {self.path}: the chunk of the pixels {where} is damaged ({error}); copy it again "
+                             "from its source") from None
+
+
+def split(path: str) -> tuple[str, str]:
+    """The path of the .zarr, and what follows: the path of an array in it."""
+    parts = pathlib.Path(path).parts
+    first = next((place for place, part in enumerate(parts, 1) if part.lower().endswith(".zarr")), len(parts))
+    return str(pathlib.Path(*parts[:first])), "/".join(parts[first:])
+
+
+def read(path: str, fill_missing: bool) -> Source:
+    """The image, lazily."""
+    root, inner = split(path)
+    try:
+        node = zarr.open(root, mode="r")
+        array = node[inner] if inner else node
+    except (KeyError, FileNotFoundError):
+        raise FileNotFoundError(f"cannot read {path}: there is no Zarr array or group; name one") from None
+    if node.attrs.get("isoline", {}).get("complete") is False:
+        raise ValueError(f"cannot read {path}: a run that has not ended is writing it; start that run again")
+    multiscale = None
+    if isinstance(node, zarr.Group):
+        multiscale = image_of(path, node)
+        if isinstance(array, zarr.Group):
+            if multiscale is None or inner:
+                raise ValueError(f"cannot read {path}: it is a group without an image of OME-Zarr (attribute multiscales); "
+                                 f"name an array in it, such as {root}/{next(iter(sorted(node.array_keys())), 'NAME')}")
+            inner = multiscale["datasets"][0]["path"]
+            array = node[inner]
+    image = da.from_array(Readable(path, array), chunks=array.shards or array.chunks)
+    found = dict(path=str(pathlib.Path(root, inner).resolve()), shape=list(array.shape), type=str(array.dtype),
+                 chunks=list(image.chunksize), newest=newest_file(path, array, fill_missing))
+    dataset = next((one for one in multiscale["datasets"] if one["path"] == inner), None) if multiscale else None
+    if dataset is None:
+        return Source(image, array.metadata.zarr_format, found)
+    axes = multiscale["axes"]
+    names = [axis["name"] for axis in axes]
+    other = next((place for place, name in enumerate(names) if name in SPACE), len(names))
+    if names[other:] not in ([*SPACE], [*SPACE[1:]]) or len(names) != array.ndim or any(n > 1 for n in array.shape[:other]):
+        sizes = ", ".join(f"{name} {size}" for name, size in itertools.zip_longest(names, array.shape))
+        raise ValueError(f"cannot read {path}: its axes must be (y, x) or (z, y, x), after others of size 1 (got {sizes}); "
+                         "write the channel and the frame to an image of their own")
+    scale, translation = [1.0] * len(axes), [0.0] * len(axes)
+    for transformation in [*dataset.get("coordinateTransformations", []), *multiscale.get("coordinateTransformations", [])]:
+        if len(transformation.get(transformation.get("type"), ())) != len(axes):
+            raise ValueError(f"cannot read {path}: a transformation must be a scale or a translation of {len(axes)} axes "
+                             f"(got {json.dumps(transformation)}); correct the attribute multiscales")
+        if transformation["type"] == "scale":
+            scale = [a * b for a, b in zip(scale, transformation["scale"])]
+            translation = [a * b for a, b in zip(translation, transformation["scale"])]
+        else:
+            translation = [a + b for a, b in zip(translation, transformation["translation"])]
+    return Source(image[(0,) * other], array.metadata.zarr_format, found, axes[other:], scale[other:], translation[other:])
+
+
+def image_of(path: str, group) -> dict | None:
+    """The first of the group's multiscales (OME-Zarr 0.4 or 0.5)."""
+    attributes = group.attrs.get("ome", group.attrs)
+    if not attributes.get("multiscales"):
+        return None
+    multiscale = attributes["multiscales"][0]
+    version = attributes.get("version", multiscale.get("version"))
+    if version not in ("0.4", "0.5"):
+        raise ValueError(f"cannot read {path}: OME-Zarr must have the version 0.4 or 0.5 (got {version}); convert it, or "
+                         f"name an array in it, such as {path}/0")
+    return multiscale
+
+
+def file_of(array, place) -> pathlib.Path:
+    """The file of a chunk, or of the shard that has it."""
+    return pathlib.Path(array.store.root, array.path, array.metadata.encode_chunk_key(tuple(place)))
+
+
+def newest_file(path: str, array, fill_missing: bool) -> int:
+    """When the array was last changed, in ns. Refuses an array of which there are not all chunks."""
+    sides = array.shards or array.chunks
+    counts = [-(-size // side) for size, side in zip(array.shape, sides)]
+    newest, missing, first = 0, 0, None
+    for place in itertools.product(*map(range, counts)):
+        file = file_of(array, place)
+        try:
+            newest = max(newest, file.stat().st_mtime_ns)
+        except FileNotFoundError:
+            missing, first = missing + 1, first or file
+    if missing and not fill_missing:
+        raise ValueError(f"cannot read {path}: {missing} of its {numpy.prod(counts)} chunks are not there (the first is "
+                         f"{first}), and Zarr reads such as {array.fill_value}; copy them, or give --fill_missing if the "
+                         "program that wrote it leaves chunks of this value out")
+    return newest
+
+
+def write(path: str, image: da.Array, source: Source | None, run: dict, levels: int = 1, proceed: bool = True,
+          client=None) -> None:
+    """Computes an image into a .zarr: an OME-Zarr image if the source is one, else an array.
+
+    run: what makes the result. proceed: whether to go on with what an earlier start of the same run has written, and to
+    refuse anything else that is there; else that is replaced. levels: how many sizes, each half of the one before
+    (OME-Zarr). client: of the workers that compute; None for this process.
+    """
+    if levels > 1 and (source is None or source.axes is None):
+        raise ValueError(f"cannot write {levels} levels to {path}: they are for a source that is an OME-Zarr image; leave "
+                         "--multiscale out")
+    if levels < 1:
+        raise ValueError(f"--multiscale must be at least 1 (got {levels})")
+    run = json.loads(json.dumps(run))
+    ome = source is not None and source.axes is not None
+    chunks = storable((source.image if source is not None else image).chunksize, image.dtype.itemsize)
+    sizes = [image.shape]
+    while len(sizes) < levels:
+        sizes.append(tuple(max(1, size // 2) for size in sizes[-1]))
+    if proceed and pathlib.Path(path).exists():
+        node = existing(path, run)
+    else:
+        options = dict(zarr_format=source.format if source is not None else 3, overwrite=True)
+        attributes = {"isoline": {"complete": False, "run": run}}
+        if ome:
+            node = zarr.create_group(path, attributes={**attributes, **described(source, run, sizes)}, **options)
+        else:
+            node = new_array(path, image.shape, chunks, image.dtype, attributes=attributes, **options)
+    for level, size in enumerate(sizes):
+        if level:
+            before = node[str(level - 1)]
+            image = da.from_zarr(before)
+            factors = {axis: 2 for axis in range(image.ndim) if image.shape[axis] > 1}
+            mean = image.dtype.kind == "f"
+            image = da.coarsen(numpy.mean if mean else numpy.max, image, factors, trim_excess=True).astype(image.dtype)
+        array = node
+        if ome:
+            sides = tuple(map(min, chunks, size))
+            if str(level) not in node:
+                new_array(node.store, size, sides, image.dtype, name=str(level), zarr_format=node.metadata.zarr_format,
+                          dimension_names=[axis["name"] for axis in source.axes] if source.format == 3 else None)
+            array = node[str(level)]
+            image = image.rechunk(sides) if level else image
+        fill(path, array, image, client)
+    node.attrs["isoline"] = {"complete": True, "run": run}
+    for partial in pathlib.Path(path).rglob("*.partial"):
+        partial.unlink(missing_ok=True)
+
+
+def storable(sides, itemsize: int) -> tuple:
+    """Sides that divide those of a chunk, for at most 256 MiB: threads compress several, and compressors take no 2 GiB."""
+    sides = list(sides)
+    while numpy.prod(sides, dtype=numpy.int64) * itemsize > LARGEST:
+        divisor, _, axis = min((next(by for by in range(2, side + 1) if side % by == 0), -side, axis)
+                               for axis, side in enumerate(sides) if side > 1)
+        sides[axis] //= divisor
+    return tuple(sides)
+
+
+def new_array(store, shape, chunks, dtype, **options):
+    """An array that has a file for every chunk."""
+    encoding = dict(name="v2" if options["zarr_format"] == 2 else "default", separator="/")
+    return zarr.create_array(store, shape=shape, chunks=tuple(map(min, chunks, shape)), dtype=dtype, fill_value=0,
+                             chunk_key_encoding=encoding, **options)
+
+
+def existing(path: str, run: dict):
+    """The array or group that an earlier start of the same run has made."""
+    try:
+        node = zarr.open(path, mode="r+")
+        before = node.attrs["isoline"]["run"]
+    except (KeyError, TypeError, FileNotFoundError):
+        raise FileExistsError(f"cannot write {path}: it is there, and is no result of this command; name another file, or "
+                              "give --overwrite to replace it") from None
+    for key in [*run, *before]:
+        if run.get(key) != before.get(key):
+            old, new = before.get(key), run.get(key)
+            if isinstance(old, dict) and isinstance(new, dict):
+                key, old, new = next((f"{key} {one}", old.get(one), new.get(one)) for one in [*new, *old]
+                                     if old.get(one) != new.get(one))
+            raise FileExistsError(f"cannot write {path}: it is the result of another run ({key}: {old}, now {new}); name "
+                                  "another file, start that run again, or give --overwrite to replace it")
+    return node
+
+
+def described(source: Source, run: dict, sizes: list) -> dict:
+    """The attributes of an OME-Zarr image: 0.5 in Zarr 3, 0.4 in Zarr 2."""
+    datasets = []
+    for level in range(len(sizes)):
+        steps = [2 ** min(level, whole.bit_length() - 1) for whole in sizes[0]]
+        scale = [one * step for one, step in zip(source.scale, steps)]
+        # The first pixel of a level is the mean of several, and its centre between theirs.
+        origin = [at + one * (step - 1) / 2 for at, one, step in zip(source.translation, source.scale, steps)]
+        transformations = [{"type": "scale", "scale": scale}]
+        if any(origin):
+            transformations.append({"type": "translation", "translation": origin})
+        datasets.append({"path": str(level), "coordinateTransformations": transformations})
+    image = {"name": run["operation"], "axes": source.axes, "datasets": datasets}
+    if source.format == 2:
+        return {"multiscales": [{"version": "0.4", **image}]}
+    return {"ome": {"version": "0.5", "multiscales": [image]}}
+
+
+def fill(path: str, array, image: da.Array, client) -> None:
+    """Computes those blocks of the image of which a chunk is not yet there."""
+    sides = array.chunks
+    bounds = [numpy.cumsum([0, *sizes]) for sizes in image.chunks]
+    stored = image.map_blocks(store, root=str(array.store.root), place=array.path, title=path, dtype=numpy.uint8,
+                              chunks=tuple((1,) * count for count in image.numblocks),
+                              meta=numpy.empty((0,) * image.ndim, numpy.uint8)).to_delayed()
+    wanted = []
+    for block in numpy.ndindex(*image.numblocks):
+        chunks = [range(bounds[axis][at] // sides[axis], -(-bounds[axis][at + 1] // sides[axis]))
+                  for axis, at in enumerate(block)]
+        if not all(file_of(array, place).exists() for place in itertools.product(*chunks)):
+            wanted.append(stored[block])
+    if client is None:
+        dask.compute(*wanted)
+        return
+    from distributed import KilledWorker, as_completed
+    try:
+        # A future is released when its chunk is written, so that the loss of a worker does not make it anew.
+        for _, _ in as_completed(client.compute(wanted), with_results=True):
+            pass
+    except KilledWorker as error:
+        raise RuntimeError(f"cannot compute {path}: the same block ended several workers, perhaps as they had too little "
+                           f"memory ({error}); give them more, or the file smaller chunks, and start again: chunks that are "
+                           "done stay") from None
+
+
+def store(block, root, place, title, block_info=None) -> Any:
+    """Writes a block to its place in an array."""
+    array = zarr.open_array(root, path=place, mode="r+", config={"write_empty_chunks": True})
+    try:
+        array[tuple(slice(*ends) for ends in block_info[0]["array-location"])] = block
+    except OSError as error:
+        raise OSError(f"cannot write {title}: {error.strerror} ({os.fspath(error.filename or root)}); make room, and start "
+                      "again: chunks that are done stay") from None
+    return numpy.zeros((1,) * block.ndim, numpy.uint8)

@@ -1,0 +1,285 @@
+"""The command and OME-Zarr: axes and scale, several levels, runs that were ended, and files that cannot be used."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy
+import pytest
+
+import isoline
+from isoline.__main__ import main
+
+zarr = pytest.importorskip("zarr")
+dask = pytest.importorskip("dask")
+from isoline import _zarr  # noqa: E402
+
+SHAPE, CHUNKS = (20, 61, 80), (10, 31, 40)
+IMAGE = numpy.random.default_rng(1).integers(0, 40, SHAPE, numpy.uint8)
+IMAGE[5:15, 20:40, 25:60] += 200
+OPTIONS = ["--dimensions", "volume", "--threshold", "100", "--iterations", "9"]
+FIELD = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, iterations=9)
+AXES = [dict(name="t", type="time"), dict(name="c", type="channel"),
+        *(dict(name=name, type="space", unit="micrometer") for name in "zyx")]
+
+
+def ome(path, version="0.5", axes=AXES, image=IMAGE, scale=(1, 1, 2, 0.5, 0.5), **more):
+    """An OME-Zarr image as other programs write it, at the origin (0, 0, 7, 0, 1)."""
+    origin = [0, 0, 7, 0, 1][-len(scale):]
+    transformations = [dict(type="scale", scale=list(scale)), dict(type="translation", translation=origin)]
+    multiscale = dict(axes=axes, datasets=[dict(path="full", coordinateTransformations=transformations)], **more)
+    attributes = dict(ome=dict(version=version, multiscales=[multiscale]))
+    if version != "0.5":
+        attributes = dict(multiscales=[dict(multiscale, version=version)])
+    group = zarr.create_group(path, zarr_format=3 if version == "0.5" else 2, attributes=attributes)
+    image = image[(None,) * (len(scale) - image.ndim)]
+    names = [axis["name"] for axis in axes] if version == "0.5" and len(axes) == image.ndim else None
+    array = group.create_array("full", shape=image.shape, chunks=((1,) * 5 + CHUNKS)[-image.ndim:], dtype=image.dtype,
+                               dimension_names=names)
+    array[:] = image
+
+
+def plain(path="image.zarr", image=IMAGE, **options):
+    zarr.create_array(path, shape=image.shape, chunks=CHUNKS[-image.ndim:], dtype=image.dtype, **options)[:] = image
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def attributes_of(path):
+    found = zarr.open(path, mode="r").attrs.asdict()
+    return found.get("ome", found)["multiscales"][0], found["isoline"]
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+def test_axes_and_scale_are_kept(folder, version):
+    ome("image.zarr", version)
+    assert main(["edge_strength", "image.zarr", "field.zarr", *OPTIONS, "--multiscale", "3"]) == 0
+    multiscale, run = attributes_of("field.zarr")
+    assert run["complete"] and run["run"]["parameters"]["iterations"] == 9
+    group = zarr.open("field.zarr", mode="r")
+    assert group.metadata.zarr_format == (3 if version == "0.5" else 2)
+    assert multiscale["axes"] == AXES[2:] and group.attrs.get("ome", multiscale)["version"] == version
+    assert [one["path"] for one in multiscale["datasets"]] == ["0", "1", "2"]
+    scale, translation = multiscale["datasets"][0]["coordinateTransformations"]
+    assert scale["scale"] == [2, 0.5, 0.5] and translation["translation"] == [7, 0, 1]
+    scale, translation = multiscale["datasets"][2]["coordinateTransformations"]
+    assert scale["scale"] == [8, 2, 2] and translation["translation"] == [7 + 3, 0.75, 1 + 0.75]
+    assert numpy.array_equal(group["0"][:], FIELD) and group["0"].chunks == CHUNKS
+    if version == "0.5":
+        assert group["0"].metadata.dimension_names == ("z", "y", "x")
+    half = FIELD[:, :60].reshape(10, 2, 30, 2, 40, 2).mean((1, 3, 5))
+    assert numpy.allclose(group["1"][:], half, rtol=1e-6) and group["2"].shape == (5, 15, 20)
+    # The command reads the images that it writes.
+    assert main(["distance", "field.zarr/1", "distance.npy", "--threshold", "0.5"]) == 0
+    assert numpy.array_equal(numpy.load("distance.npy"), isoline.distance(group["1"][:], threshold=0.5, spacing=(4, 1, 1)))
+
+
+@pytest.mark.parametrize("version", ["0.4", "0.5"])
+def test_images_are_those_of_the_specification(folder, version):
+    """The validator of OME-Zarr takes what the tests here read, and what the command writes."""
+    models = pytest.importorskip("ome_zarr_models")
+    ome("image.zarr", version)
+    assert main(["edge_strength", "image.zarr", "field.zarr", *OPTIONS, "--multiscale", "2"]) == 0
+    for path in ("image.zarr", "field.zarr"):
+        found = models.open_ome_zarr(zarr.open_group(path, mode="r"))
+        assert type(found).__name__ == "Image" and found.ome_zarr_version == version
+
+
+def test_levels_of_an_edge_map_keep_edges(folder):
+    ome("image.zarr")
+    assert main(["edge_drawing", "image.zarr", "edges.zarr", "--gradient_threshold", "30", "--multiscale", "2"]) == 0
+    edges = isoline.edge_drawing(IMAGE, gradient_threshold=30)[0]
+    group = zarr.open("edges.zarr", mode="r")
+    assert edges.any() and numpy.array_equal(group["0"][:], edges)
+    assert numpy.array_equal(group["1"][:], edges[:, :60].reshape(10, 2, 30, 2, 40, 2).max((1, 3, 5)))
+
+
+@pytest.mark.parametrize("more", [[], ["--largest", "3"]], ids=str)
+def test_spacing_is_that_of_the_file(folder, more):
+    ome("image.zarr", coordinateTransformations=[dict(type="scale", scale=[1, 1, 1, 2, 2])])
+    assert main(["distance", "image.zarr", "a.zarr", "--threshold", "100", *more]) == 0
+    wanted = isoline.distance(IMAGE, threshold=100, spacing=(2, 1, 1))
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], wanted.clip(-3, 3) if more else wanted)
+    assert main(["distance", "image.zarr", "b.npy", "--threshold", "100", "--spacing", "1"]) == 0
+    assert numpy.array_equal(numpy.load("b.npy"), isoline.distance(IMAGE, threshold=100))
+
+
+def test_chunks_smaller_than_the_halo_are_joined(folder):
+    plain()
+    options = ["--dimensions", "volume", "--threshold", "100", "--iterations", "25"]
+    assert main(["edge_strength", "image.zarr", "a.zarr", *options]) == 0
+    array = zarr.open("a.zarr", mode="r")
+    wanted = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, iterations=25)
+    assert numpy.array_equal(array[:], wanted) and array.chunks == CHUNKS
+
+
+def test_large_chunks_are_split(folder, monkeypatch):
+    assert _zarr.storable((1024, 1024, 1024), 4) == (256, 512, 512) and _zarr.storable((7, 99, 25), 1) == (7, 99, 25)
+    monkeypatch.setattr(_zarr, "LARGEST", 10_000)
+    plain()
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    array = zarr.open("a.zarr", mode="r")
+    assert array.chunks == (5, 31, 10) and numpy.array_equal(array[:], FIELD)
+
+
+def test_a_block_that_ends_workers_is_an_error(folder):
+    distributed = pytest.importorskip("distributed")
+    plain()
+    image = _zarr.read("image.zarr", False).image
+    image = image.map_blocks(lambda block: os._exit(3), dtype=numpy.uint8, meta=numpy.empty((0, 0, 0), numpy.uint8))
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
+            distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, \
+            distributed.Client(cluster) as client, pytest.raises(RuntimeError, match="the same block ended several workers"):
+        _zarr.write("a.zarr", image, None, {}, client=client)
+
+
+def test_finished_chunks_are_not_computed_again(folder):
+    plain(shards=(20, 62, 40))
+    run = ["edge_strength", "image.zarr", "a.zarr", *OPTIONS]
+    assert main(run) == 0
+    chunks = [file for file in pathlib.Path("a.zarr/c").rglob("*") if file.is_file()]
+    assert len(chunks) == 2
+    before = {file: (file.stat().st_mtime_ns, file.stat().st_ino) for file in chunks}
+    assert main(run) == 0
+    assert before == {file: (file.stat().st_mtime_ns, file.stat().st_ino) for file in chunks}
+    # One that is lost is computed, and no other.
+    chunks[0].unlink()
+    assert main(run) == 0
+    changed = [file for file in chunks if before[file] != (file.stat().st_mtime_ns, file.stat().st_ino)]
+    assert changed == chunks[:1] and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], FIELD)
+
+
+def start(*arguments):
+    return subprocess.Popen([sys.executable, "-m", "isoline", *arguments], stderr=subprocess.PIPE, text=True, env={
+        **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+        "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())})
+
+
+def test_a_run_that_was_killed_goes_on(folder, capsys):
+    image = numpy.tile(IMAGE, (2, 3, 3))
+    plain(image=image)
+    run = ["edge_strength", "image.zarr", "a.zarr", "--dimensions", "volume", "--threshold", "100", "--iterations", "10"]
+    command = start(*run)
+    while command.poll() is None and sum(file.is_file() for file in pathlib.Path("a.zarr/c").rglob("*[0-9]")) < 20:
+        time.sleep(0.005)
+    command.send_signal(signal.SIGKILL)
+    assert command.wait() == -signal.SIGKILL
+    finished = {file: file.stat().st_ino for file in pathlib.Path("a.zarr/c").rglob("*[0-9]") if file.is_file()}
+    assert 20 <= len(finished) < 4 * 6 * 6
+    assert main(["distance", "a.zarr", "b.npy"]) == 1 and "a run that has not ended is writing it" in capsys.readouterr().err
+    pathlib.Path("a.zarr/c/0/0/half.partial").write_bytes(b"as if it was ended while it wrote")
+    other = [*run[:-1], "11"]
+    assert main(other) == 1
+    assert "the result of another run (parameters iterations: 10, now 11)" in capsys.readouterr().err
+    assert main(run) == 0
+    assert all(file.stat().st_ino == inode for file, inode in finished.items())
+    assert not list(pathlib.Path("a.zarr").rglob("*.partial"))
+    wanted = isoline.edge_strength(image, dimensions="volume", threshold=100, iterations=10)
+    assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+    assert main([*other, "--overwrite"]) == 0
+    assert not numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+
+
+def test_an_input_that_has_changed_is_another_run(folder, capsys):
+    plain()
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    zarr.open("image.zarr", mode="r+")[3, 4, 5] = 255
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    assert "the result of another run (input newest" in capsys.readouterr().err
+
+
+def test_missing_chunks_are_refused(folder, capsys):
+    empty = IMAGE.copy()
+    empty[10:, 31:] = 0  # Zarr leaves chunks of the fill value out.
+    plain(image=empty)
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    said = capsys.readouterr().err
+    assert "2 of its 8 chunks are not there (the first is image.zarr/c/1/1/0), and Zarr reads such as 0" in said
+    assert "--fill_missing" in said and not pathlib.Path("a.zarr").exists()
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, "--fill_missing"]) == 0
+    wanted = isoline.edge_strength(empty, dimensions="volume", threshold=100, iterations=9)
+    assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+
+
+def test_a_damaged_chunk_is_an_error(folder, capsys):
+    plain()
+    pathlib.Path("image.zarr/c/1/0/1").write_bytes(b"not compressed")
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    said = capsys.readouterr().err
+    assert "cannot read image.zarr: the chunk of the pixels 10 to 20, 0 to 31, 40 to 80 is damaged" in said
+    assert main(["distance", "a.zarr", "b.npy"]) == 1 and "has not ended" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("workers", [[], ["--local", "1"]], ids=str)
+def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
+    if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
+        pytest.skip("there is no namespace in which this user can mount a small disk")
+    noise = numpy.random.default_rng(2).integers(0, 256, SHAPE, numpy.uint8)
+    plain(image=noise)
+    os.mkdir("disk")
+    command = [sys.executable, "-m", "isoline", "edge_strength", "image.zarr", "disk/a.zarr", *OPTIONS, *workers]
+    script = ('mount -t tmpfs -o size=100k tmpfs disk && ! "$@" && find disk -name "*.partial" && '
+              'mount -o remount,size=9m disk && "$@" && cp -r disk/a.zarr a.zarr')
+    ended = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", *command], capture_output=True, text=True, env={
+        **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+        "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())})
+    assert ended.returncode == 0, ended.stderr
+    assert "isoline: cannot write disk/a.zarr: No space left on device" in ended.stderr and "start again" in ended.stderr
+    wanted = isoline.edge_strength(noise, dimensions="volume", threshold=100, iterations=9)
+    assert ended.stdout == "" and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+
+
+def reordered():
+    ome("image.zarr", axes=[AXES[2 + at] for at in (2, 1, 0)], scale=(1, 1, 1))
+
+
+def two_channels():
+    ome("image.zarr", axes=AXES[1:], image=numpy.stack([IMAGE, IMAGE]), scale=(1, 1, 1, 1))
+
+
+@pytest.mark.parametrize("make, arguments, text", [
+    (reordered, [], "its axes must be (y, x) or (z, y, x), after others of size 1 (got x 20, y 61, z 80)"),
+    (two_channels, [], "(got c 2, z 20, y 61, x 80); write the channel"),
+    (lambda: ome("image.zarr", axes=AXES[:4]), [], "(got t 1, c 1, z 20, y 61, None 80)"),
+    (lambda: ome("image.zarr", coordinateTransformations=[dict(type="scale", scale=[2])]), [],
+     "must be a scale or a translation of 5 axes (got {"),
+    (lambda: ome("image.zarr", "0.3"), [], "must have the version 0.4 or 0.5 (got 0.3)"),
+    (lambda: zarr.create_group("image.zarr").create_array("raw", shape=(9, 9), dtype="u1"), [], "such as image.zarr/raw"),
+    (lambda: os.mkdir("image.zarr"), [], "there is no Zarr array or group"),
+    (plain, ["--multiscale", "2"], "they are for a source that is an OME-Zarr image"),
+    (plain, ["--multiscale", "0"], "--multiscale must be at least 1 (got 0)"),
+    (lambda: (plain(), plain("a.zarr")), [], "it is there, and is no result of this command"),
+    (lambda: (plain(), os.mkdir("a.zarr")), [], "it is there, and is no result of this command"),
+    (lambda: plain(image=IMAGE.astype("f8")), [], "got float64")], ids=lambda value: value if isinstance(value, str) else "")
+def test_files_that_cannot_be_used_say_why(folder, capsys, make, arguments, text):
+    make()
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, *arguments]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("isoline: ") and text in said and said.count("\n") == 1
+    assert not list(pathlib.Path(".").glob("a.zarr/isoline"))
+
+
+def test_units_that_differ_need_a_spacing(folder, capsys):
+    ome("image.zarr", axes=[*AXES[:2], dict(name="z", unit="millimeter"), *AXES[3:]])
+    assert main(["distance", "image.zarr", "a.npy"]) == 1
+    assert "the units of its axes must be the same" in capsys.readouterr().err
+    assert main(["distance", "image.zarr", "a.npy", "--spacing", "1"]) == 0
+
+
+def test_the_input_is_not_overwritten(folder, capsys):
+    ome("image.zarr")
+    assert main(["edge_strength", "image.zarr/full", "image.zarr", *OPTIONS, "--overwrite"]) == 1
+    assert "it is the input" in capsys.readouterr().err
+
+
+def test_paths_inside_a_zarr():
+    assert _zarr.split("a/b.zarr/c/0") == (os.path.join("a", "b.zarr"), "c/0") and _zarr.split("b.zarr") == ("b.zarr", "")
+    assert json.dumps(_zarr.split("/a.zarr/0")) == json.dumps(["/a.zarr", "0"])
