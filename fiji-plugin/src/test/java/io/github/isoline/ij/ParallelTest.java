@@ -59,7 +59,8 @@ class ParallelTest {
             await(together);
             Parallel.each(100, THREADS, piece -> threads.add(Thread.currentThread()));
         });
-        assertEquals(THREADS, threads.size());
+        // One that is late may find its pieces done by one that was early.
+        assertTrue(threads.size() > 1 && threads.size() <= THREADS, threads.toString());
     }
 
     @Test
