@@ -2120,9 +2120,10 @@ typedef struct {
      * names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
      * iterations. α Δt must be 0 or from 4.702e-38 to 3.403e38.
      * The limit is the smaller of 1 / (α D sqrt(S) + (1 - α) (S - s)) and 1 / ((1 - α) S), where S is the sum of 1/h²
-     * over the axes, s is 1/h² of the axis with the largest spacing, and D is the bound of |ε - |I - T||: its largest value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No
-     * curvature can outweigh an image term beyond that bound, so that a larger D would not change where the front
-     * comes to rest; where φ approaches 0 the image term is limited to the bound.
+     * over the axes, s is 1/h² of the axis with the largest spacing, and D is the bound of |ε - |I - T||: its largest
+     * value over the image, but at most the larger of ε and (1 - α)/α sqrt(2 S)/2. No curvature can outweigh an image
+     * term beyond that bound, so that a larger D would not change where the front comes to rest; where φ approaches 0
+     * the image term is limited to the bound.
      */
     double time_step;
     /** The share of the stable limit that the automatic time step is; more than 0, at most 1. Default 0.95. */

@@ -302,9 +302,6 @@ class Library:
         """A Device for each that there is; `usable` and `reason` say whether it can be used, and why not."""
         return [self.told(Device, "device", index) for index in range(self.library.isoline_device_count())]
 
-    def cancel_flag(self):
-        return CancelFlag(self)
-
 
 class CancelFlag:
     """The cancel flag of the thread that enters it: its calls end with Cancelled once another thread calls `set`."""
