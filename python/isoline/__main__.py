@@ -100,6 +100,18 @@ def read(path: str, fill_missing: bool):
     return _zarr.read(path, fill_missing)
 
 
+@contextlib.contextmanager
+def complete(path: str):
+    """A file beside it to write to, which takes its place once it is complete, and is removed if that fails."""
+    target = pathlib.Path(path)
+    part = target.with_name(f".{target.stem}.part{target.suffix}")
+    try:
+        yield part
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def write(path: str, array, source, run: dict) -> None:
     """Writes a whole result."""
     kind = ending(path, ".npy", ".tif", ".zarr")
@@ -110,10 +122,12 @@ def write(path: str, array, source, run: dict) -> None:
         chunks = "auto" if source is None else source.image.chunks
         _zarr.write(path, dask.array.from_array(array, chunks=chunks), source, run, proceed=False)
     elif kind == ".npy":
-        numpy.save(path, array)
+        with complete(path) as part:
+            numpy.save(part, array)
     else:
         import tifffile
-        tifffile.imwrite(path, array)
+        with complete(path) as part:
+            tifffile.imwrite(part, array)
 
 
 @contextlib.contextmanager
@@ -168,7 +182,8 @@ def run(options: dict) -> None:
     shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
     if name == "isolines":
         found = isoline.isolines(image, **shown)
-        numpy.savez(target, lines=found.lines, points=found.points)
+        with complete(target) as part:
+            numpy.savez(part, lines=found.lines, points=found.points)
         return
     if name == "edge_drawing":
         result = isoline.edge_drawing(image, segments=False, **shown)[0]

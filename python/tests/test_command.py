@@ -92,3 +92,17 @@ def test_help_comes_from_the_table(capsys):
         main(["edge_drawing", "--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert "--gradient_threshold VALUE float, ≥ 0, pixel values, None (default) for automatic" in said
+
+
+def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
+    def full(file, _array):
+        pathlib.Path(file).write_bytes(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    numpy.save("a.npy", IMAGE)
+    before = pathlib.Path("a.npy").read_bytes()
+    monkeypatch.setattr(numpy, "save", full)
+    assert main(["distance", "image.npy", "a.npy", "--threshold", "100", "--quiet"]) == 1
+    assert "No space left" in capsys.readouterr().err
+    assert pathlib.Path("a.npy").read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy"]
