@@ -173,7 +173,7 @@ final class IsolinesJob extends StackJob<IsolinesSettings> {
         }
     }
 
-    /** Adds the mean position of a curve's points, which are crossings of the grid and so lie evenly along it. */
+    /** Adds the mean position of a curve's points. */
     private void addMiddle(ResultsTable table, Polylines some, int at) {
         double x = 0;
         double y = 0;
