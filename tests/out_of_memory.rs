@@ -375,6 +375,6 @@ fn every_large_allocation_may_fail() {
 #[test]
 fn every_list_of_16_threads_may_fail() {
     SMALLEST.store(1600, Ordering::Relaxed);
-    let operations = ["paper", "reference", "validated", "distances", "isolines", "threshold"];
+    let operations = ["iterations", "paper", "reference", "validated", "distances", "isolines", "threshold"];
     each_in_a_process("every_list_of_16_threads_may_fail", &operations, 16);
 }

@@ -20,7 +20,7 @@ use super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::prepare::Plan;
 use crate::device::{self, PooledBuffer};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::image::{reserved, zeroed};
 use crate::progress::Ticker;
 pub(super) use codes::CodedGradient;
 use codes::{BitPacker, PLANES};
@@ -138,7 +138,7 @@ pub(super) fn draw<P: Pixel<Gradient: CodedGradient>>(
 
     // 2. Divide the rows into bands of whole strips, and link each strip when its gradients are there.
     let rows = rows_per_task(height);
-    let mut bands = Vec::with_capacity(height.div_ceil(rows));
+    let mut bands = reserved(height.div_ceil(rows))?;
     for (words, exits) in
         planes.words.chunks_mut(rows * count * stride).zip(scratch.exits.chunks_mut(rows / STRIP * exit_words))
     {
@@ -189,7 +189,7 @@ pub(super) fn gradients<P: Pixel>(
     let mut list: Vec<P::Gradient> = zeroed(map.count(0..height))?;
     let mut rest = &mut list[..];
     let rows = rows_per_task(height);
-    let mut bands = Vec::with_capacity(height.div_ceil(rows));
+    let mut bands = reserved(height.div_ceil(rows))?;
     for start in (0..height).step_by(rows) {
         let range = start..height.min(start + rows);
         let (gradients, later) = std::mem::take(&mut rest).split_at_mut(map.count(range.clone()));
