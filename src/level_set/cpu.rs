@@ -17,7 +17,7 @@ use super::{STAGE, Variant, outcome, scalar};
 use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Image, reserved, zeroed};
+use crate::image::{Image, collected, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use kernel::{Buffers, Task, TileStatistics, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
@@ -130,7 +130,7 @@ impl Solver {
         };
         let (constants, inner) = (&self.plan.constants, self.plan.inner_deviation());
         let [width, height, depth] = self.plan.shape;
-        let columns: Vec<usize> = (0..width).map(|x| layout.column(x)).collect();
+        let columns = collected((0..width).map(|x| layout.column(x)))?;
         let slice = |z: usize| {
             let mut fit = Fit::default();
             if ticker.is_cancelled() {

@@ -10,7 +10,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType, reserved, zeroed};
+use crate::image::{Image, PixelType, collected, reserved, zeroed};
 use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
@@ -209,14 +209,10 @@ impl Solver {
         self.stream.fill(&nodes, 0, count * capacity * size_of::<Node>(), 0)?;
         // 2. Copy the targets, and their polygons as one row each in one copy.
         let (entries, territories) = if compete { self.copy_territories(targets)? } else { (Vec::new(), None) };
-        let structs: Vec<DeviceTarget> = targets
-            .iter()
-            .enumerate()
-            .map(|(index, target)| {
-                let territory = entries.get(index).copied().unwrap_or(-1);
-                DeviceTarget::new(target, params.plan(&target.bounds).node_cost, territory)
-            })
-            .collect();
+        let structs: Vec<DeviceTarget> = collected(targets.iter().enumerate().map(|(index, target)| {
+            let territory = entries.get(index).copied().unwrap_or(-1);
+            DeviceTarget::new(target, params.plan(&target.bounds).node_cost, territory)
+        }))?;
         self.stream.copy_bytes(Side::of(&structs), device_targets.side(0), size_of_val(&*structs))?;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);
         let mut coordinates: Vec<[i32; 2]> = zeroed(targets.len() * most)?;
@@ -274,7 +270,7 @@ impl Solver {
     fn copy_territories(&self, targets: &[Target]) -> Result<(Vec<i64>, Option<[Buffer; 2]>)> {
         let [rows, count] = territory_sizes(targets);
         let (mut entries, mut first_runs, mut runs) =
-            (Vec::new(), reserved::<u32>(rows)?, reserved::<[i32; 2]>(count)?);
+            (reserved(targets.len())?, reserved::<u32>(rows)?, reserved::<[i32; 2]>(count)?);
         for target in targets {
             let Some(territory) = &target.territory else {
                 entries.push(-1);
@@ -325,7 +321,7 @@ impl Solver {
         for ((state, target), nodes) in states.iter().zip(targets).zip(coordinates.chunks(most.max(1))) {
             state.update(target);
             if target.status != super::Status::StartOutside {
-                target.nodes = nodes[..state.count()].iter().map(|[x, y]| Node::new(*x, *y)).collect();
+                target.nodes = collected(nodes[..state.count()].iter().map(|[x, y]| Node::new(*x, *y)))?;
             }
         }
         Ok(())
@@ -394,12 +390,12 @@ impl Solver {
         let most = polygons.iter().map(Vec::len).max().unwrap_or(3);
         let params = Params { max_nodes: most as u32, ..Params::default() };
         // Sums are made without an iteration, so that no edge gets a node.
-        let mut targets: Vec<Target> =
-            polygons.into_iter().map(|nodes| Target::unmeasured(nodes, *image, 1, i64::MAX)).collect();
+        let unmeasured = |nodes| Target::unmeasured(nodes, *image, 1, i64::MAX);
+        let mut targets: Vec<Target> = collected(polygons.into_iter().map(unmeasured))?;
         let mut search = self.prepare(&params, &targets)?;
         self.launch(&mut search, 0)?;
         self.fetch(&search, &mut targets)?;
-        Ok(targets.into_iter().map(|target| target.inside).collect())
+        collected(targets.into_iter().map(|target| target.inside))
     }
 }
 
