@@ -103,7 +103,11 @@ def edge_strength(image: ImageLike, *, out: Any = None, device: DeviceLike = "au
     return context_of(device, image).run("edge_strength", image, out=out, progress=progress, report=report, **parameters)
 
 
-@from_table("edge_drawing", segments="False computes the map alone, which is faster; the second result is then None.")
+# The parameters of edge drawing that lines alone use.
+OF_LINES = [name for name in default_library().operations["edge_drawing"].parameters if name.startswith("line_")]
+
+
+@from_table("edge_drawing", omit=OF_LINES, segments="False computes the map alone, which is faster; the second result is then None.")
 def edge_drawing(image: ImageLike, *, segments: bool = True, out: Any = None, device: DeviceLike = "auto",
                  progress: ProgressLike = None, report: Report | None = None,
                  **parameters: Any) -> tuple[Any, Segments | None]:
@@ -115,7 +119,19 @@ def edge_drawing(image: ImageLike, *, segments: bool = True, out: Any = None, de
                                                   **parameters)
 
 
-@from_table("edge_drawing")
+@from_table("edge_drawing", report="A Report of the drawing, which the call fills.")
+def edge_drawing_lines(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
+                       report: Report | None = None, **parameters: Any) -> tuple[npt.NDArray, Segments]:
+    """Straight lines along the edges of an image, with the Segments that they are along.
+
+    Returns a structured array with an element for each line: x0, y0, x1, y1 (its ends, in pixels, whole numbers at their
+    centres; the brighter side is to the right), rms (the root mean square distance of its points), log_false_alarms (the
+    decimal logarithm of how often chance would make it), segment (an index), points (their number) and slice.
+    """
+    return context_of(device, image).edge_drawing_lines(image, progress=progress, report=report, **parameters)
+
+
+@from_table("edge_drawing", omit=OF_LINES)
 def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
                       report: Report | None = None, **parameters: Any) -> Maps:
     """The intermediate images of edge drawing, to choose its parameters by.
@@ -126,7 +142,7 @@ def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress
     return context_of(device, image).edge_drawing_maps(image, progress=progress, report=report, **parameters)
 
 
-@from_table("edge_drawing", omit=["gradient_threshold"])
+@from_table("edge_drawing", omit=["gradient_threshold", *OF_LINES])
 def edge_drawing_threshold(image: ImageLike, *, device: DeviceLike = "auto", **parameters: Any) -> float:
     """The gradient threshold that edge drawing takes for an image where it is automatic."""
     return context_of(device, image).edge_drawing_threshold(image, **parameters)
