@@ -94,7 +94,7 @@ def main():
     totals = numpy.zeros(4, int)
     for name in PICTURES:
         picture = cv2.imread(str(HERE / "data" / f"{name}.pgm"), cv2.IMREAD_UNCHANGED)
-        ours, (theirs, seconds) = with_isoline(context, picture), with_opencv(picture)
+        ours, (theirs, _) = with_isoline(context, picture), with_opencv(picture)
         counts = numpy.array([len(theirs), found(theirs, ours).sum(), len(ours), found(ours, theirs).sum()])
         totals += counts
         print(f"{name}: of OpenCV's {counts[0]} lines {counts[1]} are found, of our {counts[2]} lines {counts[3]}")

@@ -103,11 +103,7 @@ def edge_strength(image: ImageLike, *, out: Any = None, device: DeviceLike = "au
     return context_of(device, image).run("edge_strength", image, out=out, progress=progress, report=report, **parameters)
 
 
-# The parameters of edge drawing that lines alone use.
-OF_LINES = [name for name in default_library().operations["edge_drawing"].parameters if name.startswith("line_")]
-
-
-@from_table("edge_drawing", omit=OF_LINES, segments="False computes the map alone, which is faster; the second result is then None.")
+@from_table("edge_drawing", segments="False computes the map alone, which is faster; the second result is then None.")
 def edge_drawing(image: ImageLike, *, segments: bool = True, out: Any = None, device: DeviceLike = "auto",
                  progress: ProgressLike = None, report: Report | None = None,
                  **parameters: Any) -> tuple[Any, Segments | None]:
@@ -131,7 +127,7 @@ def edge_drawing_lines(image: ImageLike, *, device: DeviceLike = "auto", progres
     return context_of(device, image).edge_drawing_lines(image, progress=progress, report=report, **parameters)
 
 
-@from_table("edge_drawing", omit=OF_LINES)
+@from_table("edge_drawing")
 def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
                       report: Report | None = None, **parameters: Any) -> Maps:
     """The intermediate images of edge drawing, to choose its parameters by.
@@ -142,7 +138,7 @@ def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress
     return context_of(device, image).edge_drawing_maps(image, progress=progress, report=report, **parameters)
 
 
-@from_table("edge_drawing", omit=["gradient_threshold", *OF_LINES])
+@from_table("edge_drawing", omit=["gradient_threshold"])
 def edge_drawing_threshold(image: ImageLike, *, device: DeviceLike = "auto", **parameters: Any) -> float:
     """The gradient threshold that edge drawing takes for an image where it is automatic."""
     return context_of(device, image).edge_drawing_threshold(image, **parameters)

@@ -53,6 +53,10 @@ def edge_drawing(
     range_min: float | None = None,
     range_max: float | None = None,
     sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
 ) -> tuple[Any, Segments | None]: ...
 
 def edge_drawing_lines(
@@ -97,6 +101,10 @@ def edge_drawing_maps(
     range_min: float | None = None,
     range_max: float | None = None,
     sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
 ) -> Maps: ...
 
 def edge_drawing_threshold(
@@ -114,6 +122,10 @@ def edge_drawing_threshold(
     range_min: float | None = None,
     range_max: float | None = None,
     sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
 ) -> float: ...
 
 def distance(

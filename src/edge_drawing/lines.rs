@@ -512,7 +512,7 @@ impl std::iter::Sum for Sums {
 struct Fit {
     /// The mean of the points.
     centre: [f64; 2],
-    /// Of length 1.
+    /// It has length 1.
     direction: [f64; 2],
     /// The root mean square distance of the points.
     rms: f64,
