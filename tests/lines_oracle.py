@@ -5,9 +5,9 @@ the reference profile, which are OpenCV's.
 Usage: lines_oracle.py FOLDER-OF-LIBISOLINE [--device cpu|cuda|auto] [--time]
 
 Both fit lines to runs of a segment's points, with the same minimum length and tolerance here, and without a test of the
-lines. They need not be the same: OpenCV measures distances along x or y and fits again after several points. A line counts as
-found if both of its ends are within 2 pixels of those of a line of the other, or if at least 80 % of its length are within
-1 pixel of lines of the other. --time times both, one after the other, on one thread.
+lines. They need not be the same: OpenCV measures distances along x or y and fits again after several points. A line
+counts as found if both of its ends are within 2 pixels of those of a line of the other, or if at least 80 % of its length
+are within 1 pixel of lines of the other. --time times both, one after the other, on one thread.
 
 Pictures: tests/data (its README.md has their licences).
 """
@@ -51,7 +51,7 @@ def with_isoline(context, picture):
 
 
 def found(lines, others):
-    """Which of the lines are found among the others."""
+    """Says for each of the lines whether it is found among the others."""
     result = numpy.zeros(len(lines), bool)
     starts, ends = others[:, :2], others[:, 2:]
     along = ends - starts
