@@ -15,7 +15,8 @@ from isoline import _operations
 from isoline._native import default_library
 
 FUNCTIONS = {"edge_strength": "edge_strength", "edge_drawing": "edge_drawing", "edge_drawing_lines": "edge_drawing",
-             "edge_drawing_maps": "edge_drawing", "distance": "distance", "isolines": "isolines", "level_set": "level_set", "snake": "snake"}
+             "edge_drawing_maps": "edge_drawing", "distance": "distance", "isolines": "isolines",
+             "level_set": "level_set", "snake": "snake"}
 IMAGE = numpy.zeros((60, 80), numpy.uint8)
 IMAGE[20:40, 25:60] = 200
 
