@@ -1273,6 +1273,9 @@ typedef uint32_t isoline_segment_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** Straight lines, created by isoline_edge_drawing_lines. The object never changes. Opaque. */
+typedef struct isoline_lines isoline_lines;
+
 /** Ordered chains of pixels, created by isoline_edge_drawing. The object never changes. Opaque. */
 typedef struct isoline_segments isoline_segments;
 
@@ -1314,6 +1317,35 @@ typedef struct {
      */
     const float *mean_gradients;
 } isoline_segment_arrays;
+
+/**
+ * A straight line along a segment. The brighter side of the image is to its right, as a screen shows it, for one who goes
+ * from the first end to the second. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is that
+ * of the top left one. The struct never changes.
+ */
+typedef struct {
+    /** The coordinate to the right of the first end. */
+    double x0;
+    /** The coordinate downwards of the first end. */
+    double y0;
+    /** The coordinate to the right of the second end. */
+    double x1;
+    /** The coordinate downwards of the second end. */
+    double y1;
+    /** The root mean square distance of its points from the line, in pixels. */
+    double rms;
+    /**
+     * The decimal logarithm of its number of false alarms: how often chance is expected to make such a line in an image of
+     * this size. At most 0 with line_validation.
+     */
+    double log_false_alarms;
+    /** The index of its segment. */
+    uint64_t segment;
+    /** The number of points that it was fitted to. */
+    uint32_t points;
+    /** The slice, counted from 0. */
+    uint32_t slice;
+} isoline_line;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1414,6 +1446,27 @@ isoline_status isoline_segments_all(const isoline_segments *segments,
  * @param segments may be NULL.
  */
 void isoline_segments_free(isoline_segments *segments);
+
+/**
+ * Returns all lines in one call, without a copy.
+ *
+ * @param lines not NULL.
+ * @param all receives the address of the first line, which is borrowed: valid until the lines are freed, and only to be
+ *   read; NULL if there are none.
+ * @param count receives the number of lines.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; nothing is written then. May be called on any thread.
+ */
+isoline_status isoline_lines_all(const isoline_lines *lines,
+                                 const isoline_line **all,
+                                 size_t *count);
+
+/**
+ * Frees lines, after which every pointer into them dangles. They must not be used again. May be called on any thread, before
+ * or after their context and their segments are freed.
+ *
+ * @param lines may be NULL.
+ */
+void isoline_lines_free(isoline_lines *lines);
 
 #ifdef __cplusplus
 }  // extern "C"
@@ -1569,6 +1622,28 @@ typedef struct {
      * details; the automatic gradient threshold falls with the noise. It is used in single precision.
      */
     double sigma;
+    /**
+     * isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Default 1.
+     * Half of it is the largest root mean square distance of the points with which a line begins, and of two lines that
+     * are joined. A larger one gives longer lines, which follow bends less closely.
+     */
+    double line_tolerance;
+    /**
+     * isoline_edge_drawing_lines: the largest distance between the ends of two lines along a segment that are joined
+     * where one line fits both, in pixels; at least 0. Default 6; 0 joins none.
+     */
+    double line_gap;
+    /**
+     * isoline_edge_drawing_lines: the smallest number of points of a line, at least 2. 0 (default): automatic, the
+     * smallest number that can pass the test, 2 log(width * height) / log 8 rounded up: 12 for 512 x 512 pixels. A larger
+     * one leaves fewer, longer lines.
+     */
+    uint32_t line_min_length;
+    /**
+     * isoline_edge_drawing_lines: 1 (default) keeps the lines that chance would make at most once in an image of this size;
+     * 0 keeps all.
+     */
+    uint32_t line_validation;
 } isoline_edge_drawing_params;
 
 #ifdef __cplusplus
@@ -1669,6 +1744,36 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
                                               const isoline_image *input,
                                               const isoline_edge_drawing_params *params,
                                               double *threshold);
+
+/**
+ * Finds straight lines along segments (EDLines of Akinlar and Topal, 2011). A line begins with line_min_length points of a
+ * segment that fit a line, and takes in the points that follow within line_tolerance; neighbouring lines of a segment are
+ * joined where one line fits both. Of these, those are kept that chance would make at most once in an image of this size:
+ * the more pixels of a line have a gradient across it, within 22.5 degrees and all towards the same side, the less likely.
+ *
+ * The lines are in the order of their segments, and those of a segment in the order of its points. The host computes them
+ * with every context; every device and number of threads gives the same bits. Distances are in pixels; the image's spacing
+ * is not used.
+ *
+ * @param context not NULL.
+ * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+ *   infinite make the gradients next to them count as random ones.
+ * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
+ * @param params NULL for the defaults; those whose names begin with line_ are used.
+ * @param progress NULL for none.
+ * @param lines not NULL; receives the lines, to be freed with isoline_lines_free. Not written on failure.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
+ *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+ *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_edge_drawing_lines(isoline_context *context,
+                                          const isoline_image *input,
+                                          const isoline_segments *segments,
+                                          const isoline_edge_drawing_params *params,
+                                          const isoline_progress *progress,
+                                          isoline_lines **lines,
+                                          isoline_report *report);
 
 #ifdef __cplusplus
 }  // extern "C"

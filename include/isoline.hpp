@@ -16,13 +16,13 @@
  * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says:
  *   written only on success, but for the slices of a stack. An object that was to be replaced keeps its value. Calls
  *   that allocate may also throw std::bad_alloc.
- * - Ownership. isoline::context, buffer, segments, polylines, level_set and snake own an object of the library and free it at
- *   their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
+ * - Ownership. isoline::context, buffer, segments, lines, polylines, level_set and snake own an object of the library and
+ *   free it at their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
  *   calls with it throw isoline::error with ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C
  *   API.
  * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that
- *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments
- *   and isoline::polylines is valid until they end, that of isoline::snake until its next step, its restart or its end.
+ *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments,
+ *   lines and polylines is valid until they end, that of isoline::snake until its next step, its restart or its end.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
  *   too; the call throws it again when the library has returned.
@@ -570,6 +570,35 @@ inline report edge_drawing(context &context, const any_image &input, const image
 inline report edge_drawing(context &context, const any_image &input, segments &segments,
                            const edge_drawing_params &params = {}, const progress &on_progress = {}) {
     return edge_drawing(context, input, image<std::uint8_t>(), segments, params, on_progress);
+}
+
+/** A straight line along a segment. */
+using line = isoline_line;
+
+/** Straight lines, the result of isoline::edge_drawing_lines. They never change, and may outlive their context. */
+class lines : public object<isoline_lines, isoline_lines_free> {
+  public:
+    using object::object;
+    /** Returns all lines without a copy. */
+    span<const line> all() const {
+        const line *first = nullptr;
+        std::size_t count = 0;
+        check(isoline_lines_all(get(), &first, &count));
+        return {first, count};
+    }
+};
+
+/** Finds straight lines along segments, which isoline::edge_drawing found in `input`. */
+inline report edge_drawing_lines(context &context, const any_image &input, const segments &segments, lines &lines,
+                                 const edge_drawing_params &params = {}, const progress &on_progress = {}) {
+    isoline::lines found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_lines **out) {
+            return isoline_edge_drawing_lines(context.get(), input.get(), segments.get(), &params, watch, out, reported);
+        });
+    });
+    lines = std::move(found);
+    return result;
 }
 
 /** Computes the intermediate images of edge drawing; `{}` stands for one that is not wanted. */

@@ -286,7 +286,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 14] = [
+const OPERATIONS: [Operation; 15] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -300,6 +300,16 @@ const OPERATIONS: [Operation; 14] = [
     ("many_snakes", many_snakes),
     ("large_snakes", large_snakes),
     ("masks", masks),
+    ("lines", |context| {
+        let input = image((3, 300, 300));
+        let (mut segments, mut lines) = (Segments::new(), Vec::new());
+        let drawing = edge_drawing::Params { gradient_threshold: Some(20.0), ..edge_drawing::Params::default() };
+        edge_drawing::run(context, input.view().into(), &drawing, None, None, Some(&mut segments))?;
+        let params = edge_drawing::LineParams { min_length: Some(2), validation: false, ..Default::default() };
+        armed(|| edge_drawing::lines(context, input.view().into(), &segments, &params, None, &mut lines))?;
+        let bytes = |line: &edge_drawing::Line| [line.x0, line.y0, line.x1, line.y1].map(f64::to_le_bytes).concat();
+        Ok(lines.iter().flat_map(bytes).collect())
+    }),
     ("threshold", |context| {
         let (input, params) = (image((3, 300, 300)), edge_drawing::Params::default());
         let found = armed(|| edge_drawing::automatic_threshold(context, input.view().into(), &params))?;

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._operations import (
         distance,
         edge_drawing,
+        edge_drawing_lines,
         edge_drawing_maps,
         edge_drawing_threshold,
         edge_strength,
@@ -48,13 +49,13 @@ if TYPE_CHECKING:
     )
 
 # Made from the library's tables when one of them is first asked for, so that a program can still choose the library.
-_OPERATIONS = ["distance", "edge_drawing", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength", "isolines",
-               "level_set", "signed_distance", "snake"]
+_OPERATIONS = ["distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold",
+               "edge_strength", "isolines", "level_set", "signed_distance", "snake"]
 
 __all__ = ["CancelFlag", "Cancelled", "Context", "Device", "Error", "InvalidArgument", "InvalidSize", "InvalidType",
            "LevelSet", "Library", "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "devices",
-           "distance", "edge_drawing", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength", "isolines",
-           "level_set", "signed_distance", "snake"]
+           "distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength",
+           "isolines", "level_set", "signed_distance", "snake"]
 
 
 def devices() -> list[Device]:

@@ -14,7 +14,7 @@ from numpy import typing as npt
 from ._arrays import ImageLike, Spacing, describe, device_of, on_device
 from ._native import Device, Library, Owned, PolylineArrays, Report, SegmentArrays, default_library
 from ._progress import ProgressLike, Watch
-from ._results import Maps, Polylines, Segments
+from ._results import LINE, Maps, Polylines, Segments, copied
 
 
 class Context(Owned):
@@ -106,11 +106,45 @@ class Context(Owned):
         if not segments:
             return out, None
         try:
-            arrays = SegmentArrays()
-            self.library.call("segments_all", handle, byref(arrays))
-            return out, Segments(arrays)
+            return out, self.copied_segments(handle)
         finally:
             self.library.library.isoline_segments_free(handle)
+
+    def copied_segments(self, handle) -> Segments:
+        arrays = SegmentArrays()
+        self.library.call("segments_all", handle, byref(arrays))
+        return Segments(arrays)
+
+    def lines_caller(self, image, report=None, **parameters):
+        """A function that finds the lines along segments, whose handle it takes, and returns them as an array."""
+        (described, image), params = describe(image), self.library.params("edge_drawing", **parameters)
+
+        def run(segments, progress=None):
+            lines, first, count = c_void_p(), c_void_p(), c_size_t()
+            self.library.call("edge_drawing_lines", self.handle, byref(described), segments, byref(params), progress,
+                              byref(lines), report and byref(report))
+            try:
+                self.library.call("lines_all", lines, byref(first), byref(count))
+                return copied(first, LINE, count.value)
+            finally:
+                self.library.library.isoline_lines_free(lines)
+
+        # The image must live as long as the function.
+        run.kept = image
+        return run
+
+    def edge_drawing_lines(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
+                           **parameters) -> tuple[npt.NDArray, Segments]:
+        """The lines along the segments of an image or stack, and the Segments; see isoline.edge_drawing_lines."""
+        handle = c_void_p()
+        draw = self.caller("edge_drawing", image, None, byref(handle), report=report, **parameters)
+        find = self.lines_caller(image, **parameters)
+        with Watch(progress) as watch:
+            draw(watch.argument)
+            try:
+                return find(handle, watch.argument), self.copied_segments(handle)
+            finally:
+                self.library.library.isoline_segments_free(handle)
 
     def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
                           **parameters) -> Maps:

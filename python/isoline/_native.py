@@ -247,7 +247,7 @@ class Library:
     # Functions that return something else than a status.
     OTHERS = {"last_error": c_char_p, "version_string": c_char_p, "status_name": c_char_p, "operation_count": c_size_t,
               "device_count": c_size_t, "snake_count": c_size_t}
-    FREED = ("context", "buffer", "segments", "polylines", "level_set", "snake")
+    FREED = ("context", "buffer", "segments", "lines", "polylines", "level_set", "snake")
 
     def __init__(self, path=None):
         file = locate(path)

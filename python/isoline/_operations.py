@@ -115,6 +115,18 @@ def edge_drawing(image: ImageLike, *, segments: bool = True, out: Any = None, de
                                                   **parameters)
 
 
+@from_table("edge_drawing", report="A Report of the drawing, which the call fills.")
+def edge_drawing_lines(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
+                       report: Report | None = None, **parameters: Any) -> tuple[npt.NDArray, Segments]:
+    """Straight lines along the edges of an image, with the Segments that they are along.
+
+    Returns a structured array with an element for each line: x0, y0, x1, y1 (its ends, in pixels, whole numbers at their
+    centres; the brighter side is to the right), rms (the root mean square distance of its points), log_false_alarms (the
+    decimal logarithm of how often chance would make it), segment (an index), points (their number) and slice.
+    """
+    return context_of(device, image).edge_drawing_lines(image, progress=progress, report=report, **parameters)
+
+
 @from_table("edge_drawing")
 def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
                       report: Report | None = None, **parameters: Any) -> Maps:

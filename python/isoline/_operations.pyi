@@ -53,7 +53,35 @@ def edge_drawing(
     range_min: float | None = None,
     range_max: float | None = None,
     sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
 ) -> tuple[Any, Segments | None]: ...
+
+def edge_drawing_lines(
+    image: ImageLike,
+    *,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    profile: Literal['paper', 'reference'] = 'paper',
+    gradient_operator: Literal['sobel', 'prewitt', 'scharr'] = 'sobel',
+    scan_interval: int = 1,
+    min_length: int = 10,
+    follow_turns: bool = False,
+    variant: Literal['default', 'scalar'] = 'default',
+    validation: Literal['none', 'false_alarms'] = 'none',
+    gradient_threshold: float | None = None,
+    anchor_threshold: float = 0.0,
+    range_min: float | None = None,
+    range_max: float | None = None,
+    sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
+) -> tuple[npt.NDArray, Segments]: ...
 
 def edge_drawing_maps(
     image: ImageLike,
@@ -73,6 +101,10 @@ def edge_drawing_maps(
     range_min: float | None = None,
     range_max: float | None = None,
     sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
 ) -> Maps: ...
 
 def edge_drawing_threshold(
@@ -90,6 +122,10 @@ def edge_drawing_threshold(
     range_min: float | None = None,
     range_max: float | None = None,
     sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
 ) -> float: ...
 
 def distance(

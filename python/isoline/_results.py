@@ -19,6 +19,11 @@ TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("flags", "u4"), ("iterations
 POLYLINE = numpy.dtype([("first", "u8"), ("count", "u8"), ("parent", "i8"), ("level", "f8"), ("length", "f8"),
                         ("area", "f8"), ("slice", "u4"), ("flags", "u4")])
 
+# One straight line: both ends, the root mean square distance of its points, the decimal logarithm of its number of false
+# alarms, the index of its segment, the number of its points, and its slice.
+LINE = numpy.dtype([("x0", "f8"), ("y0", "f8"), ("x1", "f8"), ("y1", "f8"), ("rms", "f8"), ("log_false_alarms", "f8"),
+                    ("segment", "u8"), ("points", "u4"), ("slice", "u4")])
+
 
 def copied(address, dtype, count) -> npt.NDArray:
     """A copy of so many elements of the library's memory; `address` may be a pointer, and NULL where there are none."""

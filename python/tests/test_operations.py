@@ -14,8 +14,9 @@ import isoline
 from isoline import _operations
 from isoline._native import default_library
 
-FUNCTIONS = {"edge_strength": "edge_strength", "edge_drawing": "edge_drawing", "edge_drawing_maps": "edge_drawing",
-             "distance": "distance", "isolines": "isolines", "level_set": "level_set", "snake": "snake"}
+FUNCTIONS = {"edge_strength": "edge_strength", "edge_drawing": "edge_drawing", "edge_drawing_lines": "edge_drawing",
+             "edge_drawing_maps": "edge_drawing", "distance": "distance", "isolines": "isolines",
+             "level_set": "level_set", "snake": "snake"}
 IMAGE = numpy.zeros((60, 80), numpy.uint8)
 IMAGE[20:40, 25:60] = 200
 
@@ -35,7 +36,7 @@ def test_signatures_and_help_come_from_the_table(name, operation):
     function, table = getattr(isoline, name), default_library().operations[operation]
     parameters = inspect.signature(function).parameters
     text = pydoc.render_doc(function, renderer=pydoc.plaintext)
-    assert table.info.help.decode() in text or name == "edge_drawing_maps"
+    assert table.info.help.decode() in text or name in ("edge_drawing_lines", "edge_drawing_maps")
     for key, parameter in table.parameters.items():
         assert parameters[key].default == table.default(key) and parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
         assert f"{key} : " in text and parameter.unit.decode() in text
@@ -93,6 +94,18 @@ def test_edge_drawing_has_a_map_and_segments():
     only, none = isoline.edge_drawing(IMAGE, gradient_threshold=50, segments=False)
     assert none is None and numpy.array_equal(only, edges)
     assert not list(isoline.edge_drawing(numpy.zeros((9, 9), numpy.uint8))[1])
+
+
+def test_edge_drawing_has_lines():
+    lines, segments = isoline.edge_drawing_lines(IMAGE, gradient_threshold=50)
+    # The sides of a rectangle, clockwise: the brighter side is to the right.
+    assert len(segments) == 1 and len(lines) == 4 and (lines["segment"] == 0).all() and (lines["rms"] < 0.5).all()
+    directions = numpy.arctan2(lines["y1"] - lines["y0"], lines["x1"] - lines["x0"])
+    assert sorted(numpy.rint(directions / (numpy.pi / 2)).astype(int) % 4) == [0, 1, 2, 3]
+    assert (lines["log_false_alarms"] <= 0).all() and (lines["points"] >= 12).all() and (lines["slice"] == 0).all()
+    assert not len(isoline.edge_drawing_lines(IMAGE, gradient_threshold=50, line_min_length=500)[0])
+    with pytest.raises(isoline.InvalidArgument, match="line_gap"):
+        isoline.edge_drawing_lines(IMAGE, line_gap=-1)
 
 
 def test_edge_drawing_shows_its_maps_and_threshold():

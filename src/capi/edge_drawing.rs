@@ -5,10 +5,10 @@ use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
-use super::segments::isoline_segments;
+use super::segments::{isoline_lines, isoline_segments, segments};
 use super::sized;
 use super::{check, guard, isoline_status, object};
-use crate::edge_drawing::{self, Maps, Params, Segments, parameters};
+use crate::edge_drawing::{self, LineParams, Maps, Params, Segments, parameters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
 use crate::parameter::ends;
@@ -109,11 +109,25 @@ pub struct isoline_edge_drawing_params {
     /// In the reference profile, as in OpenCV, less than 1 does not smooth either. A larger one removes noise and small
     /// details; the automatic gradient threshold falls with the noise. It is used in single precision.
     pub sigma: f64,
+    /// isoline_edge_drawing_lines: the largest distance of a point from its line, in pixels; greater than 0. Default 1.
+    /// Half of it is the largest root mean square distance of the points with which a line begins, and of two lines that
+    /// are joined. A larger one gives longer lines, which follow bends less closely.
+    pub line_tolerance: f64,
+    /// isoline_edge_drawing_lines: the largest distance between the ends of two lines along a segment that are joined
+    /// where one line fits both, in pixels; at least 0. Default 6; 0 joins none.
+    pub line_gap: f64,
+    /// isoline_edge_drawing_lines: the smallest number of points of a line, at least 2. 0 (default): automatic, the
+    /// smallest number that can pass the test, 2 log(width * height) / log 8 rounded up: 12 for 512 x 512 pixels. A larger
+    /// one leaves fewer, longer lines.
+    pub line_min_length: u32,
+    /// isoline_edge_drawing_lines: 1 (default) keeps the lines that chance would make at most once in an image of this size;
+    /// 0 keeps all.
+    pub line_validation: u32,
 }
 
 params_of!(
     isoline_edge_drawing_params,
-    72,
+    96,
     parameters::OPERATION,
     0,
     profile,
@@ -128,6 +142,10 @@ params_of!(
     range_min,
     range_max,
     sigma,
+    line_min_length,
+    line_tolerance,
+    line_gap,
+    line_validation,
 );
 
 impl isoline_edge_drawing_params {
@@ -153,6 +171,17 @@ impl isoline_edge_drawing_params {
             sigma: self.sigma,
             range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
         })
+    }
+
+    /// Returns the parameters of lines, whose ranges were checked.
+    fn line_params(&self) -> LineParams {
+        let min_length = f64::from(self.line_min_length);
+        LineParams {
+            min_length: parameters::LINE_MIN_LENGTH.unless_automatic(min_length).map(|length| length as u32),
+            tolerance: self.line_tolerance,
+            gap: self.line_gap,
+            validation: self.line_validation == 1,
+        }
     }
 }
 
@@ -323,6 +352,57 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
             let params = isoline_edge_drawing_params::read(params)?;
             check::not_null(threshold, "threshold")?;
             threshold.write(edge_drawing::automatic_threshold(context, input.input(), &params)?);
+            Ok(())
+        }
+    })
+}
+
+/// Finds straight lines along segments (EDLines of Akinlar and Topal, 2011). A line begins with line_min_length points of a
+/// segment that fit a line, and takes in the points that follow within line_tolerance; neighbouring lines of a segment are
+/// joined where one line fits both. Of these, those are kept that chance would make at most once in an image of this size:
+/// the more pixels of a line have a gradient across it, within 22.5 degrees and all towards the same side, the less likely.
+///
+/// The lines are in the order of their segments, and those of a segment in the order of its points. The host computes them
+/// with every context; every device and number of threads gives the same bits. Distances are in pixels; the image's spacing
+/// is not used.
+///
+/// @param context not NULL.
+/// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+///   infinite make the gradients next to them count as random ones.
+/// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
+/// @param params NULL for the defaults; those whose names begin with line_ are used.
+/// @param progress NULL for none.
+/// @param lines not NULL; receives the lines, to be freed with isoline_lines_free. Not written on failure.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
+///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_edge_drawing_lines(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    segments: *const isoline_segments,
+    params: *const isoline_edge_drawing_params,
+    progress: *const isoline_progress,
+    lines: *mut *mut isoline_lines,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let segments = self::segments(segments)?;
+            let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
+            check_ranges(&params)?;
+            let mut progress = callback(progress)?;
+            check::not_null(lines, "lines")?;
+            isoline_report::check(report)?;
+            let (mut found, params) = (Vec::new(), params.line_params());
+            let done =
+                edge_drawing::lines(context, input.input(), segments, &params, progress.as_deref_mut(), &mut found)?;
+            isoline_report::give(report, &done)?;
+            lines.write(object::hand_out(isoline_lines(found)));
             Ok(())
         }
     })

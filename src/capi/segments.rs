@@ -1,8 +1,8 @@
-//! Edge segments, an object that an operation returns and the caller frees.
+//! Edge segments and the lines along them, objects that an operation returns and the caller frees.
 
 use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, guard_or, isoline_status, null, object};
-use crate::edge_drawing::{Point, Segments};
+use crate::edge_drawing::{Line, Point, Segments};
 use crate::error::{Error, Result};
 
 /// The position of a pixel: column and row, counted from the top left pixel, which is (0, 0). The struct never
@@ -70,7 +70,7 @@ sized_struct!(isoline_segment_arrays, 64);
 ///
 /// # Safety
 /// `segments` is NULL or came from an operation and has not been freed; it lives for `'a`.
-unsafe fn segments<'a>(segments: *const isoline_segments) -> Result<&'a Segments> {
+pub(super) unsafe fn segments<'a>(segments: *const isoline_segments) -> Result<&'a Segments> {
     // SAFETY: as the caller ensures.
     unsafe { segments.as_ref() }.map(|segments| &segments.0).ok_or_else(|| null("segments"))
 }
@@ -259,4 +259,81 @@ pub unsafe extern "C" fn isoline_segments_all(
 pub unsafe extern "C" fn isoline_segments_free(segments: *mut isoline_segments) {
     // SAFETY: as the caller ensures.
     unsafe { object::free(segments, "segments") }
+}
+
+/// A straight line along a segment. The brighter side of the image is to its right, as a screen shows it, for one who goes
+/// from the first end to the second. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is that
+/// of the top left one. The struct never changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_line {
+    /// The coordinate to the right of the first end.
+    pub x0: f64,
+    /// The coordinate downwards of the first end.
+    pub y0: f64,
+    /// The coordinate to the right of the second end.
+    pub x1: f64,
+    /// The coordinate downwards of the second end.
+    pub y1: f64,
+    /// The root mean square distance of its points from the line, in pixels.
+    pub rms: f64,
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a line in an image of
+    /// this size. At most 0 with line_validation.
+    pub log_false_alarms: f64,
+    /// The index of its segment.
+    pub segment: u64,
+    /// The number of points that it was fitted to.
+    pub points: u32,
+    /// The slice, counted from 0.
+    pub slice: u32,
+}
+
+// Lines are returned in the layout that they have in Rust's memory.
+same_layout!(isoline_line, Line, x0, y0, x1, y1, rms, log_false_alarms, segment, points, slice);
+
+/// Straight lines, created by isoline_edge_drawing_lines. The object never changes. Opaque.
+pub struct isoline_lines(pub(super) Vec<Line>);
+
+impl object::Owned for isoline_lines {
+    // Lines are memory alone.
+    fn is_of_this_process(&self) -> bool {
+        true
+    }
+}
+
+/// Returns all lines in one call, without a copy.
+///
+/// @param lines not NULL.
+/// @param all receives the address of the first line, which is borrowed: valid until the lines are freed, and only to be
+///   read; NULL if there are none.
+/// @param count receives the number of lines.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; nothing is written then. May be called on any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_lines_all(
+    lines: *const isoline_lines,
+    all: *mut *const isoline_line,
+    count: *mut usize,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: as the caller ensures.
+        let lines = unsafe { lines.as_ref() }.ok_or_else(|| null("lines"))?;
+        check::not_null(all, "all")?;
+        check::not_null(count, "count")?;
+        // SAFETY: not NULL; writable, as the caller ensures. A Line has the layout of an isoline_line (asserted above).
+        unsafe {
+            all.write(check::address(&lines.0).cast());
+            count.write(lines.0.len());
+        }
+        Ok(())
+    })
+}
+
+/// Frees lines, after which every pointer into them dangles. They must not be used again. May be called on any thread, before
+/// or after their context and their segments are freed.
+///
+/// @param lines may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_lines_free(lines: *mut isoline_lines) {
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(lines, "lines") }
 }

@@ -25,6 +25,7 @@ mod cpu;
 mod cuda;
 mod edge_map;
 mod gradient;
+mod lines;
 mod noise;
 mod paper;
 pub(crate) mod parameters;
@@ -35,6 +36,7 @@ mod segments;
 mod taps;
 mod validation;
 
+pub use lines::{Line, LineParams, lines};
 pub use segments::{Point, Segment, Segments};
 
 use crate::device::{Context, DeviceNeeds, Workload};

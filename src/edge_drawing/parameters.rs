@@ -144,6 +144,41 @@ pub(crate) const RANGE_MAX: Parameter = Parameter::float(
 .automatic(c"The largest finite pixel of the whole image.")
 .advanced();
 
+pub(crate) const LINE_MIN_LENGTH: Parameter = Parameter::integer(
+    c"line_min_length",
+    c"Shortest line",
+    0,
+    c"Used by lines: the smallest number of pixels of an edge that make one. A larger one leaves fewer, longer lines.",
+)
+.at_least(2.0)
+.unit(c"pixels")
+.automatic(c"The smallest number that can pass the validation of lines: 12 for 512 x 512 pixels.");
+
+pub(crate) const LINE_TOLERANCE: Parameter = Parameter::float(
+    c"line_tolerance",
+    c"Line tolerance",
+    1.0,
+    c"Used by lines: the largest distance of an edge's pixels from a line along it. A larger one gives longer lines, which follow bends less closely.",
+)
+.above(0.0)
+.unit(c"pixels");
+
+pub(crate) const LINE_GAP: Parameter = Parameter::float(
+    c"line_gap",
+    c"Line gap",
+    6.0,
+    c"Used by lines: lines of one edge are joined if one line fits both and their ends are at most this far apart. 0 joins none.",
+)
+.at_least(0.0)
+.unit(c"pixels");
+
+pub(crate) const LINE_VALIDATION: Parameter = Parameter::flag(
+    c"line_validation",
+    c"Validate lines",
+    true,
+    c"Used by lines: only those are kept whose gradients chance would make at most once in an image of this size.",
+);
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"edge_drawing",
     title: c"Edge Drawing",
@@ -161,5 +196,9 @@ pub(crate) const OPERATION: Operation = Operation {
         RANGE_MIN,
         RANGE_MAX,
         SIGMA,
+        LINE_MIN_LENGTH,
+        LINE_TOLERANCE,
+        LINE_GAP,
+        LINE_VALIDATION,
     ],
 };

@@ -94,7 +94,7 @@ constexpr bool is_moved_only() {
            !std::is_copy_constructible_v<Object> && !std::is_copy_assignable_v<Object>;
 }
 static_assert(is_moved_only<isoline::context>() && is_moved_only<isoline::segments>());
-static_assert(is_moved_only<isoline::polylines>());
+static_assert(is_moved_only<isoline::polylines>() && is_moved_only<isoline::lines>());
 static_assert(is_moved_only<isoline::level_set>() && is_moved_only<isoline::snake>());
 static_assert(is_moved_only<isoline::buffer<float>>());
 static_assert(sizeof(isoline::context) == sizeof(void *), "an object is a pointer");
@@ -117,6 +117,7 @@ void objects_are_moved(const char *device) {
     THROWS(ISOLINE_NULL_POINTER, "context", isoline::edge_strength(second, in, out));
     THROWS(ISOLINE_NULL_POINTER, "segments", isoline::segments().points(0));
     THROWS(ISOLINE_NULL_POINTER, "polylines", isoline::polylines().all());
+    THROWS(ISOLINE_NULL_POINTER, "lines", isoline::lines().all());
     THROWS(ISOLINE_NULL_POINTER, "level_set", isoline::level_set().step(1));
     THROWS(ISOLINE_NULL_POINTER, "snake", isoline::snake().step(1));
     CHECK(isoline::segments().size() == 0 && isoline::snake().size() == 0);
@@ -303,6 +304,9 @@ void every_call_ends_early(const char *device) {
     const isoline::image numbers(labels.data(), WIDTH, HEIGHT);
     isoline::segments segments;
     isoline::polylines curves;
+    isoline::lines lines;
+    isoline::segments drawn;
+    isoline::edge_drawing(context, in, drawn);
     isoline::snake made;
     isoline::level_set surface(context, in, begin, for_disc());
     isoline::snake snake(context, in, SQUARE);
@@ -313,6 +317,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, segments, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, segments, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::edge_drawing_lines(context, in, drawn, lines, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing_maps(context, in, mask, {}, {}, {}, {}, w); });
     ends_early(__LINE__, [&](watch w) { surface.step(MANY, w); });
     ends_early(__LINE__, [&](watch w) { isoline::level_set_run(context, in, begin, mask, for_disc(), w); });
@@ -322,7 +327,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::snake_run(context, in, SQUARE, numbers, made, {}, w); });
     // Nothing was written, and all can go on.
     CHECK(how_many(map, 77) == SLICE && std::count(labels.begin(), labels.end(), 77) == std::ptrdiff_t{SLICE});
-    CHECK(is_unwritten(field.data(), field.size()) && !segments && !curves && !made);
+    CHECK(is_unwritten(field.data(), field.size()) && !segments && !lines && !curves && !made);
     isoline::edge_strength(context, in, out);
     CHECK(surface.step(MANY).converged == 1 && snake.step().converged == 1);
 }
@@ -634,6 +639,8 @@ void edge_drawing_is_that_of_c(const char *device) {
     params.min_length = 4;
     isoline_segments *c_made = nullptr;
     isoline::segments both, alone;
+    isoline::lines lines;
+    isoline_lines *c_lines = nullptr;
     {
         isoline::context context(device);
         GOOD(isoline_edge_drawing(context.get(), &c_in, &params, nullptr, &c_edges, &c_made, nullptr));
@@ -643,7 +650,15 @@ void edge_drawing_is_that_of_c(const char *device) {
         CHECK(isoline::edge_drawing(context, in, edges, both, params).slices_done == DEPTH);
         CHECK(map == wanted);
         isoline::edge_drawing(context, in, alone, params);
+        CHECK(isoline::edge_drawing_lines(context, in, both, lines, params).slices_done == DEPTH);
+        GOOD(isoline_edge_drawing_lines(context.get(), &c_in, c_made, &params, nullptr, &c_lines, nullptr));
+        THROWS(ISOLINE_NULL_POINTER, "segments", isoline::edge_drawing_lines(context, in, {}, lines, params));
     }
+    // So do lines.
+    const isoline::lines c_owned(c_lines);
+    const isoline::span<const isoline::line> straight = lines.all(), c_straight = c_owned.all();
+    CHECK(straight.size() > 0 && straight.size() == c_straight.size());
+    CHECK(std::memcmp(straight.data(), c_straight.data(), straight.size() * sizeof(isoline::line)) == 0);
     // Segments outlive their context.
     const isoline::segments c(c_made);
     const isoline::segment_arrays a = c.all(), b = both.all(), d = alone.all();

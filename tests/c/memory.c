@@ -81,6 +81,20 @@ static isoline_status edges(uint32_t profile) {
     return status;
 }
 
+static isoline_status lines(void) {
+    isoline_segments *segments = NULL;
+    isoline_lines *lines = NULL;
+    isoline_status status =
+        isoline_edge_drawing(given.context, &given.input, NULL, NULL, NULL, &segments, NULL);
+    if (status == ISOLINE_OK) {
+        status = isoline_edge_drawing_lines(given.context, &given.input, segments, NULL, NULL, &lines, NULL);
+    }
+    CHECK((status == ISOLINE_OK) == (lines != NULL));
+    isoline_lines_free(lines);
+    isoline_segments_free(segments);
+    return status;
+}
+
 static isoline_status paper(void) {
     return edges(ISOLINE_EDGE_DRAWING_PAPER);
 }
@@ -237,6 +251,7 @@ OPERATION(converged_slices)
 OPERATION(converged_volume)
 OPERATION(paper)
 OPERATION(reference)
+OPERATION(lines)
 OPERATION(distance)
 OPERATION(isolines)
 OPERATION(level_set)
@@ -248,6 +263,7 @@ int main(void) {
     RUN(converged_volume_under_limits);
     RUN(paper_under_limits);
     RUN(reference_under_limits);
+    RUN(lines_under_limits);
     RUN(distance_under_limits);
     RUN(isolines_under_limits);
     RUN(level_set_under_limits);

@@ -8,6 +8,7 @@ mod cuda;
 mod documented;
 mod errors;
 mod invariants;
+mod lines;
 mod reference;
 mod shapes;
 mod sigma;

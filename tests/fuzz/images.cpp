@@ -225,6 +225,37 @@ bool same(const isoline_segments *one, const isoline_segments *other) {
            equal(a.mean_gradients, b.mean_gradients, a.count);
 }
 
+/* Finds lines along segments that were drawn in an image, and checks what isoline.h says of them. */
+void find_lines(const isoline_segments *segments, const Picture &input, const isoline_edge_drawing_params &drawn_by) {
+    isoline_edge_drawing_params params = drawn_by;
+    params.struct_size = sizeof params;
+    isoline_lines *lines = nullptr;
+    GOOD(isoline_edge_drawing_lines(common(), input.image(), segments, &params, nullptr, &lines, nullptr));
+    const isoline_line *all = nullptr;
+    size_t count = 77;
+    GOOD(isoline_lines_all(lines, &all, &count));
+    MUST((all == nullptr) == (count == 0));
+    const size_t segment_count = isoline_segments_count(segments);
+    for (size_t i = 0; i < count; i++) {
+        const isoline_line &line = all[i];
+        MUST(line.segment < segment_count && line.slice < input.depth && line.points >= 2 && line.rms >= 0);
+        MUST(std::isfinite(line.x0) && std::isfinite(line.y0) && std::isfinite(line.x1) && std::isfinite(line.y1));
+        MUST(params.line_validation == 0 || line.log_false_alarms <= 0);
+        MUST(i == 0 || all[i - 1].segment <= line.segment);
+    }
+    REFUSED(isoline_lines_all(lines, nullptr, &count));
+    REFUSED(isoline_lines_all(lines, &all, nullptr));
+    REFUSED(isoline_lines_all(nullptr, &all, &count));
+    isoline_lines *other = nullptr;
+    params.line_gap = -1;
+    REFUSED(isoline_edge_drawing_lines(common(), input.image(), segments, &params, nullptr, &other, nullptr));
+    REFUSED(isoline_edge_drawing_lines(common(), input.image(), nullptr, nullptr, nullptr, &other, nullptr));
+    REFUSED(isoline_edge_drawing_lines(common(), nullptr, segments, nullptr, nullptr, &other, nullptr));
+    MUST(other == nullptr);
+    isoline_lines_free(lines);
+    isoline_lines_free(nullptr);
+}
+
 void drawing(Bytes &bytes) {
     Stage stage(bytes, 40, 4);
     Params<isoline_edge_drawing_params> params(bytes, "edge_drawing", isoline_edge_drawing_params_init, 40);
@@ -254,6 +285,7 @@ void drawing(Bytes &bytes) {
     if (segments != nullptr) {
         // The reference profile, as OpenCV, measures a whole trace, of which it may keep shorter side chains.
         read_segments(bytes, segments, stage.input, by.profile == ISOLINE_EDGE_DRAWING_PAPER ? by.min_length : 0);
+        find_lines(segments, stage.input, by);
     }
     if (again) {
         // By the plain loops where there are some, and with the automatic threshold given.

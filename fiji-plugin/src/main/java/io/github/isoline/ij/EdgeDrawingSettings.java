@@ -56,7 +56,8 @@ final class EdgeDrawingSettings extends Settings {
                         .recordedIf(s -> wantsRois(s)),
                 // The segments are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));
-        declareOthers("variant");
+        // The command has no lines, so it does not show their parameters.
+        declareOthers("variant", "line_min_length", "line_tolerance", "line_gap", "line_validation");
     }
 
     private static boolean isPolyline(Settings s) {

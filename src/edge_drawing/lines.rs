@@ -1,0 +1,691 @@
+//! Straight lines along segments: EDLines (Akinlar and Topal, "EDLines: a real-time line segment detector with a false
+//! detection control", Pattern Recognition Letters 32, 2011).
+//!
+//! A run is a part of a segment whose points lie along a line. Each segment is walked once: a run begins with as many points
+//! as a line must have at least, where these fit a line, and takes in the points that follow as long as they are near. Runs
+//! that follow one another along one line are joined. What is left is tested by the Helmholtz principle: a line is one if
+//! more of its pixels have a gradient across it than chance would make.
+//!
+//! The host computes it from finished segments and the pixels, whichever device the context has, so that the result is the
+//! same. A run has the sums of its points' coordinates in whole numbers, so that a fit does not depend on the way in which
+//! the run was put together.
+
+use super::parameters;
+use super::segments::{Point, Segment, Segments};
+use crate::device::{Context, HostCopy, slices_side_by_side};
+use crate::error::{Error, Result};
+use crate::image::{Image, check_shapes, collected, extend, push, reserved, try_par_collected};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use rayon::prelude::*;
+use std::f64::consts::LOG10_2;
+use std::ops::Range;
+use std::time::Instant;
+
+/// The points in a row that may be farther from a line than the tolerance before it ends.
+const MOST_OUTLIERS: usize = 4;
+
+/// The chance that a gradient of random direction is across a line: its direction is within 22.5 degrees of one of both
+/// normals, the same for all pixels of the line.
+const ALIGNED: f64 = 1.0 / 8.0;
+
+/// The cosine of 22.5 degrees.
+const COS_TOLERANCE: f64 = 0.923_879_532_511_286_7;
+
+/// The points of a segment that are processed without a look at the ticker.
+const POINTS_PER_CHECK: usize = 1 << 14;
+
+/// The parameters of [`lines`]; [`LineParams::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineParams {
+    /// The smallest number of points that make a line, at least 2. `None` (default): the smallest number that can pass
+    /// the test, ⌈2 log(width · height) / log 8⌉: 12 for 512 × 512 pixels. Higher: fewer, longer lines.
+    pub min_length: Option<u32>,
+    /// The largest distance of a point from its line, in pixels, greater than 0. Default 1. Half of it is the largest
+    /// root mean square distance of the points with which a line begins, and of two lines that are joined. Higher: longer
+    /// lines, which follow bends.
+    pub tolerance: f64,
+    /// The largest distance between the ends of two lines along a segment that are joined, in pixels, at least 0. Default
+    /// 6; 0 joins none. Higher: longer lines across larger gaps.
+    pub gap: f64,
+    /// If true (default), lines are kept that chance would make at most once in the image; else all.
+    pub validation: bool,
+}
+
+impl Default for LineParams {
+    fn default() -> Self {
+        Self {
+            min_length: None,
+            tolerance: parameters::LINE_TOLERANCE.default,
+            gap: parameters::LINE_GAP.default,
+            validation: parameters::LINE_VALIDATION.default != 0.0,
+        }
+    }
+}
+
+impl LineParams {
+    fn check(&self) -> Result<()> {
+        if let Some(length) = self.min_length {
+            parameters::LINE_MIN_LENGTH.check_given(f64::from(length))?;
+        }
+        parameters::LINE_TOLERANCE.check(self.tolerance)?;
+        parameters::LINE_GAP.check(self.gap)
+    }
+
+    /// Returns the smallest number of points of a line.
+    fn shortest(&self, width: usize, height: usize) -> usize {
+        // The bits of the number of tests, in whole numbers, of which each point takes three.
+        let tests = (width as u128 * height as u128).pow(2);
+        let computed = || (u128::BITS - (tests - 1).leading_zeros()).div_ceil(3).max(2) as usize;
+        self.min_length.map_or_else(computed, |length| length as usize)
+    }
+}
+
+/// A straight line along a segment. The brighter side of the image is to its right, as a screen shows it, for one who goes
+/// from the first end to the second.
+///
+/// Coordinates are in pixels: whole numbers are pixel centres, and (0, 0) is that of the top left one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// The column of the first end.
+    pub x0: f64,
+    /// The row of the first end.
+    pub y0: f64,
+    /// The column of the second end.
+    pub x1: f64,
+    /// The row of the second end.
+    pub y1: f64,
+    /// The root mean square distance of its points from the line, in pixels.
+    pub rms: f64,
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a line in an image
+    /// of this size. At most 0 with validation.
+    pub log_false_alarms: f64,
+    /// The index of its segment.
+    pub segment: u64,
+    /// The number of points that it was fitted to.
+    pub points: u32,
+    /// The slice of the stack, from 0.
+    pub slice: u32,
+}
+
+/// Finds straight lines along `segments`, which edge drawing found in `input`; replaces `found` on success.
+///
+/// The lines are in the order of their segments, and those of a segment in the order of its points. `segments` of any
+/// profile and parameters may be given. `input`: u8, u16 or f32, in host or device memory; pixels that are NaN or infinite
+/// make the gradients next to them count as random ones. It runs on the CPU with every context, and gives the same bits for
+/// every number of threads.
+///
+/// # Errors
+/// A parameter out of range, segments with points or slices outside of the image, out of memory, a device failure when
+/// pixels are in device memory, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// use isoline::{Context, edge_drawing::{self, LineParams, Params, Segments}};
+/// use ndarray::Array2;
+///
+/// // A bright square, its outline soft as a camera makes it.
+/// let side = |at: usize| (at as f64 - 15.5).clamp(0.0, 1.0) * (48.5 - at as f64).clamp(0.0, 1.0);
+/// let square = Array2::from_shape_fn((64, 64), |(y, x)| (40.0 + 160.0 * side(x) * side(y)) as u8);
+/// let (context, mut segments, mut lines) = (Context::new("cpu")?, Segments::new(), Vec::new());
+/// edge_drawing::run(
+///     &context, square.view().into(), &Params::default(), None, None, Some(&mut segments))?;
+/// edge_drawing::lines(
+///     &context, square.view().into(), &segments, &LineParams::default(), None, &mut lines)?;
+/// assert_eq!(lines.len(), 4);
+/// // The brighter side is to the right: the lines run around the square clockwise.
+/// assert!(lines.iter().all(|line| (line.x0 - 32.0) * (line.y1 - 32.0) > (line.x1 - 32.0) * (line.y0 - 32.0)));
+/// # Ok::<(), isoline::Error>(())
+/// ```
+pub fn lines(
+    context: &Context,
+    input: Image<'_>,
+    segments: &Segments,
+    params: &LineParams,
+    progress: Option<&mut Progress<'_>>,
+    found: &mut Vec<Line>,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    params.check()?;
+    let shape = input.shape();
+    check_shapes(shape, shape)?;
+    let _lock = context.lock()?;
+    let [width, height, depth] = shape;
+    let pool = context.pool();
+    let ticker = Ticker::new("lines");
+    // Pixels in device memory are copied a few slices at a time.
+    let batch_size = match input {
+        Image::Device(_) => slices_side_by_side(pool, width * height).min(depth),
+        _ => depth,
+    };
+    let last = segments.slices.last().map_or(0, |slice| *slice as usize);
+    if last >= depth {
+        return Err(Error::argument(format!(
+            "cannot find lines: the slices of the segments must be those of the image, 0 to {} (got {last}); give the image \
+             that the segments were drawn in",
+            depth - 1
+        )));
+    }
+    let mut all = Vec::new();
+    for first in (0..depth).step_by(batch_size) {
+        let batch = first..depth.min(first + batch_size);
+        ticker.section(first / batch_size, depth.div_ceil(batch_size));
+        let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
+        ticker.expect(segments.offsets()[end] - segments.offsets()[start]);
+        let mut find = |image: &Image<'_>, slices_before: usize| {
+            let finder = Finder {
+                image,
+                size: [width, height],
+                slices_before,
+                params,
+                shortest: params.shortest(width, height),
+                log_tests: log_tests(width, height),
+                ticker: &ticker,
+            };
+            run_with_progress(pool, &mut progress, &ticker, || {
+                try_par_collected((start..end).into_par_iter().map(|index| finder.lines(segments.at(index), index)))
+            })
+        };
+        let lists = match &input {
+            Image::Device(pixels) if start < end => {
+                let corners = collected(batch.map(|z| [0, 0, z]))?;
+                find(&HostCopy::of_parts(context, pixels, &corners, [width, height])?.view(), first)?
+            }
+            _ => find(&input, 0)?,
+        };
+        lists.into_iter().try_for_each(|list| extend(&mut all, list))?;
+    }
+    ticker.report(&mut progress)?;
+    *found = all;
+    let mut report = Report::on_cpu(context, started, depth);
+    report.complete(started, format_args!("lines of {:?} pixels", shape));
+    Ok(report)
+}
+
+/// Returns the binary logarithm, exact for powers of two, of the number of lines that are tested: all pairs of a first and a
+/// second end.
+fn log_tests(width: usize, height: usize) -> f64 {
+    2.0 * (width as f64 * height as f64).log2()
+}
+
+/// The search for lines along one segment after the other.
+struct Finder<'a, 'i> {
+    /// The pixels in host memory.
+    image: &'a Image<'i>,
+    /// Width and height.
+    size: [usize; 2],
+    /// The number of slices before the first one of `image`.
+    slices_before: usize,
+    params: &'a LineParams,
+    /// The smallest number of points of a line.
+    shortest: usize,
+    log_tests: f64,
+    ticker: &'a Ticker,
+}
+
+impl Finder<'_, '_> {
+    /// Returns the lines of a segment.
+    fn lines(&self, segment: Segment<'_>, index: usize) -> Result<Vec<Line>> {
+        let [width, height] = self.size;
+        if let Some(point) = segment.points.iter().find(|p| p.x as usize >= width || p.y as usize >= height) {
+            return Err(Error::argument(format!(
+                "cannot find lines: the points of the segments must be pixels of the image, of {width} x {height} (got \
+                 point ({}, {}) in segment {index}); give the image that the segments were drawn in",
+                point.x, point.y
+            )));
+        }
+        let runs = joined(self.runs(&segment)?, &segment, self.params)?;
+        let mut lines = reserved(runs.len())?;
+        for run in runs {
+            let line = self.line(&segment, index, &run)?;
+            if !self.params.validation || line.log_false_alarms <= 0.0 {
+                lines.push(line);
+            }
+        }
+        self.ticker.add(segment.points.len() as u64);
+        Ok(lines)
+    }
+
+    /// Divides a segment into runs.
+    fn runs(&self, segment: &Segment<'_>) -> Result<Vec<Run>> {
+        let Self { params, shortest, .. } = *self;
+        let mut runs: Vec<Run> = Vec::new();
+        let count = segment.points.len();
+        // A run of a closed segment may go on beyond the segment's first point, up to the first run.
+        let mut end = count;
+        let mut start = 0;
+        let mut first = None;
+        while start + shortest <= end && start < count {
+            // 1. Find points that fit a line, each time one further.
+            let mut sums: Sums = match first.take() {
+                Some(sums) => sums,
+                None => (start..start + shortest).map(|at| Sums::of(point(segment, at))).sum(),
+            };
+            let mut fit = sums.fit();
+            if fit.rms > params.tolerance / 2.0 {
+                if start + shortest < end {
+                    sums.remove(point(segment, start));
+                    sums.add(point(segment, start + shortest));
+                    first = Some(sums);
+                }
+                start += 1;
+                if start % POINTS_PER_CHECK == 0 {
+                    self.ticker.check()?;
+                }
+                continue;
+            }
+            // 2. Take in the points that follow, with the few between them that are farther away.
+            let mut run = start..start + shortest;
+            let mut next = run.end;
+            while next < end && next - run.end <= MOST_OUTLIERS {
+                if next % POINTS_PER_CHECK == 0 {
+                    self.ticker.check()?;
+                }
+                let [from, last, to] = [run.start, run.end - 1, next].map(|at| point(segment, at));
+                if fit.distance(to) <= params.tolerance && fit.goes_on([from, last, to]) {
+                    (run.end..=next).for_each(|at| sums.add(point(segment, at)));
+                    run.end = next + 1;
+                    fit = sums.fit();
+                }
+                next += 1;
+            }
+            // 3. Points at the ends that the last fit has left behind are not a part of it.
+            while run.len() > shortest && fit.distance(point(segment, run.start)) > params.tolerance {
+                sums.remove(point(segment, run.start));
+                run.start += 1;
+            }
+            while run.len() > shortest && fit.distance(point(segment, run.end - 1)) > params.tolerance {
+                run.end -= 1;
+                sums.remove(point(segment, run.end));
+            }
+            if segment.closed && runs.is_empty() {
+                end = count + run.start;
+            }
+            start = run.end;
+            push(&mut runs, Run { points: run, sums })?;
+        }
+        Ok(runs)
+    }
+
+    /// Returns the line of a run, with its number of false alarms.
+    fn line(&self, segment: &Segment<'_>, index: usize, run: &Run) -> Result<Line> {
+        let fit = run.fit(segment);
+        let [mut start, mut end] = run.ends(segment, &fit);
+        let slice = segment.slice as usize - self.slices_before;
+        // The gradients that point to the right of the line, and to the left of it.
+        let [mut right, mut left, mut tested] = [0, 0, 0];
+        for at in run.points.clone() {
+            if at % POINTS_PER_CHECK == 0 {
+                self.ticker.check()?;
+            }
+            let Some([gx, gy]) = self.gradient(slice, point(segment, at)) else { continue };
+            tested += 1;
+            let across = fit.direction[0] * gy - fit.direction[1] * gx;
+            let needed = COS_TOLERANCE * (gx * gx + gy * gy).sqrt();
+            right += u64::from(needed > 0.0 && across >= needed);
+            left += u64::from(needed > 0.0 && -across >= needed);
+        }
+        if left > right {
+            (start, end) = (end, start);
+        }
+        Ok(Line {
+            x0: start[0],
+            y0: start[1],
+            x1: end[0],
+            y1: end[1],
+            rms: fit.rms,
+            log_false_alarms: (self.log_tests + log_tail(tested, right.max(left), ALIGNED)) * LOG10_2,
+            segment: index as u64,
+            points: u32::try_from(run.sums.count).unwrap_or(u32::MAX),
+            slice: segment.slice,
+        })
+    }
+
+    /// Returns the gradient by Prewitt at a pixel; `None` on the outermost ones, which lack neighbours.
+    fn gradient(&self, slice: usize, point: Point) -> Option<[f64; 2]> {
+        let (x, y) = (point.x as usize, point.y as usize);
+        let [width, height] = self.size;
+        if x == 0 || y == 0 || x + 1 == width || y + 1 == height {
+            return None;
+        }
+        let pixel = |dx: usize, dy: usize| {
+            let at = [slice, y + dy - 1, x + dx - 1];
+            match self.image {
+                Image::U8(view) => f64::from(view[at]),
+                Image::U16(view) => f64::from(view[at]),
+                Image::F32(view) => f64::from(view[at]),
+                Image::Device(_) => unreachable!("images in device memory were copied"),
+            }
+        };
+        let column = |dx: usize| pixel(dx, 0) + pixel(dx, 1) + pixel(dx, 2);
+        let row = |dy: usize| pixel(0, dy) + pixel(1, dy) + pixel(2, dy);
+        Some([column(2) - column(0), row(2) - row(0)])
+    }
+}
+
+/// Returns a point of a segment; those beyond the last one of a closed segment are its first ones again.
+fn point(segment: &Segment<'_>, at: usize) -> Point {
+    segment.points[if at < segment.points.len() { at } else { at - segment.points.len() }]
+}
+
+/// A part of a segment whose points lie along a line.
+#[derive(Clone, Debug)]
+struct Run {
+    /// The indices of the points from its first to its last; see [`point`]. They are all tested.
+    points: Range<usize>,
+    /// The sums of the points that it is fitted to: those between two runs that were joined are not among them.
+    sums: Sums,
+}
+
+impl Run {
+    /// Returns the line through the run, in the direction of the segment.
+    fn fit(&self, segment: &Segment<'_>) -> Fit {
+        let [first, last] = [self.points.start, self.points.end - 1].map(|at| point(segment, at));
+        let [dx, dy] = [f64::from(last.x) - f64::from(first.x), f64::from(last.y) - f64::from(first.y)];
+        let fit = self.sums.fit();
+        let [x, y] = fit.direction;
+        if x * dx + y * dy < 0.0 { Fit { direction: [-x, -y], ..fit } } else { fit }
+    }
+
+    /// Returns the points of the line that are nearest to the first and to the last point.
+    fn ends(&self, segment: &Segment<'_>, fit: &Fit) -> [[f64; 2]; 2] {
+        [self.points.start, self.points.end - 1].map(|at| fit.nearest(point(segment, at)))
+    }
+}
+
+/// Joins runs that follow one another along one line.
+fn joined(runs: Vec<Run>, segment: &Segment<'_>, params: &LineParams) -> Result<Vec<Run>> {
+    let mut result: Vec<Run> = reserved(runs.len())?;
+    for run in runs {
+        match result.last().and_then(|last| join(last, &run, segment, params)) {
+            Some(both) => *result.last_mut().unwrap_or_else(|| unreachable!("it was joined")) = both,
+            None => result.push(run),
+        }
+    }
+    // The last run of a closed segment is followed by its first.
+    if let ([first, .., last], true) = (&result[..], segment.closed) {
+        let count = segment.points.len();
+        let first = Run { points: first.points.start + count..first.points.end + count, ..first.clone() };
+        if let Some(both) = join(last, &first, segment, params) {
+            result.pop();
+            result[0] = both;
+        }
+    }
+    Ok(result)
+}
+
+/// Joins two runs, of which `b` follows `a`, if one line fits both.
+fn join(a: &Run, b: &Run, segment: &Segment<'_>, params: &LineParams) -> Option<Run> {
+    let both = Run { points: a.points.start..b.points.end, sums: [a.sums, b.sums].into_iter().sum() };
+    let [of_a, of_b] = [a.fit(segment), b.fit(segment)];
+    let [ends_of_a, ends_of_b] = [a.ends(segment, &of_a), b.ends(segment, &of_b)];
+    let gap = (ends_of_b[0][0] - ends_of_a[1][0]).hypot(ends_of_b[0][1] - ends_of_a[1][1]);
+    // Both sides of something thin lie along one line, but run in opposite directions.
+    let turn = of_a.direction[0] * of_b.direction[0] + of_a.direction[1] * of_b.direction[1];
+    if gap > params.gap || turn <= 0.0 {
+        return None;
+    }
+    let fit = both.fit(segment);
+    let near = ends_of_a.iter().chain(&ends_of_b).all(|end| fit.distance_of(*end) <= params.tolerance);
+    (near && fit.rms <= params.tolerance / 2.0).then_some(both)
+}
+
+/// The number of some points, and the sums of their coordinates and products, which are exact.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    count: u64,
+    x: i64,
+    y: i64,
+    xx: i128,
+    xy: i128,
+    yy: i128,
+}
+
+impl Sums {
+    fn of(point: Point) -> Self {
+        let [x, y] = [i64::from(point.x), i64::from(point.y)];
+        let product = |a: i64, b: i64| i128::from(a) * i128::from(b);
+        Self { count: 1, x, y, xx: product(x, x), xy: product(x, y), yy: product(y, y) }
+    }
+
+    fn add(&mut self, point: Point) {
+        *self = [*self, Self::of(point)].into_iter().sum();
+    }
+
+    fn remove(&mut self, point: Point) {
+        let one = Self::of(point);
+        self.count -= 1;
+        self.x -= one.x;
+        self.y -= one.y;
+        self.xx -= one.xx;
+        self.xy -= one.xy;
+        self.yy -= one.yy;
+    }
+
+    /// Returns the line with the least sum of squared distances; its direction may be either one.
+    fn fit(&self) -> Fit {
+        // The sums about a whole point near the mean, exact, and from these the ones about the mean.
+        let count = self.count as f64;
+        let n = i128::from(self.count);
+        let [mx, my] = [self.x, self.y].map(|sum| sum.div_euclid(self.count as i64));
+        let about = |product: i128, [a, b]: [i64; 2], [ma, mb]: [i64; 2]| {
+            let [a, b, ma, mb] = [a, b, ma, mb].map(i128::from);
+            (product - ma * b - mb * a + n * ma * mb) as f64 - ((a - n * ma) * (b - n * mb)) as f64 / count
+        };
+        let xx = about(self.xx, [self.x; 2], [mx; 2]);
+        let xy = about(self.xy, [self.x, self.y], [mx, my]);
+        let yy = about(self.yy, [self.y; 2], [my; 2]);
+        // The eigenvector of the larger eigenvalue of the matrix (xx xy, xy yy).
+        let root = ((xx - yy) * (xx - yy) + 4.0 * xy * xy).sqrt();
+        let largest = (xx + yy + root) / 2.0;
+        let along = if xx >= yy { [largest - yy, xy] } else { [xy, largest - xx] };
+        let length = (along[0] * along[0] + along[1] * along[1]).sqrt();
+        let smallest = if largest > 0.0 { ((xx * yy - xy * xy) / largest).max(0.0) } else { 0.0 };
+        let [x, y] = [(self.x, mx), (self.y, my)].map(|(sum, mean)| {
+            let rest = i128::from(sum) - n * i128::from(mean);
+            mean as f64 + rest as f64 / count
+        });
+        Fit {
+            centre: [x, y],
+            direction: if length > 0.0 { [along[0] / length, along[1] / length] } else { [1.0, 0.0] },
+            rms: (smallest / count).sqrt(),
+        }
+    }
+}
+
+impl std::iter::Sum for Sums {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |a, b| Self {
+            count: a.count + b.count,
+            x: a.x + b.x,
+            y: a.y + b.y,
+            xx: a.xx + b.xx,
+            xy: a.xy + b.xy,
+            yy: a.yy + b.yy,
+        })
+    }
+}
+
+/// A line that was fitted to points.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    /// The mean of the points.
+    centre: [f64; 2],
+    /// It has length 1.
+    direction: [f64; 2],
+    /// The root mean square distance of the points.
+    rms: f64,
+}
+
+impl Fit {
+    fn distance_of(&self, [x, y]: [f64; 2]) -> f64 {
+        let [dx, dy] = [x - self.centre[0], y - self.centre[1]];
+        (self.direction[0] * dy - self.direction[1] * dx).abs()
+    }
+
+    fn distance(&self, point: Point) -> f64 {
+        self.distance_of([f64::from(point.x), f64::from(point.y)])
+    }
+
+    /// Returns whether the way along the line from a last point to the next goes on as that from the first to the last, and
+    /// does not return along the other side of something thin. A step across the line may go back a little.
+    fn goes_on(&self, [first, last, next]: [Point; 3]) -> bool {
+        let along = |from: Point, to: Point| {
+            let [dx, dy] = [f64::from(to.x) - f64::from(from.x), f64::from(to.y) - f64::from(from.y)];
+            self.direction[0] * dx + self.direction[1] * dy
+        };
+        along(last, next) * along(first, last).signum() >= -0.5
+    }
+
+    /// Returns the point of the line that is nearest to a point.
+    fn nearest(&self, point: Point) -> [f64; 2] {
+        let [dx, dy] = [f64::from(point.x) - self.centre[0], f64::from(point.y) - self.centre[1]];
+        let along = self.direction[0] * dx + self.direction[1] * dy;
+        [self.centre[0] + along * self.direction[0], self.centre[1] + along * self.direction[1]]
+    }
+}
+
+/// Returns the binary logarithm of the chance that of `count` independent events of chance `p` at least `hits` come about;
+/// 0, which is an upper bound, where these are no more than expected.
+fn log_tail(count: u64, hits: u64, p: f64) -> f64 {
+    let (n, k) = (count as f64, hits as f64);
+    if k <= n * p {
+        return 0.0;
+    }
+    // 1. The chance of exactly `hits`.
+    let ways: f64 = (1..=hits.min(count - hits)).map(|i| ((n - i as f64 + 1.0) / i as f64).log2()).sum();
+    let exactly = ways + k * p.log2() + (n - k) * (1.0 - p).log2();
+    // 2. The chances of more, each in relation to that of exactly `hits`. They fall.
+    let (mut sum, mut term) = (1.0, 1.0);
+    for i in hits..count {
+        term *= (count - i) as f64 / (i + 1) as f64 * (p / (1.0 - p));
+        sum += term;
+        if term < sum * f64::EPSILON {
+            break;
+        }
+    }
+    (exactly + f64::log2(sum)).min(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(of: &[[u32; 2]]) -> Vec<Point> {
+        of.iter().map(|[x, y]| Point { x: *x, y: *y }).collect()
+    }
+
+    #[test]
+    fn the_tail_is_that_of_the_binomial_distribution() {
+        // Against the plain sum, of products that neither overflow nor lose digits.
+        for count in 0..60u64 {
+            for hits in 0..=count {
+                let chance = |k: u64| {
+                    let ways = (1..=k).fold(1.0, |ways, i| ways * (count - k + i) as f64 / i as f64);
+                    ways * ALIGNED.powi(k as i32) * (1.0 - ALIGNED).powi((count - k) as i32)
+                };
+                let plain: f64 = (hits..=count).rev().map(chance).sum();
+                let tail = log_tail(count, hits, ALIGNED);
+                if hits as f64 > count as f64 * ALIGNED {
+                    assert!((tail - plain.log2()).abs() < 1e-12 * tail.abs().max(1.0), "{count} {hits} {tail} {plain}");
+                } else {
+                    assert_eq!(tail, 0.0);
+                }
+            }
+        }
+        // All of a hundred thousand: p^n.
+        assert!((log_tail(100_000, 100_000, ALIGNED) / (100_000.0 * ALIGNED.log2()) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_shortest_line_is_the_shortest_that_can_pass() {
+        for (width, height) in [(64, 64), (512, 512), (640, 480), (3000, 5000), (1, 1)] {
+            let shortest = LineParams::default().shortest(width, height) as u64;
+            let best = |count: u64| log_tests(width, height) + log_tail(count, count, ALIGNED);
+            assert!(best(shortest) <= 0.0, "{width} {height}");
+            assert!(shortest == 2 || best(shortest - 1) > 0.0, "{width} {height}");
+        }
+        assert_eq!(LineParams::default().shortest(512, 512), 12);
+        assert_eq!(LineParams { min_length: Some(5), ..LineParams::default() }.shortest(512, 512), 5);
+    }
+
+    #[test]
+    fn a_fit_is_exact_far_from_the_origin_and_in_every_direction() {
+        // Points of a line through whole positions have no distance from it, wherever they are.
+        for [dx, dy] in [[1i64, 0], [0, 1], [1, 1], [3, -1], [-2, 5], [7, 3]] {
+            for origin in [100i64, 4_000_000_000] {
+                let on_line = |i: i64| Point { x: (origin + dx * i) as u32, y: (origin + dy * i) as u32 };
+                let sums: Sums = (0..12).map(|i| Sums::of(on_line(i))).sum();
+                let fit = sums.fit();
+                assert!(fit.rms < 1e-6, "{fit:?}");
+                let length = (dx as f64).hypot(dy as f64);
+                let along = (fit.direction[0] * dx as f64 + fit.direction[1] * dy as f64) / length;
+                assert!((along.abs() - 1.0).abs() < 1e-12, "{fit:?}");
+                let [x, y] = fit.nearest(on_line(11));
+                assert!((x - (origin + 11 * dx) as f64).hypot(y - (origin + 11 * dy) as f64) < 1e-5, "{x} {y}");
+            }
+        }
+        // Two rows at a distance of 2: each point is 1 away from the line between them.
+        let two_rows: Sums = (0..20).flat_map(|x| [[x, 4], [x, 6]]).map(|at| Sums::of(points(&[at])[0])).sum();
+        let fit = two_rows.fit();
+        assert_eq!((fit.centre, fit.rms), ([9.5, 5.0], 1.0));
+        // Adding and removing gives the same bits as never adding.
+        let mut more = two_rows;
+        more.add(Point { x: 7, y: 90 });
+        more.remove(Point { x: 7, y: 90 });
+        assert_eq!((more.fit().centre, more.fit().rms), (fit.centre, fit.rms));
+    }
+
+    /// Returns the runs of a chain, joined.
+    fn runs_of(chain: &[Point], closed: bool, params: &LineParams) -> Vec<Range<usize>> {
+        let segment = Segment { points: chain, closed, slice: 0, mean_gradient: 0.0 };
+        let pixels = ndarray::Array2::<u8>::zeros((256, 256));
+        let finder = Finder {
+            image: &pixels.view().into(),
+            size: [256, 256],
+            slices_before: 0,
+            params,
+            shortest: params.shortest(256, 256),
+            log_tests: 0.0,
+            ticker: &Ticker::new("lines"),
+        };
+        let runs = joined(finder.runs(&segment).unwrap(), &segment, params).unwrap();
+        runs.into_iter().map(|run| run.points).collect()
+    }
+
+    #[test]
+    fn a_chain_with_corners_gives_a_line_for_each_side() {
+        let params = LineParams { min_length: Some(8), ..LineParams::default() };
+        // Around a square that begins in the middle of its upper side.
+        let mut chain = Vec::new();
+        chain.extend((40..80).map(|x| [x, 20]));
+        chain.extend((20..80).map(|y| [80, y]));
+        chain.extend((21..=80).rev().map(|x| [x, 80]));
+        chain.extend((21..=80).rev().map(|y| [20, y]));
+        chain.extend((20..40).map(|x| [x, 20]));
+        let open = runs_of(&points(&chain), false, &params);
+        assert_eq!(open.len(), 5, "{open:?}");
+        let closed = runs_of(&points(&chain), true, &params);
+        assert_eq!(closed.len(), 4, "{closed:?}");
+        // The upper side, of 61 pixels, goes on beyond the first point.
+        assert!(closed.iter().any(|run| run.end > chain.len() && run.len() >= 58), "{closed:?}");
+    }
+
+    #[test]
+    fn runs_are_joined_across_a_gap_but_not_around_the_end_of_something_thin() {
+        let params = LineParams { min_length: Some(8), ..LineParams::default() };
+        // A bump, five points wide and five high.
+        let mut chain: Vec<[u32; 2]> = (0..30).map(|x| [x, 50]).collect();
+        chain.extend([[30, 51], [31, 52], [31, 53], [31, 54], [32, 55], [33, 54], [33, 53], [33, 52], [34, 51]]);
+        chain.extend((35..60).map(|x| [x, 50]));
+        let whole = 0..chain.len();
+        assert_eq!(runs_of(&points(&chain), false, &params), [whole]);
+        let apart = LineParams { gap: 0.0, ..params.clone() };
+        assert_eq!(runs_of(&points(&chain), false, &apart).len(), 2);
+        // Along one side of a bar and back along the other, one pixel farther down.
+        let mut chain: Vec<[u32; 2]> = (10..50).map(|x| [x, 50]).collect();
+        chain.extend((10..50).rev().map(|x| [x, 51]));
+        assert_eq!(runs_of(&points(&chain), false, &params).len(), 2);
+    }
+}
