@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, check_shapes, collected, extend, push, reserved, try_par_collected};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use ndarray::ArrayView3;
 use rayon::prelude::*;
 use std::f64::consts::LOG10_2;
 use std::ops::Range;
@@ -349,19 +350,21 @@ impl Finder<'_, '_> {
         if x == 0 || y == 0 || x + 1 == width || y + 1 == height {
             return None;
         }
-        let pixel = |dx: usize, dy: usize| {
-            let at = [slice, y + dy - 1, x + dx - 1];
-            match self.image {
-                Image::U8(view) => f64::from(view[at]),
-                Image::U16(view) => f64::from(view[at]),
-                Image::F32(view) => f64::from(view[at]),
-                Image::Device(_) => unreachable!("images in device memory were copied"),
-            }
-        };
-        let column = |dx: usize| pixel(dx, 0) + pixel(dx, 1) + pixel(dx, 2);
-        let row = |dy: usize| pixel(0, dy) + pixel(1, dy) + pixel(2, dy);
-        Some([column(2) - column(0), row(2) - row(0)])
+        Some(match self.image {
+            Image::U8(view) => prewitt(view, slice, x, y),
+            Image::U16(view) => prewitt(view, slice, x, y),
+            Image::F32(view) => prewitt(view, slice, x, y),
+            Image::Device(_) => unreachable!("images in device memory were copied"),
+        })
     }
+}
+
+/// Returns the gradient by Prewitt at a pixel that has all neighbours.
+fn prewitt<T: Copy + Into<f64>>(view: &ArrayView3<'_, T>, slice: usize, x: usize, y: usize) -> [f64; 2] {
+    let row = |y: usize| [x - 1, x, x + 1].map(|x| view[[slice, y, x]].into());
+    let [a, b, c] = [y - 1, y, y + 1].map(row);
+    let column = |x: usize| a[x] + b[x] + c[x];
+    [column(2) - column(0), c.iter().sum::<f64>() - a.iter().sum::<f64>()]
 }
 
 /// Returns a point of a segment; those beyond the last one of a closed segment are its first ones again.
@@ -465,27 +468,21 @@ impl Sums {
 
     /// Returns the line with the least sum of squared distances; its direction may be either one.
     fn fit(&self) -> Fit {
-        // The sums about a whole point near the mean, exact, and from these the ones about the mean.
+        // The sums about the mean. Times the number of points they are whole numbers, which are rounded once.
         let count = self.count as f64;
-        let n = i128::from(self.count);
-        let [mx, my] = [self.x, self.y].map(|sum| sum.div_euclid(self.count as i64));
-        let about = |product: i128, [a, b]: [i64; 2], [ma, mb]: [i64; 2]| {
-            let [a, b, ma, mb] = [a, b, ma, mb].map(i128::from);
-            (product - ma * b - mb * a + n * ma * mb) as f64 - ((a - n * ma) * (b - n * mb)) as f64 / count
+        let about = |product: i128, [a, b]: [i64; 2]| {
+            let exact = i128::from(self.count) * product - i128::from(a) * i128::from(b);
+            // A conversion from 64 bits takes a tenth of the time, and gives the same.
+            i64::try_from(exact).map_or_else(|_| exact as f64, |exact| exact as f64) / count
         };
-        let xx = about(self.xx, [self.x; 2], [mx; 2]);
-        let xy = about(self.xy, [self.x, self.y], [mx, my]);
-        let yy = about(self.yy, [self.y; 2], [my; 2]);
+        let (xx, xy, yy) = (about(self.xx, [self.x; 2]), about(self.xy, [self.x, self.y]), about(self.yy, [self.y; 2]));
         // The eigenvector of the larger eigenvalue of the matrix (xx xy, xy yy).
         let root = ((xx - yy) * (xx - yy) + 4.0 * xy * xy).sqrt();
         let largest = (xx + yy + root) / 2.0;
         let along = if xx >= yy { [largest - yy, xy] } else { [xy, largest - xx] };
         let length = (along[0] * along[0] + along[1] * along[1]).sqrt();
         let smallest = if largest > 0.0 { ((xx * yy - xy * xy) / largest).max(0.0) } else { 0.0 };
-        let [x, y] = [(self.x, mx), (self.y, my)].map(|(sum, mean)| {
-            let rest = i128::from(sum) - n * i128::from(mean);
-            mean as f64 + rest as f64 / count
-        });
+        let [x, y] = [self.x, self.y].map(|sum| sum as f64 / count);
         Fit {
             centre: [x, y],
             direction: if length > 0.0 { [along[0] / length, along[1] / length] } else { [1.0, 0.0] },
