@@ -51,9 +51,9 @@ class Row:
             self.axes.append(axes)
 
     def next_panel(self, title):
-        axes = self.axes.pop(0)
-        axes.set_title(title, loc="left", fontsize=9.5)
-        return axes
+        self.last = self.axes.pop(0)
+        self.last.set_title(title, loc="left", fontsize=9.5)
+        return self.last
 
     def image(self, title, pixels, limits=(0, 255), colours="gray"):
         axes = self.next_panel(title)
@@ -75,6 +75,13 @@ class Row:
             axes.plot(line[:, 0], line[:, 1], "-", color=COLOURS[number % len(COLOURS)], linewidth=width)
         axes.set_xlim(columns.start - 0.5, columns.stop - 0.5)
         axes.set_ylim(rows.stop - 0.5, rows.start - 0.5)
+
+    def lines(self, title, pixels, lines):
+        self.segments(title, pixels, [])
+        axes = self.last
+        for number, line in enumerate(lines):
+            colour = COLOURS[number % len(COLOURS)]
+            axes.plot([line["x0"], line["x1"]], [line["y0"], line["y1"]], "-", color=colour, linewidth=1.3)
 
     def save(self):
         assert not self.axes, f"{self.path} has empty panels"
@@ -193,6 +200,18 @@ def edge_operator(context, out):
     row.save()
 
 
+def lines(context, out):
+    camera = grey("camera")
+    chosen = {"profile": "reference"}
+    row = Row(out, "edge_drawing_lines", 3, MAN)
+    found, segments = context.edge_drawing_lines(camera, **chosen)
+    row.segments(f"segments: {len(segments)} in the photograph", camera, segments)
+    row.lines(f"their lines: {len(found)}", camera, found)
+    longer, _ = context.edge_drawing_lines(camera, line_min_length=30, line_tolerance=1.5, **chosen)
+    row.lines(f"line_min_length 30, line_tolerance 1.5: {len(longer)}", camera, longer)
+    row.save()
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -200,7 +219,7 @@ def main():
     out = pathlib.Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     for picture in (overview, steps, gradient_threshold, anchor_threshold, scan_interval, sigma, min_length, follow_turns,
-                    validation, edge_operator):
+                    validation, edge_operator, lines):
         picture(context, out)
 
 

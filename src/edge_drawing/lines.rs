@@ -423,7 +423,8 @@ fn join(a: &Run, b: &Run, segment: &Segment<'_>, params: &LineParams) -> Option<
     let both = Run { points: a.points.start..b.points.end, sums: [a.sums, b.sums].into_iter().sum() };
     let [of_a, of_b] = [a.fit(segment), b.fit(segment)];
     let [ends_of_a, ends_of_b] = [a.ends(segment, &of_a), b.ends(segment, &of_b)];
-    let gap = (ends_of_b[0][0] - ends_of_a[1][0]).hypot(ends_of_b[0][1] - ends_of_a[1][1]);
+    let [dx, dy] = [0, 1].map(|axis| ends_of_b[0][axis] - ends_of_a[1][axis]);
+    let gap = (dx * dx + dy * dy).sqrt();
     // Both sides of something thin lie along one line, but run in opposite directions.
     let turn = of_a.direction[0] * of_b.direction[0] + of_a.direction[1] * of_b.direction[1];
     if gap > params.gap || turn <= 0.0 {
