@@ -177,7 +177,8 @@ class Params(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "gradient_operator", "scan_interval",
                                                      "min_length", "follow_turns", "variant", "validation")]
     _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max",
-                                                     "sigma")]
+                                                     "sigma", "line_tolerance", "line_gap")]
+    _fields_ += [(name, ctypes.c_uint32) for name in ("line_min_length", "line_validation")]
 
 
 class Arrays(ctypes.Structure):
