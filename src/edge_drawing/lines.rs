@@ -10,6 +10,8 @@
 //! same. A run has the sums of its points' coordinates in whole numbers, so that a fit does not depend on the way in which
 //! the run was put together.
 
+mod fit;
+
 use super::parameters;
 use super::segments::{Point, Segment, Segments};
 use crate::device::{Context, HostCopy, slices_side_by_side};
@@ -17,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, check_shapes, collected, extend, push, reserved, try_par_collected};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use fit::{Fit, Sums};
 use ndarray::ArrayView3;
 use rayon::prelude::*;
 use std::f64::consts::LOG10_2;
@@ -435,115 +438,6 @@ fn join(a: &Run, b: &Run, segment: &Segment<'_>, params: &LineParams) -> Option<
     (near && fit.rms <= params.tolerance / 2.0).then_some(both)
 }
 
-/// The number of some points, and the sums of their coordinates and products, which are exact.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    count: u64,
-    x: i64,
-    y: i64,
-    xx: i128,
-    xy: i128,
-    yy: i128,
-}
-
-impl Sums {
-    fn of(point: Point) -> Self {
-        let [x, y] = [i64::from(point.x), i64::from(point.y)];
-        let product = |a: i64, b: i64| i128::from(a) * i128::from(b);
-        Self { count: 1, x, y, xx: product(x, x), xy: product(x, y), yy: product(y, y) }
-    }
-
-    fn add(&mut self, point: Point) {
-        *self = [*self, Self::of(point)].into_iter().sum();
-    }
-
-    fn remove(&mut self, point: Point) {
-        let one = Self::of(point);
-        self.count -= 1;
-        self.x -= one.x;
-        self.y -= one.y;
-        self.xx -= one.xx;
-        self.xy -= one.xy;
-        self.yy -= one.yy;
-    }
-
-    /// Returns the line with the least sum of squared distances; its direction may be either one.
-    fn fit(&self) -> Fit {
-        // The sums about the mean. Times the number of points they are whole numbers, which are rounded once.
-        let count = self.count as f64;
-        let about = |product: i128, [a, b]: [i64; 2]| {
-            let exact = i128::from(self.count) * product - i128::from(a) * i128::from(b);
-            // A conversion from 64 bits takes a tenth of the time, and gives the same.
-            i64::try_from(exact).map_or_else(|_| exact as f64, |exact| exact as f64) / count
-        };
-        let (xx, xy, yy) = (about(self.xx, [self.x; 2]), about(self.xy, [self.x, self.y]), about(self.yy, [self.y; 2]));
-        // The eigenvector of the larger eigenvalue of the matrix (xx xy, xy yy).
-        let root = ((xx - yy) * (xx - yy) + 4.0 * xy * xy).sqrt();
-        let largest = (xx + yy + root) / 2.0;
-        let along = if xx >= yy { [largest - yy, xy] } else { [xy, largest - xx] };
-        let length = (along[0] * along[0] + along[1] * along[1]).sqrt();
-        let smallest = if largest > 0.0 { ((xx * yy - xy * xy) / largest).max(0.0) } else { 0.0 };
-        let [x, y] = [self.x, self.y].map(|sum| sum as f64 / count);
-        Fit {
-            centre: [x, y],
-            direction: if length > 0.0 { [along[0] / length, along[1] / length] } else { [1.0, 0.0] },
-            rms: (smallest / count).sqrt(),
-        }
-    }
-}
-
-impl std::iter::Sum for Sums {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), |a, b| Self {
-            count: a.count + b.count,
-            x: a.x + b.x,
-            y: a.y + b.y,
-            xx: a.xx + b.xx,
-            xy: a.xy + b.xy,
-            yy: a.yy + b.yy,
-        })
-    }
-}
-
-/// A line that was fitted to points.
-#[derive(Clone, Copy, Debug)]
-struct Fit {
-    /// The mean of the points.
-    centre: [f64; 2],
-    /// It has length 1.
-    direction: [f64; 2],
-    /// The root mean square distance of the points.
-    rms: f64,
-}
-
-impl Fit {
-    fn distance_of(&self, [x, y]: [f64; 2]) -> f64 {
-        let [dx, dy] = [x - self.centre[0], y - self.centre[1]];
-        (self.direction[0] * dy - self.direction[1] * dx).abs()
-    }
-
-    fn distance(&self, point: Point) -> f64 {
-        self.distance_of([f64::from(point.x), f64::from(point.y)])
-    }
-
-    /// Returns whether the way along the line from a last point to the next goes on as that from the first to the last, and
-    /// does not return along the other side of something thin. A step across the line may go back a little.
-    fn goes_on(&self, [first, last, next]: [Point; 3]) -> bool {
-        let along = |from: Point, to: Point| {
-            let [dx, dy] = [f64::from(to.x) - f64::from(from.x), f64::from(to.y) - f64::from(from.y)];
-            self.direction[0] * dx + self.direction[1] * dy
-        };
-        along(last, next) * along(first, last).signum() >= -0.5
-    }
-
-    /// Returns the point of the line that is nearest to a point.
-    fn nearest(&self, point: Point) -> [f64; 2] {
-        let [dx, dy] = [f64::from(point.x) - self.centre[0], f64::from(point.y) - self.centre[1]];
-        let along = self.direction[0] * dx + self.direction[1] * dy;
-        [self.centre[0] + along * self.direction[0], self.centre[1] + along * self.direction[1]]
-    }
-}
-
 /// Returns the binary logarithm of the chance that of `count` independent events of chance `p` at least `hits` come about;
 /// 0, which is an upper bound, where these are no more than expected.
 fn log_tail(count: u64, hits: u64, p: f64) -> f64 {
@@ -606,33 +500,6 @@ mod tests {
         }
         assert_eq!(LineParams::default().shortest(512, 512), 12);
         assert_eq!(LineParams { min_length: Some(5), ..LineParams::default() }.shortest(512, 512), 5);
-    }
-
-    #[test]
-    fn a_fit_is_exact_far_from_the_origin_and_in_every_direction() {
-        // Points of a line through whole positions have no distance from it, wherever they are.
-        for [dx, dy] in [[1i64, 0], [0, 1], [1, 1], [3, -1], [-2, 5], [7, 3]] {
-            for origin in [100i64, 4_000_000_000] {
-                let on_line = |i: i64| Point { x: (origin + dx * i) as u32, y: (origin + dy * i) as u32 };
-                let sums: Sums = (0..12).map(|i| Sums::of(on_line(i))).sum();
-                let fit = sums.fit();
-                assert!(fit.rms < 1e-6, "{fit:?}");
-                let length = (dx as f64).hypot(dy as f64);
-                let along = (fit.direction[0] * dx as f64 + fit.direction[1] * dy as f64) / length;
-                assert!((along.abs() - 1.0).abs() < 1e-12, "{fit:?}");
-                let [x, y] = fit.nearest(on_line(11));
-                assert!((x - (origin + 11 * dx) as f64).hypot(y - (origin + 11 * dy) as f64) < 1e-5, "{x} {y}");
-            }
-        }
-        // Two rows at a distance of 2: each point is 1 away from the line between them.
-        let two_rows: Sums = (0..20).flat_map(|x| [[x, 4], [x, 6]]).map(|at| Sums::of(points(&[at])[0])).sum();
-        let fit = two_rows.fit();
-        assert_eq!((fit.centre, fit.rms), ([9.5, 5.0], 1.0));
-        // Adding and removing gives the same bits as never adding.
-        let mut more = two_rows;
-        more.add(Point { x: 7, y: 90 });
-        more.remove(Point { x: 7, y: 90 });
-        assert_eq!((more.fit().centre, more.fit().rms), (fit.centre, fit.rms));
     }
 
     /// Returns the runs of a chain, joined.

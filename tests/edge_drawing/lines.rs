@@ -1,8 +1,8 @@
 //! Lines along segments: sides of drawn quadrilaterals, noise, stacks, image types, threads and refusals.
 
-use crate::{draw, everywhere, photograph};
+use crate::{contexts, draw, everywhere, photograph};
 use isoline::edge_drawing::{self, Line, LineParams, Params, Profile, Segments};
-use isoline::{Context, ErrorKind, Image};
+use isoline::{Context, ErrorKind, Image, PixelType};
 use ndarray::{Array2, Array3, s};
 use std::ops::ControlFlow;
 
@@ -132,6 +132,21 @@ fn every_device_type_layout_and_number_of_threads_gives_the_same_lines() {
         }
         assert!(lines[..count].iter().all(|line| line.slice == 0) && lines[count..].iter().all(|line| line.slice == 2));
     });
+}
+
+#[test]
+fn device_memory_gives_the_same_lines() {
+    let picture = photograph("camera");
+    let (height, width) = picture.dim();
+    let stack = Array3::from_shape_fn((5, height, width), |(z, y, x)| if z == 2 { 0 } else { picture[[y, x]] });
+    let drawing = Params::default();
+    let wanted = lines_in(&Context::new("cpu").unwrap(), stack.view(), &drawing, &LineParams::default());
+    assert!(wanted.len() > 200, "{}", wanted.len());
+    for context in contexts().into_iter().filter(|context| context.device().id != "cpu") {
+        let mut resident = context.device_image(PixelType::U8, [width, height, 5]).unwrap();
+        resident.upload(stack.view().into()).unwrap();
+        assert_eq!(lines_in(&context, resident.view(), &drawing, &LineParams::default()), wanted);
+    }
 }
 
 #[test]
