@@ -11,7 +11,6 @@ Pictures: tests/data (its README.md has their licences), pictures of scikit-imag
 not copied), noise, and images smaller than the filters.
 """
 import argparse
-import ctypes
 import itertools
 import pathlib
 import sys
@@ -22,16 +21,19 @@ import numpy
 import skimage
 import skimage.io
 
-DATA = pathlib.Path(__file__).resolve().parent / "data"
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
+from isoline import Context, Library  # noqa: E402
+
+DATA = HERE / "data"
 
 OPERATORS = ("prewitt", "sobel", "scharr")  # as OpenCV numbers them
-ISOLINE_OPERATORS = {"sobel": 0, "prewitt": 1, "scharr": 2}
 # Thresholds below 1 act as 1; no gradient of 8 bits is above 8160. Interval 0 crashes OpenCV. Lengths below 3 act as 3.
 THRESHOLDS = (0, 1, 8, 20, 36, 100, 300, 9000)
 ANCHORS = (0, 2, 8, 30)
 INTERVALS = (1, 2, 3, 5)
 LENGTHS = (0, 1, 5, 10, 25)
-VALIDATION = ("none", "false_alarms")  # as Isoline numbers them
+VALIDATION = ("none", "false_alarms")
 CONFIGURATIONS = tuple(itertools.product(OPERATORS, THRESHOLDS, ANCHORS, INTERVALS, LENGTHS, (1,), VALIDATION))
 # OpenCV does not smooth below 1. Kernels have 5 taps at 1, up to 61 at 10; 2.25 and 3.75 are ties of their length.
 SIGMAS = (0, 0.3, 0.5, 0.8, 0.99, 1.01, 1.4, 2, 2.25, 3, 3.75, 5, 7.3, 10)
@@ -166,117 +168,42 @@ def with_opencv(picture, configuration):
     return Drawn(offsets, points, detector.getEdgeImage(), means.astype(numpy.float32)), gradient
 
 
-class Image(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_uint32), ("type", ctypes.c_uint32), ("memory", ctypes.c_uint32),
-                ("reserved", ctypes.c_uint32), ("width", ctypes.c_uint64), ("height", ctypes.c_uint64),
-                ("depth", ctypes.c_uint64), ("row_stride", ctypes.c_uint64), ("slice_stride", ctypes.c_uint64),
-                ("spacing", ctypes.c_double * 3), ("data", ctypes.c_void_p)]
-
-
-class Params(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint32) for name in ("struct_size", "profile", "gradient_operator", "scan_interval",
-                                                     "min_length", "follow_turns", "variant", "validation")]
-    _fields_ += [(name, ctypes.c_double) for name in ("gradient_threshold", "anchor_threshold", "range_min", "range_max",
-                                                     "sigma", "line_tolerance", "line_gap")]
-    _fields_ += [(name, ctypes.c_uint32) for name in ("line_min_length", "line_validation")]
-
-
-class Arrays(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("count", ctypes.c_uint64),
-                ("point_count", ctypes.c_uint64), ("points", ctypes.POINTER(ctypes.c_uint32)),
-                ("offsets", ctypes.POINTER(ctypes.c_uint64)), ("flags", ctypes.POINTER(ctypes.c_uint32)),
-                ("slices", ctypes.POINTER(ctypes.c_uint32)), ("mean_gradients", ctypes.POINTER(ctypes.c_float))]
-
-
 class Isoline:
-    """The C API, as far as it is needed here."""
-
-    TYPES = {"uint8": 0, "uint16": 1, "float32": 2}
-    REFERENCE = 1
+    """Edge drawing of one library on one device."""
 
     def __init__(self, path, device):
-        self.library = ctypes.CDLL(str(path))
-        self.library.isoline_last_error.restype = ctypes.c_char_p
-        self.library.isoline_segments_free.restype = None
-        self.context = ctypes.c_void_p()
-        self.call("isoline_context_new", device.encode(), ctypes.byref(self.context))
+        self.context = Context(device, library=Library(path))
 
-    def call(self, name, *arguments):
-        if getattr(self.library, name)(*arguments) != 0:
-            raise RuntimeError(f"{name}: {self.library.isoline_last_error().decode()}")
-
-    def new(self, kind, name):
-        made = kind()
-        self.call(f"isoline_{name}_init", ctypes.byref(made), ctypes.c_size_t(ctypes.sizeof(made)))
-        return made
-
-    def image(self, pixels):
-        """One slice or a packed stack; the rows of a slice may lie apart, as in a part of a larger one."""
-        image = self.new(Image, "image")
-        image.type = self.TYPES[pixels.dtype.name]
-        image.depth, image.height, image.width = pixels.shape if pixels.ndim == 3 else (1, *pixels.shape)
-        if pixels.strides[-1] != pixels.itemsize or (pixels.ndim == 3 and not pixels.flags.c_contiguous):
-            raise ValueError("pixels of a row must lie side by side")
-        if pixels.ndim == 2:
-            image.row_stride = pixels.strides[0]
-        image.data = pixels.ctypes.data
-        return image
-
-    def params(self, configuration):
+    @staticmethod
+    def params(configuration):
         operator, threshold, anchor, interval, length, sigma, validation = configuration
-        params = self.new(Params, "edge_drawing_params")
-        params.profile = self.REFERENCE
-        params.validation = VALIDATION.index(validation)
-        params.gradient_operator = ISOLINE_OPERATORS[operator]
-        params.gradient_threshold, params.anchor_threshold = threshold, anchor
-        params.scan_interval, params.min_length, params.sigma = interval, length, sigma
-        return params
+        return {"profile": "reference", "gradient_operator": operator, "gradient_threshold": threshold,
+                "anchor_threshold": anchor, "scan_interval": interval, "min_length": length, "sigma": sigma,
+                "validation": validation}
 
-    def draw(self, pixels, configuration, span=None):
+    def draw(self, pixels, configuration, **more):
         """Returns the results of one call, as one Drawn for each slice."""
-        params = self.params(configuration)
-        if span is not None:
-            params.range_min, params.range_max = span
         edges = numpy.full(pixels.shape, 7, numpy.uint8)
-        segments = ctypes.c_void_p()
-        pointer = ctypes.byref
-        self.call("isoline_edge_drawing", self.context, pointer(self.image(pixels)), pointer(params), None,
-                  pointer(self.image(edges)), pointer(segments), None)
-        arrays = self.new(Arrays, "segment_arrays")
-        self.call("isoline_segments_all", segments, pointer(arrays))
-
-        def copy(address, shape, kind):
-            return numpy.ctypeslib.as_array(address, shape).copy() if numpy.prod(shape) else numpy.empty(shape, kind)
-
-        offsets = copy(arrays.offsets, (arrays.count + 1,), numpy.uint64)
-        points = copy(arrays.points, (arrays.point_count, 2), numpy.uint32)
-        slices = copy(arrays.slices, (arrays.count,), numpy.uint32)
-        means = copy(arrays.mean_gradients, (arrays.count,), numpy.float32)
-        flags = copy(arrays.flags, (arrays.count,), numpy.uint32)
-        self.library.isoline_segments_free(segments)
-        self.check_flags(offsets, points, flags)
+        _, found = self.context.edge_drawing(pixels, out=edges, **self.params(configuration), **more)
+        self.check_flags(found)
         drawn = []
         for z, edge_map in enumerate(edges if edges.ndim == 3 else edges[None]):
-            first, end = numpy.searchsorted(slices, [z, z + 1])
-            bounds = offsets[first:end + 1]
-            drawn.append(Drawn(bounds - bounds[0], points[int(bounds[0]):int(bounds[-1])], edge_map, means[first:end]))
+            first, end = numpy.searchsorted(found.slices, [z, z + 1])
+            bounds = found.offsets[first:end + 1]
+            drawn.append(Drawn(bounds - bounds[0], found.points[bounds[0]:bounds[-1]], edge_map,
+                               found.mean_gradients[first:end]))
         return drawn
 
     @staticmethod
-    def check_flags(offsets, points, flags):
+    def check_flags(found):
         """Closed, 1, are segments of at least four points whose ends touch."""
-        bounds = offsets.astype(numpy.int64)
-        lengths = numpy.diff(bounds)
-        apart = numpy.abs(points[bounds[1:] - 1].astype(int) - points[bounds[:-1]]).max(axis=1, initial=0)
-        if not numpy.array_equal(flags, (lengths >= 4) & (apart <= 1)):
+        points, bounds = found.points.astype(int), found.offsets
+        apart = numpy.abs(points[bounds[1:] - 1] - points[bounds[:-1]]).max(axis=1, initial=0)
+        if not numpy.array_equal(found.flags, (numpy.diff(bounds) >= 4) & (apart <= 1)):
             raise AssertionError("flags do not say which segments are closed")
 
     def gradient(self, picture, configuration):
-        gradient = numpy.full(picture.shape, numpy.nan, numpy.float32)
-        pointer = ctypes.byref
-        self.call("isoline_edge_drawing_maps", self.context, pointer(self.image(picture)),
-                  pointer(self.params(configuration)), None, None, pointer(self.image(gradient)), None, None, None)
-        return gradient
+        return self.context.edge_drawing_maps(picture, **self.params(configuration)).gradient
 
 
 # Comparisons.
@@ -323,7 +250,7 @@ def compare_all(isoline):
             theirs, _ = with_opencv(picture, configuration)
             wide = isoline.draw(picture.astype(numpy.uint16), configuration)[0]
             tally.compare(f"{name}, 16 bits", configuration, wide, theirs)
-            scaled = isoline.draw(picture.astype(numpy.float32), configuration, span=(0, 65535))[0]
+            scaled = isoline.draw(picture.astype(numpy.float32), configuration, range_min=0, range_max=65535)[0]
             tally.compare(f"{name}, float", configuration, scaled, theirs)
     stack = brain()
     for configuration in CONFIGURATIONS[5::389]:
@@ -357,14 +284,11 @@ def measure(isoline):
             configuration = (operator, 20, 0, 1, 10, 1, validation)
             detector = opencv_detector(*configuration)
             ours, theirs = [], []
-            image, map_image, params = isoline.image(picture), isoline.image(edges), isoline.params(configuration)
+            call = isoline.context.drawing_caller(picture, edges, True, **isoline.params(configuration))
             for _ in range(rounds):
-                segments = ctypes.c_void_p()
                 began = time.perf_counter()
-                isoline.call("isoline_edge_drawing", isoline.context, ctypes.byref(image), ctypes.byref(params), None,
-                             ctypes.byref(map_image), ctypes.byref(segments), None)
+                call()
                 ours.append(time.perf_counter() - began)
-                isoline.library.isoline_segments_free(segments)
                 began = time.perf_counter()
                 detector.detectEdges(picture)
                 theirs.append(time.perf_counter() - began)
@@ -384,8 +308,7 @@ def main():
         return
     if options.library is None:
         parser.error("which libisoline.so?")
-    path = pathlib.Path(options.library)
-    isoline = Isoline(path / "libisoline.so" if path.is_dir() else path, options.device)
+    isoline = Isoline(options.library, options.device)
     if options.time:
         measure(isoline)
     else:

@@ -7,7 +7,8 @@ Usage: lines_oracle.py FOLDER-OF-LIBISOLINE [--device cpu|cuda|auto] [--time]
 Both fit lines to runs of a segment's points, with the same minimum length and tolerance here, and without a test of the
 lines. They need not be the same: OpenCV measures distances along x or y and fits again after several points. A line
 counts as found if both of its ends are within 2 pixels of those of a line of the other, or if at least 80 % of its length
-are within 1 pixel of lines of the other. --time times both, one after the other, on one thread.
+are within 1 pixel of lines of the other. --time times both, one after the other, OpenCV on one thread, as its fitting is,
+and Isoline on as many as there are processors.
 
 Pictures: tests/data (its README.md has their licences).
 """
@@ -70,7 +71,7 @@ def found(lines, others):
 
 
 def lines_seconds(library, picture):
-    """The time of a call for lines alone, on one thread."""
+    """The time of a call for lines alone."""
     context, handle = Context("cpu", library=library), ctypes.c_void_p()
     drawing = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
     context.caller("edge_drawing", picture, None, ctypes.byref(handle), **drawing)()
@@ -103,9 +104,10 @@ def main():
                   for of in (lambda p=picture: lines_seconds(library, p), lambda p=picture: with_opencv(p)[1])]
             print(f"  {ms[0]:.2f} ms, OpenCV {ms[1]:.2f} ms")
     shares = totals[1] / max(totals[0], 1), totals[3] / max(totals[2], 1)
-    print(f"found: {shares[0]:.3f} of OpenCV's, {shares[1]:.3f} of ours")
     if any(share < least for share, least in zip(shares, LEAST_FOUND, strict=True)):
         sys.exit(f"lines: fewer are found than the shares {LEAST_FOUND}")
+    print(f"oracle: {totals[1]} lines of OpenCV {cv2.__version__} ({shares[0]:.1%} of {totals[0]}) are found among those here, "
+          f"and {shares[1]:.1%} of {totals[2]} here among its")
 
 
 if __name__ == "__main__":
