@@ -106,8 +106,8 @@ def main():
     shares = totals[1] / max(totals[0], 1), totals[3] / max(totals[2], 1)
     if any(share < least for share, least in zip(shares, LEAST_FOUND, strict=True)):
         sys.exit(f"lines: fewer are found than the shares {LEAST_FOUND}")
-    print(f"oracle: {totals[1]} lines of OpenCV {cv2.__version__} ({shares[0]:.1%} of {totals[0]}) are found among those here, "
-          f"and {shares[1]:.1%} of {totals[2]} here among its")
+    print(f"oracle: {totals[1]} lines of OpenCV {cv2.__version__} ({shares[0]:.1%} of {totals[0]}) are found among "
+          f"those here, and {shares[1]:.1%} of {totals[2]} here among its")
 
 
 if __name__ == "__main__":
