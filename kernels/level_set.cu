@@ -315,6 +315,19 @@ ISOLINE_LS_FIT(isoline_ls_fit_u16, unsigned short)
 ISOLINE_LS_FIT(isoline_ls_fit_f32, float)
 #undef ISOLINE_LS_FIT
 
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early. See sum_regions().
+#define ISOLINE_LS_REGIONS(NAME, PIXEL)                                                                              \
+    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)                                                   \
+    NAME(const float *phi, const PIXEL *image, LevelSetSetup setup, RegionLevels levels, RegionSums *found)         \
+    {                                                                                                                \
+        sum_regions(phi, image, setup, levels, found, blockIdx.x * LOOP_WARPS + threadIdx.x / WARP,                 \
+                    gridDim.x * LOOP_WARPS, threadIdx.x % WARP);                                                     \
+    }
+ISOLINE_LS_REGIONS(isoline_ls_regions_u8, unsigned char)
+ISOLINE_LS_REGIONS(isoline_ls_regions_u16, unsigned short)
+ISOLINE_LS_REGIONS(isoline_ls_regions_f32, float)
+#undef ISOLINE_LS_REGIONS
+
 // ------------------------------------------------------------------------------------------------ initial mask
 
 // Block 32 LOOP_WARPS, any grid. Not launched early. See marks().

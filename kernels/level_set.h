@@ -93,6 +93,22 @@ struct IterationArguments {
     u32 ring;        // the length of the ring, a power of two, less one
 };
 
+// ------------------------------------------------------------------------------------------------ regions
+
+// Pixels are summed as integers, their levels: whole numbers are their own, others are the nearest of this many.
+constexpr u32 REGION_LEVELS = 1 << 19;
+
+// How a pixel becomes a level: (pixel - low) * scale, rounded; if binary is not 0, 1 where the pixel is above 0, else 0.
+struct RegionLevels {
+    float low, scale;
+    u32 binary;
+};
+
+// The sums over the finite pixels of one side of the front. That of the squares is squares_low + 2^32 squares_high.
+struct RegionSums {
+    u64 count, sum, squares_low, squares_high;
+};
+
 // ------------------------------------------------------------------------------------------------ tiles
 
 constexpr int TILE = 8, TILE_SLICE = 16;   // sides of a tile of a volume and of a slice

@@ -186,3 +186,46 @@ __device__ __forceinline__ void count_fit(const float *phi, const PIXEL *image, 
     atomicAdd(found, static_cast<u64>(middle));
     if (at_limits) atomicAdd(found + 1, static_cast<u64>(at_limits));
 }
+
+// Returns the level of a finite pixel, as `level` in src/level_set/regions.rs does.
+__device__ __forceinline__ u32 region_level(const RegionLevels &levels, float pixel)
+{
+    if (levels.binary != 0) return pixel > 0.0f;
+    return __float2uint_rz(__fadd_rn(__fmul_rn(__fsub_rn(pixel, levels.low), levels.scale), 0.5f));
+}
+
+// Adds the pixels of the rows that a warp takes to the sums of both sides: found[0] of the voxels inside, found[1] of the
+// others, in device memory. All lanes of a warp call it.
+template <typename PIXEL>
+__device__ __forceinline__ void sum_regions(const float *phi, const PIXEL *image, const LevelSetSetup &setup,
+                                            const RegionLevels &levels, RegionSums *found, u64 first_row, u64 row_step,
+                                            u32 lane)
+{
+    // A lane's sums of squares fit 64 bits: it has at most 2^25 pixels of a row, of 38 bits each, and where rows are as
+    // long as that a warp has one.
+    u64 count[2] = {}, sum[2] = {}, squares[2] = {};
+    const u64 rows = static_cast<u64>(setup.height) * setup.depth;
+    for (u64 row = first_row; row < rows; row += row_step) {
+        const float *line = phi + row * setup.pitch + LEAD;
+        const PIXEL *pixels = image + row * setup.pitch + LEAD;
+        for (u32 x = lane; x < setup.width; x += WARP) {
+            const float pixel = static_cast<float>(pixels[x]);
+            const bool is_inside = line[x] < 0.0f;
+            if (!(fabsf(pixel) <= cuda::std::numeric_limits<float>::max())) continue;
+            const u64 level = region_level(levels, pixel);
+#pragma unroll
+            for (u32 side = 0; side < 2; ++side) {
+                const u64 counted = is_inside == (side == 0) ? 1 : 0;
+                count[side] += counted, sum[side] += counted * level, squares[side] += counted * level * level;
+            }
+        }
+    }
+#pragma unroll
+    for (u32 side = 0; side < 2; ++side) {
+        count[side] = lanes_total(count[side]), sum[side] = lanes_total(sum[side]);
+        const u64 low = lanes_total(squares[side] & 0xFFFFFFFFu), high = lanes_total(squares[side] >> 32);
+        if (lane != 0 || count[side] == 0) continue;
+        atomicAdd(&found[side].count, count[side]), atomicAdd(&found[side].sum, sum[side]);
+        atomicAdd(&found[side].squares_low, low), atomicAdd(&found[side].squares_high, high);
+    }
+}

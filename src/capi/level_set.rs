@@ -45,6 +45,30 @@ pub enum isoline_level_set_side {
     ISOLINE_LEVEL_SET_ABOVE = 2,
     /// The upper limit only: intensities below T + ε are in range. Pixels below T count as T.
     ISOLINE_LEVEL_SET_BELOW = 3,
+    /// Neither: intensities farther from T than ε are in range. Only a state has it, with ISOLINE_LEVEL_SET_GAUSSIAN where
+    /// the pixels inside vary more than those outside.
+    ISOLINE_LEVEL_SET_OUTSIDE = 4,
+}
+
+/// The region term: the kind of distribution that the pixels have inside the front and outside, each side with its own
+/// parameters. The front moves outwards where an intensity is likelier inside, and inwards elsewhere.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_level_set_regions {
+    /// None: the range of intensities is given, or measured once at the start.
+    ISOLINE_LEVEL_SET_NO_REGIONS = 0,
+    /// Normal, with one variance: the limit is half way between both means (Chan and Vese 2001).
+    ISOLINE_LEVEL_SET_CHAN_VESE = 1,
+    /// Normal, each with its own mean and variance. The sides may differ in texture alone.
+    ISOLINE_LEVEL_SET_GAUSSIAN = 2,
+    /// Poisson: single photons are counted. Pixels are at least 0.
+    ISOLINE_LEVEL_SET_POISSON = 3,
+    /// Gamma: intensities of speckle. Pixels are at least 0.
+    ISOLINE_LEVEL_SET_GAMMA = 4,
+    /// Rayleigh: amplitudes of speckle, magnitudes of MRI without signal. Pixels are at least 0.
+    ISOLINE_LEVEL_SET_RAYLEIGH = 5,
+    /// Bernoulli: a pixel is above 0 or not. For binary images.
+    ISOLINE_LEVEL_SET_BERNOULLI = 6,
 }
 
 /// The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
@@ -108,7 +132,7 @@ pub struct isoline_level_set_params {
     /// and the nearest mode of the pixels around it, on the limit's side. A larger ε includes more intensities.
     pub epsilon: f64,
     /// The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-    /// automatic, 1 / (1 + ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
+    /// automatic, 1 / (1 + ε h), with `regions` 1 / (1 + 2 ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
     pub alpha: f64,
     /// The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error
     /// names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
@@ -134,13 +158,22 @@ pub struct isoline_level_set_params {
     pub rms_tolerance: f64,
     /// isoline_level_set_run: the largest number of iterations. Default 10000. Not used by isoline_level_set_new.
     pub iterations: u64,
+    /// The region term, an isoline_level_set_regions. Default: ISOLINE_LEVEL_SET_NO_REGIONS. Otherwise the range is the
+    /// intensities that are likelier inside the front than outside, measured in all pixels of both sides (of all slices
+    /// together with `dimensions` 2) at the start and again at the start of every check interval; `epsilon`, `side` and
+    /// `time_step` must be automatic then. Beside a limit of the range the speed grows with the distance from it, up to
+    /// that of half the difference of the means. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
+    /// alike, or if a pixel is below 0 with a distribution that has none.
+    pub regions: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 params_of!(
     isoline_level_set_params,
-    88,
+    96,
     parameters::OPERATION,
-    0,
+    1,
     dimensions,
     variant,
     reinitialise_every,
@@ -154,6 +187,7 @@ params_of!(
     change_tolerance,
     rms_tolerance,
     iterations,
+    regions,
 );
 
 impl isoline_level_set_params {
@@ -166,6 +200,7 @@ impl isoline_level_set_params {
             range: given(&parameters::EPSILON, self.epsilon)
                 .map(|epsilon| TargetRange { target: self.target, epsilon }),
             side: parameters::SIDE.chosen(self.side, &parameters::SIDES)?,
+            regions: parameters::REGIONS.chosen(self.regions, &parameters::ALL_REGIONS)?,
             alpha: given(&parameters::ALPHA, self.alpha),
             time_step: given(&parameters::TIME_STEP, self.time_step),
             cfl: self.cfl,
@@ -224,6 +259,9 @@ sized_struct!(isoline_level_set_state, 112);
 
 /// Returns the number of an isoline_level_set_side.
 fn side_of(side: Side) -> u32 {
+    if side == Side::Outside {
+        return isoline_level_set_side::ISOLINE_LEVEL_SET_OUTSIDE as u32;
+    }
     let place = parameters::SIDES.iter().position(|choice| *choice == Some(side));
     place.map_or(0, |place| parameters::SIDE.choices[place].value)
 }

@@ -40,9 +40,17 @@ pub(super) struct ConvergenceMonitor {
     excesses: [f64; TREND_INTERVALS + 1],
     /// The number of check intervals after the last one until the criterion is likely to be met.
     intervals_left: f64,
-    /// The largest fraction that was returned since the step began at this iteration.
-    fraction: (u64, f64),
+    /// The step under way.
+    step: Step,
     plan: Plan,
+}
+
+/// A step: the iterations done before it, the most that it does, and the largest fraction of it that was returned.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    before: u64,
+    iterations: u64,
+    fraction: f64,
 }
 
 impl Params {
@@ -73,7 +81,7 @@ impl ConvergenceMonitor {
             most: 0,
             excesses: [f64::NAN; TREND_INTERVALS + 1],
             intervals_left: EXPECTED_INTERVALS,
-            fraction: (0, 0.0),
+            step: Step::default(),
             plan: *plan,
         }
     }
@@ -105,15 +113,35 @@ impl ConvergenceMonitor {
         expected.max(self.iterations + 1)
     }
 
-    /// Returns the fraction done of a step that began after iteration `before`, of at most `iterations`, in 0..=1. It never
-    /// falls, and is below 1: the step ends after its last iteration, when the caller gets 1.
-    pub(super) fn fraction(&mut self, before: u64, iterations: u64) -> f64 {
-        let done = self.iterations - before;
+    /// Begins a step of at most `iterations`.
+    pub(super) fn begin_step(&mut self, iterations: u64) {
+        self.converged = false;
+        self.step = Step { before: self.iterations, iterations, fraction: 0.0 };
+    }
+
+    /// Returns the number of iterations of the step that are done.
+    pub(super) fn step_done(&self) -> u64 {
+        self.iterations - self.step.before
+    }
+
+    /// Returns the number of iterations until the check interval ends.
+    pub(super) fn until_check(&self) -> u64 {
+        u64::from(self.plan.criterion.check_interval - self.interval_iterations)
+    }
+
+    /// Tells whether the next iteration is the first of a check interval.
+    pub(super) fn begins_interval(&self) -> bool {
+        self.interval_iterations == 0
+    }
+
+    /// Returns the fraction done of the step, in 0..=1. It never falls, and is below 1: the step ends after its last
+    /// iteration, when the caller gets 1.
+    pub(super) fn fraction(&mut self) -> f64 {
+        let Step { before, iterations, fraction } = self.step;
+        let done = self.step_done();
         let until = iterations.min(self.expected_iterations().saturating_sub(before));
-        let last = if self.fraction.0 == before { self.fraction.1 } else { 0.0 };
-        let fraction = if done < until { last.max(done as f64 / until as f64) } else { last };
-        self.fraction = (before, fraction);
-        fraction
+        self.step.fraction = if done < until { fraction.max(done as f64 / until as f64) } else { fraction };
+        self.step.fraction
     }
 
     /// Estimates anew when the front comes to rest, from by how many times an interval exceeded the tolerances: on a

@@ -12,8 +12,10 @@ mod vector;
 
 use super::convergence::ConvergenceMonitor;
 use super::plan::{Plan, REINITIALISATION_STEPS, SLICE_TILE, VOLUME_TILE};
+use super::regions::{self, RegionSums};
 use super::types::{Constants, Counts, Fit};
-use super::{STAGE, Variant, outcome, scalar};
+use super::{Variant, outcome, scalar};
+use crate::device::kernels::level_set::RegionLevels;
 use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
@@ -79,22 +81,21 @@ impl Solver {
         monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
     ) -> Result<()> {
-        let ticker = Ticker::new(STAGE);
-        let before = monitor.iterations;
-        run_with_progress(context.pool(), progress, &ticker, || {
+        run_with_progress(context.pool(), progress, ticker, || {
             let mut left = iterations;
             loop {
                 while self.reinitialisation_steps_left > 0 {
                     let first = self.reinitialisation_steps_left == REINITIALISATION_STEPS;
                     match &mut self.field {
-                        Field::Plain(field) => field.reinitialisation_step(&self.plan, first, &ticker)?,
+                        Field::Plain(field) => field.reinitialisation_step(&self.plan, first, ticker)?,
                         Field::Tiled(field) => {
                             field.reinitialisation_step(
                                 &self.plan.constants,
                                 first,
                                 self.reinitialisation_steps_left == 1,
-                                &ticker,
+                                ticker,
                             )?;
                         }
                     }
@@ -107,8 +108,8 @@ impl Solver {
                 }
                 monitor.make_room(1)?;
                 let counts = match &mut self.field {
-                    Field::Plain(field) => field.iterate(&self.plan, &ticker)?,
-                    Field::Tiled(field) => field.iterate(&self.plan.constants, self.inside, &ticker)?,
+                    Field::Plain(field) => field.iterate(&self.plan, ticker)?,
+                    Field::Tiled(field) => field.iterate(&self.plan.constants, self.inside, ticker)?,
                 };
                 self.inside = counts.inside;
                 monitor.record(counts);
@@ -117,17 +118,57 @@ impl Solver {
                     self.reinitialisation_steps_left = REINITIALISATION_STEPS;
                 }
                 left -= 1;
-                ticker.set(monitor.fraction(before, iterations));
+                ticker.set(monitor.fraction());
             }
         })
     }
 
-    /// Counts the voxels in the middle of the object, on the threads of the current pool, unless the ticker is cancelled.
-    pub(super) fn fit(&self, ticker: &Ticker) -> Result<Fit> {
-        let (layout, phi, pixels) = match &self.field {
+    /// Replaces the plan by one that differs in its range and what follows from that. All of the front may move again.
+    pub(super) fn set_plan(&mut self, plan: &Plan) {
+        self.plan = *plan;
+        if let Field::Tiled(field) = &mut self.field {
+            field.activate_band(&plan.constants);
+        }
+    }
+
+    /// Sums the pixels inside and those outside, on the threads of the current pool, unless the ticker is cancelled.
+    pub(super) fn sum_regions(&self, levels: &RegionLevels, ticker: &Ticker) -> Result<[RegionSums; 2]> {
+        let (layout, phi, pixels) = self.contents();
+        let tile = |index: usize| {
+            let mut sums = [RegionSums::default(); 2];
+            if ticker.is_cancelled() {
+                return sums;
+            }
+            let [width, height, _] = layout.tile;
+            let [columns, rows, planes] = layout.valid(layout.position(index));
+            for row in (0..planes).flat_map(|k| (0..rows).map(move |j| k * height + j)) {
+                let row = index * layout.tile_voxels() + row * width;
+                let row = row..row + columns;
+                match pixels {
+                    Pixels::U8(pixels) => add_row(&mut sums, levels, &phi[row.clone()], &pixels[row], f32::from),
+                    Pixels::U16(pixels) => add_row(&mut sums, levels, &phi[row.clone()], &pixels[row], f32::from),
+                    Pixels::F32(pixels) => add_row(&mut sums, levels, &phi[row.clone()], &pixels[row], |pixel| pixel),
+                }
+            }
+            sums
+        };
+        let add = |[a, b]: [RegionSums; 2], [c, d]: [RegionSums; 2]| [a.merged(c), b.merged(d)];
+        let sums = (0..layout.count()).into_par_iter().with_min_len(16).map(tile).reduce(Default::default, add);
+        ticker.check()?;
+        Ok(sums)
+    }
+
+    /// Returns the layout of φ and of the image, and both.
+    fn contents(&self) -> (Layout, &[f32], &Pixels) {
+        match &self.field {
             Field::Plain(field) => (Layout::plain(self.plan.shape), &field.phi, &field.pixels),
             Field::Tiled(field) => (field.layout, &field.phi, &field.pixels),
-        };
+        }
+    }
+
+    /// Counts the voxels in the middle of the object, on the threads of the current pool, unless the ticker is cancelled.
+    pub(super) fn fit(&self, ticker: &Ticker) -> Result<Fit> {
+        let (layout, phi, pixels) = self.contents();
         let (constants, inner) = (&self.plan.constants, self.plan.inner_deviation());
         let [width, height, depth] = self.plan.shape;
         let columns = collected((0..width).map(|x| layout.column(x)))?;
@@ -232,6 +273,22 @@ impl Solver {
         match &self.field {
             Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
             Field::Tiled(field) => field.active_tiles,
+        }
+    }
+}
+
+/// Adds the finite pixels of a part of a row to the sums of those inside and outside.
+fn add_row<T: Copy>(
+    sums: &mut [RegionSums; 2],
+    levels: &RegionLevels,
+    phi: &[f32],
+    pixels: &[T],
+    value: impl Fn(T) -> f32,
+) {
+    for (phi, pixel) in phi.iter().zip(pixels) {
+        let pixel = value(*pixel);
+        if pixel.is_finite() {
+            sums[usize::from(*phi >= 0.0)].add(regions::level(levels, pixel));
         }
     }
 }

@@ -12,16 +12,16 @@ mod values;
 
 use super::convergence::ConvergenceMonitor;
 use super::plan::{self, Plan};
+use super::regions::RegionSums;
 use super::types::{Counts, Fit};
-use super::{Params, STAGE, Variant};
+use super::{Params, Variant};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream};
-use crate::device::kernels::level_set::{ConvergenceState, IterationStatistics};
+use crate::device::kernels::level_set::{self as kernels, ConvergenceState, IterationStatistics, RegionLevels};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
 use crate::progress::{Progress, Ticker, may_cancel};
-use crate::report::Report;
 use launch::{Fields, Launcher, Span};
 use load::Loaded;
 use std::collections::VecDeque;
@@ -76,6 +76,8 @@ pub(super) struct Solver {
     set: u32,
     /// True if the lists hold the set of tiles that φ needs; false after φ was written.
     lists_valid: bool,
+    /// True if the plan has changed since the tiles of the lists were found.
+    front_may_move: bool,
     /// The number of iterations of the current check interval.
     interval_iterations: u32,
     /// True if a launch failed while iterations were queued, so that the iteration that φ has reached is unknown.
@@ -139,6 +141,7 @@ impl Solver {
             active_tiles: 0,
             set: 0,
             lists_valid: false,
+            front_may_move: false,
             interval_iterations: 0,
             phi_unknown: false,
         };
@@ -165,25 +168,55 @@ impl Solver {
         }
     }
 
-    /// Evolves by up to `iterations`, until the stopping criterion is met; adds its times and memory to `report`.
+    /// Evolves by up to `iterations`, until the stopping criterion is met. Returns the most device memory that was in
+    /// use, in bytes.
     pub(super) fn run(
         &mut self,
-        _context: &Context,
         monitor: &mut ConvergenceMonitor,
         iterations: u64,
         progress: &mut Option<&mut Progress<'_>>,
-        report: &mut Report,
-    ) -> Result<()> {
+        ticker: &Ticker,
+    ) -> Result<u64> {
         self.check_phi_known()?;
         self.cuda.bind()?;
-        let started = Instant::now();
-        let ticker = Ticker::new(STAGE);
         ticker.report(progress)?;
-        let result = self.evolve(monitor, iterations, progress, &ticker);
+        let result = self.evolve(monitor, iterations, progress, ticker);
         self.phi_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
-        report.seconds_compute = started.elapsed().as_secs_f64();
-        report.peak_device_bytes = self.cuda.memory().peak();
-        result
+        result.map(|()| self.cuda.memory().peak())
+    }
+
+    /// Replaces the plan by one that differs in its range and what follows from that. All of the front may move again.
+    pub(super) fn set_plan(&mut self, plan: &Plan) {
+        self.plan = *plan;
+        self.launcher.set_constants(&plan.constants);
+        self.front_may_move = true;
+    }
+
+    /// Sums the pixels inside and those outside.
+    pub(super) fn sum_regions(&self, levels: &RegionLevels) -> Result<[RegionSums; 2]> {
+        const BYTES: usize = 2 * size_of::<kernels::RegionSums>();
+        self.check_phi_known()?;
+        self.cuda.bind()?;
+        let back = self
+            .found(BYTES, |found| self.launcher.sum_regions(&self.cuda, &self.stream, self.fields(), levels, found))?;
+        let sums: &[kernels::RegionSums] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
+        Ok([sums[0], sums[1]].map(|kernels::RegionSums { count, sum, squares_low, squares_high }| RegionSums {
+            count,
+            sum,
+            squares: u128::from(squares_low) + (u128::from(squares_high) << 32),
+        }))
+    }
+
+    /// Returns what a kernel counts in a buffer of this many bytes, which are 0 before.
+    fn found(&self, bytes: usize, launch: impl FnOnce(&Buffer) -> Result<()>) -> Result<Pinned> {
+        let (stream, memory) = (&self.stream, self.cuda.memory());
+        let found = memory.device(bytes)?;
+        let back = memory.pinned(bytes)?;
+        stream.fill(&found, 0, bytes, 0)?;
+        launch(&found)?;
+        stream.copy_bytes(found.side(0), back.side(), bytes)?;
+        stream.synchronize()?;
+        Ok(back)
     }
 
     fn check_phi_known(&self) -> Result<()> {
@@ -215,7 +248,6 @@ impl Solver {
         if monitor.converged || iterations == 0 {
             return Ok(());
         }
-        let before = monitor.iterations;
         self.prepare_iterations(monitor.iterations)?;
         let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
@@ -235,7 +267,7 @@ impl Solver {
             self.wait_for_batch(&batch, progress, ticker, &mut cancelled)?;
             if !monitor.converged {
                 self.collect_batch(&batch, monitor);
-                ticker.set(monitor.fraction(before, iterations));
+                ticker.set(monitor.fraction());
             }
             // A batch is timed from the end of the one ahead. The first of several is not judged: its time includes the
             // queueing of both.
@@ -295,11 +327,11 @@ impl Solver {
         if !self.lists_valid {
             self.tables.clear_lists(stream)?;
             self.set = 0;
-            if self.launcher.band() {
-                self.launcher.activate_near_front(stream, self.phi_address(self.current), 0, iterations, 0)?;
-            }
-            self.lists_valid = true;
         }
+        if self.launcher.band() && (self.front_may_move || !self.lists_valid) {
+            self.launcher.activate_near_front(stream, self.phi_address(self.current), 0, iterations, self.set)?;
+        }
+        (self.lists_valid, self.front_may_move) = (true, false);
         stream.synchronize()
     }
 
@@ -408,13 +440,9 @@ impl Solver {
         const BYTES: usize = 2 * size_of::<u64>();
         self.check_phi_known()?;
         self.cuda.bind()?;
-        let (stream, memory) = (&self.stream, self.cuda.memory());
-        let found = memory.device(BYTES)?;
-        let back = memory.pinned(BYTES)?;
-        stream.fill(&found, 0, BYTES, 0)?;
-        self.launcher.count_fit(&self.cuda, stream, self.fields(), &self.plan, &found)?;
-        stream.copy_bytes(found.side(0), back.side(), BYTES)?;
-        stream.synchronize()?;
+        let back = self.found(BYTES, |found| {
+            self.launcher.count_fit(&self.cuda, &self.stream, self.fields(), &self.plan, found)
+        })?;
         let counts: &[u64] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
         Ok(Fit { middle: counts[0], at_limits: counts[1] })
     }

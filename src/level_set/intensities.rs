@@ -59,6 +59,10 @@ pub(super) fn range(
     params: &Params,
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(TargetRange, Side)> {
+    if params.regions.is_some() {
+        // Both sides of the front give the range, when there is one.
+        return Ok((TargetRange { target: 0.0, epsilon: 1.0 }, Side::Within));
+    }
     if let Some(range) = params.range {
         return Ok((range, params.side.unwrap_or(Side::Within)));
     }

@@ -23,6 +23,8 @@
 //! * **Statistics:** the counts of each iteration go to the `ConvergenceMonitor`. At the end of each check interval it
 //!   says whether the stopping criterion is met. On CUDA the device decides that by the same arithmetic, so that
 //!   iterations can be queued ahead, and the host repeats it when it has the statistics.
+//! * **Regions:** with [`Params::regions`] the range is measured again at the start of every check interval, from the
+//!   pixels of both sides of the front, and the solver gets the plan that follows.
 //! * **Reinitialisation:** after every [`Params::reinitialise_every`] iterations φ is made a distance again in the
 //!   tiles that the narrow band affects, in a few steps, each from one buffer to the other. With the band those that it
 //!   affects then are active.
@@ -30,7 +32,7 @@
 //! # Files
 //!
 //! * `parameters.rs`: the table of the parameters, with names, ranges, defaults and help.
-//! * `intensities.rs`: the automatic range. `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
+//! * `intensities.rs`: the automatic range. `regions.rs`: the range between two regions. `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
@@ -48,6 +50,7 @@ mod intensities;
 mod outcome;
 pub(crate) mod parameters;
 mod plan;
+mod regions;
 mod scalar;
 mod types;
 
@@ -61,6 +64,7 @@ use crate::report::Report;
 use convergence::ConvergenceMonitor;
 use intensities::Intensities;
 use plan::Plan;
+use regions::Measure;
 use std::time::Instant;
 
 /// The intensity range that the front grows into: `target` ± `epsilon`, unless a [`Side`] is open.
@@ -82,16 +86,48 @@ pub enum Side {
     Above,
     /// The upper one: intensities below T + ε are in range. Pixels below T count as T.
     Below,
+    /// Neither: intensities farther from T than ε are in range. Only a [`State`] has it, with [`Regions::Gaussian`]
+    /// where the pixels inside vary more than those outside.
+    Outside,
 }
 
 impl Side {
     /// The sign of I − T on the open side, or 0.
     fn sign(self) -> f32 {
         match self {
-            Self::Within => 0.0,
+            Self::Within | Self::Outside => 0.0,
             Self::Above => 1.0,
             Self::Below => -1.0,
         }
+    }
+}
+
+/// The kind of distribution that the pixels of both regions have, inside and outside, each with its own parameters.
+///
+/// A voxel belongs inside where its intensity is likelier there. Chan and Vese, "Active contours without edges" (2001);
+/// for distributions in general Zhu and Yuille, "Region competition" (1996).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Regions {
+    /// Normal, with one variance: the limit is half way between both means, as in Chan and Vese's model.
+    ChanVese,
+    /// Normal, each with its own mean and variance. Regions may differ in texture alone.
+    Gaussian,
+    /// Poisson: single photons are counted. Pixels are at least 0.
+    Poisson,
+    /// Gamma: intensities of speckle. Pixels are at least 0.
+    Gamma,
+    /// Rayleigh: amplitudes of speckle, magnitudes of MRI without signal. Pixels are at least 0.
+    Rayleigh,
+    /// Bernoulli: a pixel is above 0 or not. For binary images.
+    Bernoulli,
+}
+
+impl Regions {
+    /// Returns the name of the parameter's choice.
+    fn name(self) -> &'static str {
+        let place = parameters::ALL_REGIONS.iter().position(|choice| *choice == Some(self));
+        place.map_or("", |place| parameters::REGIONS.choices[place].name.to_str().unwrap_or_default())
     }
 }
 
@@ -125,8 +161,14 @@ pub struct Params {
     /// if at least 90 % of the surroundings are darker than the pixels inside the initial mask, only the upper one if as
     /// many are brighter, else both.
     pub side: Option<Side>,
+    /// The region term: the range is the intensities that are likelier inside the front than outside, for this kind of
+    /// distribution, measured in all pixels of both sides (of the whole stack, with [`Dimensions::Slices`], too) at the
+    /// start and again at the start of every check interval. `range`, `side` and `time_step` must be `None` then. Beside
+    /// a limit the speed grows with the distance from it, up to that of half the difference of the means. `None`
+    /// (default): the range stays as it is given or measured at the start.
+    pub regions: Option<Regions>,
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
-    /// spacing.
+    /// spacing; with `regions` 1 / (1 + 2·ε·h).
     pub alpha: Option<f64>,
     /// The time step Δt. `None` (default): `cfl` times the largest stable step, the smaller of
     /// 1 / (α·D·√S + (1 − α)·(S − s)) and 1 / ((1 − α)·S), where S is Σh⁻², s is h⁻² of the axis with the largest spacing,
@@ -162,6 +204,7 @@ impl Default for Params {
             spacing: [1.0; 3],
             range: None,
             side: None,
+            regions: None,
             alpha: None,
             time_step: None,
             cfl: parameters::CFL.default,
@@ -207,7 +250,7 @@ pub struct State {
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
-    /// The centre T of the intensity range.
+    /// The centre T of the intensity range; with [`Params::regions`] of that which was measured last.
     pub target: f64,
     /// The half width ε of the intensity range.
     pub epsilon: f64,
@@ -241,7 +284,10 @@ pub struct State {
 #[derive(Debug)]
 pub struct LevelSet {
     context: Context,
+    params: Params,
     plan: Plan,
+    /// The measurement of the range at every check interval, if the range is that between two regions.
+    measure: Option<Measure>,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
     limit_share: Option<f64>,
@@ -267,6 +313,14 @@ impl Solver {
             Self::Cuda(solver) => solver.inside(),
         }
     }
+
+    /// Replaces the plan by one that differs in its range and what follows from that.
+    fn set_plan(&mut self, plan: &Plan) {
+        match self {
+            Self::Cpu(solver) => solver.set_plan(plan),
+            Self::Cuda(solver) => solver.set_plan(plan),
+        }
+    }
 }
 
 impl LevelSet {
@@ -279,7 +333,7 @@ impl LevelSet {
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
-    /// an automatic range with an empty mask, sizes that do not match, an allocation that fails, a device failure.
+    /// an automatic range with an empty mask, two regions of which one is empty or that are alike, sizes that do not match, an allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         Self::start(context, input, mask, params, &mut None)
     }
@@ -303,16 +357,18 @@ impl LevelSet {
             host_memory: on_host,
         };
         let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
-        let plan_of = |extremes| params.resolve(input.shape(), &Intensities { range, side, extremes });
-        let (plan, solver) = context.run_on_device(
+        // With two regions this range is a placeholder until there is a front with two sides.
+        let of_image = |extremes| Intensities { range, side, extremes };
+        let (intensities, plan, solver) = context.run_on_device(
             needs,
             None,
             progress,
             |cuda, _| {
                 let loaded = cuda::load(context, cuda, params, &input, &mask)?;
                 // The image is there already, which is faster than host memory.
-                let plan = plan_of(loaded.extremes()?)?;
-                Ok((plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
+                let intensities = of_image(loaded.extremes()?);
+                let plan = params.resolve(input.shape(), &intensities)?;
+                Ok((intensities, plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
             },
             |progress| {
                 if !on_host {
@@ -320,14 +376,55 @@ impl LevelSet {
                 }
                 let ticker = Ticker::new(STAGE);
                 run_with_progress(context.pool(), progress, &ticker, || {
-                    let plan = plan_of(input.extremes_while(&ticker)?.unwrap_or_default())?;
-                    Ok((plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask, &ticker)?)))
+                    let intensities = of_image(input.extremes_while(&ticker)?.unwrap_or_default());
+                    let plan = params.resolve(input.shape(), &intensities)?;
+                    Ok((intensities, plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask, &ticker)?)))
                 })
             },
         )?;
-        log::debug!("level set of {:?} voxels: {plan:?}", plan.shape);
-        let monitor = ConvergenceMonitor::new(&plan);
-        Ok(Self { context: context.clone(), monitor, outcome: Outcome::Moving, limit_share: None, plan, solver })
+        let extremes = intensities.extremes;
+        let new_measure = |regions| Measure::new(regions, input.pixel_type(), extremes);
+        let mut surface = Self {
+            context: context.clone(),
+            params: params.clone(),
+            measure: params.regions.map(new_measure).transpose()?,
+            monitor: ConvergenceMonitor::new(&plan),
+            outcome: Outcome::Moving,
+            limit_share: None,
+            plan,
+            solver,
+        };
+        if surface.measure.is_some() && !surface.set_range(progress, &Ticker::following(STAGE))? {
+            return Err(Error::argument(
+                "cannot separate two regions: the pixels inside and outside the initial mask are alike, or one of both \
+                 is empty; draw a start that holds more of the object than of its surroundings",
+            ));
+        }
+        // The check interval that follows from the first range is kept.
+        surface.params.check_interval = Some(surface.plan.criterion.check_interval);
+        surface.monitor = ConvergenceMonitor::new(&surface.plan);
+        log::debug!("level set of {:?} voxels: {:?}", surface.plan.shape, surface.plan);
+        Ok(surface)
+    }
+
+    /// Measures the range between the regions of both sides anew, and plans with it. Returns false, and changes nothing,
+    /// where there is none: a side is empty, or both are alike.
+    fn set_range(&mut self, progress: &mut Option<&mut Progress<'_>>, ticker: &Ticker) -> Result<bool> {
+        let Some(measure) = &self.measure else { return Ok(false) };
+        let sums = match &self.solver {
+            Solver::Cpu(solver) => run_with_progress(self.context.pool(), progress, ticker, || {
+                solver.sum_regions(&measure.levels, ticker)
+            })?,
+            Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
+        };
+        let Some((range, side)) = measure.range(sums) else { return Ok(false) };
+        let intensities = Intensities { range, side, extremes: measure.extremes };
+        let plan = self.params.resolve(self.plan.shape, &intensities)?;
+        if plan != self.plan {
+            self.solver.set_plan(&plan);
+            self.plan = plan;
+        }
+        Ok(true)
     }
 
     /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
@@ -345,31 +442,54 @@ impl LevelSet {
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
-        let Self { context, plan, monitor, outcome, limit_share, solver } = self;
+        let context = &self.context.clone();
         let _lock = context.lock()?;
-        let before = monitor.iterations;
-        monitor.converged = false;
-        (*outcome, *limit_share) = (Outcome::Moving, None);
+        self.monitor.begin_step(iterations);
+        (self.outcome, self.limit_share) = (Outcome::Moving, None);
+        let ticker = Ticker::new(STAGE);
+        let mut peak_device_bytes = 0;
+        loop {
+            let mut left = iterations - self.monitor.step_done();
+            if self.measure.is_some() {
+                if left > 0 && self.monitor.begins_interval() {
+                    self.set_range(&mut progress, &ticker)?;
+                }
+                left = left.min(self.monitor.until_check());
+            }
+            let monitor = &mut self.monitor;
+            match &mut self.solver {
+                Solver::Cpu(solver) => {
+                    // A run that was cancelled at its very end is not looked at.
+                    solver
+                        .run(context, monitor, left, &mut progress, &ticker)
+                        .inspect_err(|_| monitor.converged = false)?;
+                }
+                Solver::Cuda(solver) => {
+                    peak_device_bytes = solver.run(monitor, left, &mut progress, &ticker)?.max(peak_device_bytes);
+                }
+            }
+            if monitor.converged || monitor.step_done() == iterations {
+                break;
+            }
+        }
+        let Self { plan, monitor, outcome, limit_share, solver, measure, .. } = self;
         let mut report = match solver {
-            Solver::Cpu(solver) => {
-                // A run that was cancelled at its very end is not looked at.
-                solver.run(context, monitor, iterations, &mut progress).inspect_err(|_| monitor.converged = false)?;
-                Report::on_cpu(context, started, 0)
-            }
-            Solver::Cuda(solver) => {
-                let mut report = Report::new(context.device());
-                solver.run(context, monitor, iterations, &mut progress, &mut report)?;
-                report
-            }
+            Solver::Cpu(_) => Report::on_cpu(context, started, 0),
+            Solver::Cuda(_) => Report {
+                seconds_compute: started.elapsed().as_secs_f64(),
+                peak_device_bytes,
+                ..Report::new(context.device())
+            },
         };
         if monitor.converged {
             if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
                 *outcome = without_front;
+            } else if measure.is_some() {
+                // The range is that of the pixels inside.
+                *outcome = Outcome::Front;
             } else {
                 let fit = match solver {
                     Solver::Cpu(solver) => {
-                        let ticker = Ticker::new(STAGE);
-                        ticker.set(monitor.fraction(before, iterations));
                         run_with_progress(context.pool(), &mut progress, &ticker, || solver.fit(&ticker))
                     }
                     Solver::Cuda(solver) => solver.fit(),
@@ -382,7 +502,7 @@ impl LevelSet {
         if let Some(progress) = progress {
             let _ = progress(1.0, STAGE);
         }
-        report.iterations = monitor.iterations - before;
+        report.iterations = monitor.step_done();
         report.converged = monitor.converged;
         report.outcome = Some(*outcome);
         report.slices_done = plan.shape[2] as u64;

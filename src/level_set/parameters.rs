@@ -1,6 +1,6 @@
 //! The table of the level set's parameters.
 
-use super::{Side, Variant};
+use super::{Regions, Side, Variant};
 use crate::parameter::{Choice, DIMENSIONS_CHOICES, Operation, Parameter};
 
 /// The bound of pixels; beyond it differences of f32 could overflow.
@@ -74,6 +74,39 @@ pub(crate) const SIDE: Parameter = Parameter::choice(
 /// The meanings of [`SIDE`]'s choices.
 pub(crate) const SIDES: [Option<Side>; 4] = [None, Some(Side::Within), Some(Side::Above), Some(Side::Below)];
 
+pub(crate) const REGIONS: Parameter = Parameter::choice(
+    c"regions",
+    c"Two regions",
+    0,
+    &[
+        Choice::new(0, c"off", c"Off", c"The front follows a range of intensities."),
+        Choice::new(
+            1,
+            c"chan_vese",
+            c"Chan-Vese",
+            c"Normal noise of the same strength on both sides: the limit is half way between both means.",
+        ),
+        Choice::new(2, c"gaussian", c"Gaussian", c"Normal noise; the sides may differ in brightness or in texture alone."),
+        Choice::new(3, c"poisson", c"Poisson", c"Single photons are counted; what is brighter is noisier."),
+        Choice::new(4, c"gamma", c"Gamma", c"Speckle (ultrasound, OCT, radar), intensities."),
+        Choice::new(5, c"rayleigh", c"Rayleigh", c"Speckle as amplitudes, and magnitudes of MRI without signal."),
+        Choice::new(6, c"bernoulli", c"Bernoulli", c"Binary images; pixels are above 0 or not."),
+    ],
+    c"Separates inside and outside by their own intensities, measured as the front moves: no range is needed. The choice \
+      is their noise.",
+);
+
+/// The meanings of [`REGIONS`]' choices.
+pub(crate) const ALL_REGIONS: [Option<Regions>; 7] = [
+    None,
+    Some(Regions::ChanVese),
+    Some(Regions::Gaussian),
+    Some(Regions::Poisson),
+    Some(Regions::Gamma),
+    Some(Regions::Rayleigh),
+    Some(Regions::Bernoulli),
+];
+
 pub(crate) const TARGET: Parameter = Parameter::float(
     c"target",
     c"Intensity",
@@ -108,7 +141,7 @@ pub(crate) const ALPHA: Parameter = Parameter::float(
 )
 .at_least(0.0)
 .at_most(1.0)
-.automatic(c"1 / (1 + epsilon h), where h is the smallest spacing.");
+.automatic(c"1 / (1 + epsilon h), where h is the smallest spacing; with two regions 1 / (1 + 2 epsilon h).");
 
 pub(crate) const TIME_STEP: Parameter = Parameter::float(
     c"time_step",
@@ -179,5 +212,6 @@ pub(crate) const OPERATION: Operation = Operation {
         CHANGE_TOLERANCE,
         RMS_TOLERANCE,
         ITERATIONS,
+        REGIONS,
     ],
 };

@@ -71,6 +71,18 @@ impl Params {
                 "the largest spacing must be at most 1000 times the smallest, but they are {high} and {low}"
             )));
         }
+        if let Some(regions) = self.regions
+            && (self.range.is_some() || self.side.is_some() || self.time_step.is_some())
+        {
+            return Err(Error::argument(format!(
+                "the range between two regions is measured while the front moves, so with regions {} neither target, \
+                 epsilon, side nor time_step may be given; leave them automatic, or set regions to off",
+                regions.name()
+            )));
+        }
+        if self.side == Some(Side::Outside) {
+            return Err(Error::argument("the side of a range cannot be outside; choose within, above or below"));
+        }
         if let Some(TargetRange { target, epsilon }) = self.range {
             parameters::TARGET.check(target)?;
             parameters::EPSILON.check_given(epsilon)?;
@@ -105,7 +117,11 @@ impl Params {
                 "the image's pixels must be within ±{LARGEST_PIXEL:e}, but they are from {low:e} to {high:e}; scale them"
             )));
         }
-        let alpha = self.alpha.unwrap_or_else(|| (1.0 + epsilon * h_min).recip());
+        let alpha = self.alpha.unwrap_or_else(|| {
+            // A range between two regions is for noise, of which a smoother front encloses less.
+            let contrast = if self.regions.is_some() { 2.0 * epsilon } else { epsilon };
+            (1.0 + contrast * h_min).recip()
+        });
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);
@@ -130,15 +146,19 @@ impl Params {
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape.iter().zip(used).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
+        // Where intensities outside of the range count as inside it, the term has the other sign, and is as bounded there
+        // as it is where it holds the front back.
+        let (sign, max_deviation) =
+            if side == Side::Outside { (-1.0, bounded_image_term) } else { (1.0, max_image_term) };
         let constants = Constants {
             inverse_spacing: spacing.map(|h| h.recip() as f32),
             intensity_centre: target as f32,
             open_side: side.sign(),
-            intensity_gain: gain as f32,
-            intensity_offset: (-gain * epsilon) as f32,
+            intensity_gain: (sign * gain) as f32,
+            intensity_offset: (-sign * gain * epsilon) as f32,
             max_divergence: (max_divergence / RSQRT_SCALE) as f32,
             curvature_weight: (time_step * (1.0 - alpha) / 2.0 * RSQRT_SCALE) as f32,
-            max_deviation: (epsilon + max_image_term) as f32,
+            max_deviation: (epsilon + max_deviation) as f32,
             max_inward_term: (gain * bounded_image_term) as f32,
             max_spacing: h_max as f32,
             band_width: (BAND_WIDTH * h_max) as f32,
@@ -205,7 +225,7 @@ pub(super) fn tiles(shape: [usize; 3], dimensions: Dimensions) -> [usize; 3] {
 fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [f64; 2] {
     let Intensities { range: TargetRange { target, epsilon }, side, extremes: [low, high] } = *intensities;
     let farthest = match side {
-        Side::Within => (low - target).abs().max((high - target).abs()),
+        Side::Within | Side::Outside => (low - target).abs().max((high - target).abs()),
         Side::Above => target - low,
         Side::Below => high - target,
     };

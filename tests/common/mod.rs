@@ -121,3 +121,26 @@ pub fn assert_close(got: &Array3<f32>, expected: &Array3<f64>, tolerance: f64, w
         assert!(off <= tolerance, "{what}: {got:e} instead of {expected:e} at {index:?}, off by {off:e}");
     }
 }
+
+/// A generator of pseudo-random numbers, the same in every run.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    /// Returns a uniform number in [0, 1).
+    pub fn uniform(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Returns a normal number of mean 0 and variance 1.
+    pub fn normal(&mut self) -> f64 {
+        let (radius, angle) = ((1.0 - self.uniform()).ln() * -2.0, self.uniform() * std::f64::consts::TAU);
+        radius.sqrt() * angle.cos()
+    }
+}

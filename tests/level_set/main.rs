@@ -10,6 +10,7 @@ mod errors;
 mod evolution;
 mod outcome;
 mod range;
+mod regions;
 mod rest;
 mod statistics;
 

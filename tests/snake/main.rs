@@ -1,5 +1,7 @@
 //! Region snakes, tested with truths drawn with known noise, and against the guarantees of the definition.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod cuda;
 mod guarantees;
 mod limits;
@@ -8,32 +10,10 @@ mod optimum;
 mod shapes;
 mod starts;
 
+pub(crate) use common::Random;
 use isoline::snake::{Node, Params, Polygons, Snake};
 use isoline::{Context, Image};
 use ndarray::Array2;
-
-/// A generator of pseudo-random numbers, the same in every run.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// Returns a uniform number in [0, 1).
-    pub(crate) fn uniform(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Returns a normal number of mean 0 and variance 1.
-    pub(crate) fn normal(&mut self) -> f64 {
-        let (radius, angle) = ((1.0 - self.uniform()).ln() * -2.0, self.uniform() * std::f64::consts::TAU);
-        radius.sqrt() * angle.cos()
-    }
-}
 
 pub(crate) fn cpu() -> Context {
     Context::new("cpu").unwrap()

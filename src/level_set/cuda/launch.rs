@@ -10,7 +10,7 @@ use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
     DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
-    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, StoppingCriterion, TILE_BITS, TileListArguments, WARP,
+    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, RegionLevels, StoppingCriterion, TILE_BITS, TileListArguments, WARP,
 };
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Dimensions, PixelType};
@@ -144,19 +144,12 @@ impl Launcher {
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
         let reinitialise = kernel(&format!("isoline_ls_reinitialise_{axes}{unit}"))?;
         let resident = [iterating, resident(&reinitialise, REINIT_WARPS)?];
-        Ok(Self {
+        let mut launcher = Self {
             setup: LevelSetSetup {
                 width: width as u32,
                 height: height as u32,
                 depth: depth as u32,
                 pitch: layout.pitch as u32,
-                intensity_centre: constants.intensity_centre,
-                open_side: constants.open_side,
-                max_deviation: constants.max_deviation,
-                intensity_gain: QUARTER * constants.intensity_gain,
-                intensity_offset: QUARTER * constants.intensity_offset,
-                max_inward_term: QUARTER * constants.max_inward_term,
-                curvature_weight: QUARTER * constants.curvature_weight,
                 inv_dx,
                 inv_dy,
                 inv_dz,
@@ -166,6 +159,7 @@ impl Launcher {
                 activity_threshold: constants.activity_threshold,
                 reinit_time_step: constants.reinit_time_step,
                 max_divergence: constants.max_divergence,
+                ..LevelSetSetup::default()
             },
             lists: TileListArguments { entries, counts, stamps, tiles_x, tiles_y, tiles_z, tiles: count as u32 },
             band: plan.variant == Variant::Band,
@@ -186,7 +180,9 @@ impl Launcher {
             pixels: name,
             multiprocessors: cuda.multiprocessors(),
             criterion: plan.criterion,
-        })
+        };
+        launcher.set_constants(constants);
+        Ok(launcher)
     }
 
     fn context(&self, iteration: u64) -> IterationArguments {
@@ -198,6 +194,20 @@ impl Launcher {
         let blocks =
             (u64::from(self.lists.tiles) * MAX_PARTS as u64).div_ceil(warps as u64).min(resident.into()) as usize;
         geometry([blocks, 1, 1], [warps * WARP, 1, 1])
+    }
+
+    /// Replaces the constants by those of another range.
+    pub(super) fn set_constants(&mut self, constants: &Constants) {
+        self.setup = LevelSetSetup {
+            intensity_centre: constants.intensity_centre,
+            open_side: constants.open_side,
+            max_deviation: constants.max_deviation,
+            intensity_gain: QUARTER * constants.intensity_gain,
+            intensity_offset: QUARTER * constants.intensity_offset,
+            max_inward_term: QUARTER * constants.max_inward_term,
+            curvature_weight: QUARTER * constants.curvature_weight,
+            ..self.setup
+        };
     }
 
     /// Returns the address of the counter of a launch's grid barrier.
@@ -368,6 +378,20 @@ impl Launcher {
         let (inner, volume, found) = (plan.inner_deviation(), u32::from(plan.constants.volume), found.address());
         let arguments: [&dyn DeviceRepr; 6] = [&at.from, &at.image, &self.setup, &inner, &volume, &found];
         self.launch_over_rows(cuda, stream, &format!("isoline_ls_fit_{}", self.pixels), self.setup, &arguments)
+    }
+
+    /// Queues the sums of the pixels inside and outside, which are 0 before, see `sum_regions` of the kernels.
+    pub(super) fn sum_regions(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        at: Fields,
+        levels: &RegionLevels,
+        found: &Buffer,
+    ) -> Result<()> {
+        let found = found.address();
+        let arguments: [&dyn DeviceRepr; 5] = [&at.from, &at.image, &self.setup, levels, &found];
+        self.launch_over_rows(cuda, stream, &format!("isoline_ls_regions_{}", self.pixels), self.setup, &arguments)
     }
 
     /// Queues a kernel whose warps take the rows of φ, one after another.

@@ -1,0 +1,286 @@
+//! The region term: a range of intensities that follows from the pixels of both sides of the front (Chan and Vese
+//! 2001; Zhu and Yuille 1996 for other distributions of the pixels).
+//!
+//! The front separates two regions whose pixels have the same kind of distribution and other parameters. A voxel belongs
+//! inside where its intensity is likelier with the parameters of the inside. For every kind here that is a range of
+//! intensities: from one limit up, from one limit down, between two limits or outside of them. So an iteration is that
+//! of a given range. The sums of both sides are measured again, and the range is set anew, at the start of every check
+//! interval.
+//!
+//! The sums are of integers, so that they depend neither on the order of voxels nor on the device.
+
+use super::{Regions, Side, TargetRange};
+use crate::device::kernels::level_set::{REGION_LEVELS, RegionLevels};
+use crate::error::{Error, Result};
+use crate::image::PixelType;
+
+/// The least standard deviation of a region, as a share of the range of the image's pixels. A region without noise has
+/// one, so that the other region's pixels are not infinitely unlikely.
+const LEAST_DEVIATION: f64 = 1e-3;
+/// Two variances are equal if they differ by at most this share.
+const EQUAL_VARIANCES: f64 = 1e-6;
+/// The least mean of a region, as a share of the largest pixel, where a logarithm is taken of it.
+const LEAST_MEAN: f64 = 1e-6;
+
+/// The sums of the finite pixels of one side of the front, in levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct RegionSums {
+    pub count: u64,
+    pub sum: u64,
+    pub squares: u128,
+}
+
+impl RegionSums {
+    pub(super) fn add(&mut self, level: u32) {
+        self.count += 1;
+        self.sum += u64::from(level);
+        self.squares += u128::from(u64::from(level) * u64::from(level));
+    }
+
+    pub(super) fn merged(self, other: Self) -> Self {
+        Self { count: self.count + other.count, sum: self.sum + other.sum, squares: self.squares + other.squares }
+    }
+}
+
+/// Returns the level of a finite pixel. `region_level` in `kernels/level_set_support.cuh` computes the same.
+#[inline(always)]
+pub(super) fn level(levels: &RegionLevels, pixel: f32) -> u32 {
+    if levels.binary != 0 { u32::from(pixel > 0.0) } else { ((pixel - levels.low) * levels.scale + 0.5) as u32 }
+}
+
+/// The mean, the mean square and the variance of the pixels of a region.
+#[derive(Clone, Copy, Debug)]
+struct Moments {
+    mean: f64,
+    mean_square: f64,
+    variance: f64,
+}
+
+/// A range of intensities, and the side that it is open to.
+type Range = (TargetRange, Side);
+
+/// The measurement of the range from the sums of both sides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measure {
+    regions: Regions,
+    pub levels: RegionLevels,
+    /// The smallest and the largest finite pixel of the image.
+    pub extremes: [f64; 2],
+}
+
+impl Measure {
+    /// # Errors
+    /// Pixels below 0 where the kind of distribution has none.
+    pub(super) fn new(regions: Regions, pixel_type: PixelType, extremes: [f64; 2]) -> Result<Self> {
+        let [low, high] = extremes;
+        if matches!(regions, Regions::Poisson | Regions::Gamma | Regions::Rayleigh) && low < 0.0 {
+            return Err(Error::argument(format!(
+                "cannot use the regions {}: its pixels are at least 0, but the image's smallest is {low}; subtract the \
+                 camera's offset, or choose chan_vese or gaussian",
+                regions.name()
+            )));
+        }
+        // Whole numbers are their own levels.
+        let (low, scale) = match pixel_type {
+            PixelType::F32 if high > low => (low as f32, ((REGION_LEVELS - 1) as f64 / (high - low)) as f32),
+            PixelType::F32 => (low as f32, 0.0),
+            _ => (0.0, 1.0),
+        };
+        let levels = RegionLevels { low, scale, binary: u32::from(regions == Regions::Bernoulli) };
+        Ok(Self { regions, levels, extremes })
+    }
+
+    fn moments(&self, sums: &RegionSums) -> Option<Moments> {
+        if sums.count == 0 {
+            return None;
+        }
+        let RegionLevels { low, scale, binary } = self.levels;
+        let (mean, square) = (sums.sum as f64 / sums.count as f64, sums.squares as f64 / sums.count as f64);
+        let (low, unit) = match scale {
+            _ if binary != 0 => (0.0, 1.0),
+            0.0 => (f64::from(low), 0.0),
+            scale => (f64::from(low), f64::from(scale).recip()),
+        };
+        let variance = (square - mean * mean).max(0.0) * unit * unit;
+        let mean = low + mean * unit;
+        Some(Moments { mean, mean_square: mean * mean + variance, variance })
+    }
+
+    /// Returns the range of intensities that are likelier inside than outside, from the sums of both; `None` where one
+    /// side is empty or both are alike.
+    pub(super) fn range(&self, [inside, outside]: [RegionSums; 2]) -> Option<Range> {
+        let (inside, outside) = (self.moments(&inside)?, self.moments(&outside)?);
+        let [low, high] = self.extremes;
+        let least_mean = LEAST_MEAN * high;
+        let [a, b] = [inside.mean, outside.mean];
+        let logarithms = [a, b].map(|mean| mean.max(least_mean));
+        match self.regions {
+            Regions::ChanVese => one_sided((a + b) / 2.0, [a, b]),
+            Regions::Gaussian => self.gaussian(inside, outside),
+            Regions::Poisson => {
+                let [a, b] = logarithms;
+                one_sided((a - b) / (a / b).ln(), [a, b])
+            }
+            Regions::Gamma => {
+                let [a, b] = logarithms;
+                one_sided((a / b).ln() / (b.recip() - a.recip()), [a, b])
+            }
+            Regions::Rayleigh => {
+                let [a, b] = [inside, outside].map(|side| side.mean_square.max(least_mean * least_mean));
+                one_sided(((a / b).ln() / (b.recip() - a.recip())).sqrt(), [a.sqrt(), b.sqrt()])
+            }
+            Regions::Bernoulli => {
+                // A share of 0 or 1 is not certain either, as in Laplace's rule of succession.
+                let [p, q] = [a, b].map(|share| share.clamp(LEAST_MEAN, 1.0 - LEAST_MEAN));
+                let of_zero = ((1.0 - q) / (1.0 - p)).ln();
+                let limit = of_zero / (of_zero + (p / q).ln());
+                // The pixels that are not above 0 count as 0, the others as the largest.
+                one_sided(high * limit, if p > q { [high, low.max(0.0)] } else { [low.max(0.0), high] })
+            }
+        }
+        .filter(|_| a != b || matches!(self.regions, Regions::Gaussian | Regions::Rayleigh))
+    }
+
+    /// Two normal distributions: they are equally likely at the roots of a polynomial of degree 2.
+    fn gaussian(&self, inside: Moments, outside: Moments) -> Option<Range> {
+        let [low, high] = self.extremes;
+        let least = (LEAST_DEVIATION * (high - low)).powi(2);
+        let (a, b) = (inside.mean, outside.mean);
+        let [of_a, of_b] = [inside, outside].map(|side| side.variance.max(least));
+        if (of_a - of_b).abs() <= EQUAL_VARIANCES * of_a.max(of_b) {
+            return one_sided((a + b) / 2.0, [a, b]);
+        }
+        // (x - a)²/of_a - (x - b)²/of_b + ln(of_a/of_b) = 0, for x - a.
+        let apart = b - a;
+        let quadratic = of_a.recip() - of_b.recip();
+        let half_linear = apart / of_b;
+        let constant = (of_a / of_b).ln() - apart * apart / of_b;
+        let root = (half_linear * half_linear - quadratic * constant).max(0.0).sqrt();
+        let [x, y] = [-root, root].map(|root| a + (root - half_linear) / quadratic);
+        let (x, y) = (x.min(y), x.max(y));
+        // A root that no pixel reaches is no limit.
+        match (x > low, y < high, quadratic > 0.0) {
+            (true, false, narrow) => one_limit(x, narrow, [a, b]),
+            (false, true, narrow) => one_limit(y, !narrow, [a, b]),
+            (_, _, narrow) => {
+                let (x, y) = (x.max(2.0 * low - high), y.min(2.0 * high - low));
+                let range = TargetRange { target: (x + y) / 2.0, epsilon: (y - x) / 2.0 };
+                (range.epsilon > 0.0).then_some((range, if narrow { Side::Within } else { Side::Outside }))
+            }
+        }
+    }
+}
+
+/// Returns the range from `limit` towards the mean of the inside. `means` are those of both sides.
+fn one_sided(limit: f64, means: [f64; 2]) -> Option<Range> {
+    one_limit(limit, means[0] > means[1], means)
+}
+
+/// Returns the range above or below `limit`. Beyond half the difference of the means intensities count the same.
+fn one_limit(limit: f64, above: bool, [a, b]: [f64; 2]) -> Option<Range> {
+    let epsilon = (a - b).abs() / 2.0;
+    if !(limit.is_finite() && epsilon > 0.0) {
+        return None;
+    }
+    let (target, side) = if above { (limit + epsilon, Side::Above) } else { (limit - epsilon, Side::Below) };
+    Some((TargetRange { target, epsilon }, side))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [Regions; 6] =
+        [Regions::ChanVese, Regions::Gaussian, Regions::Poisson, Regions::Gamma, Regions::Rayleigh, Regions::Bernoulli];
+
+    fn sums(measure: &Measure, pixels: &[f32]) -> RegionSums {
+        let mut sums = RegionSums::default();
+        pixels.iter().for_each(|pixel| sums.add(level(&measure.levels, *pixel)));
+        sums
+    }
+
+    fn is_in_range((TargetRange { target, epsilon }, side): Range, pixel: f64) -> bool {
+        match side {
+            Side::Within => (pixel - target).abs() < epsilon,
+            Side::Outside => (pixel - target).abs() > epsilon,
+            Side::Above => pixel > target - epsilon,
+            Side::Below => pixel < target + epsilon,
+        }
+    }
+
+    /// Returns the logarithm of the likelihood of a pixel in a region, without what is the same in every region.
+    fn likelihood(regions: Regions, pixel: f64, of: &[f32]) -> f64 {
+        let mean_of =
+            |value: &dyn Fn(f64) -> f64| of.iter().map(|z| value(f64::from(*z))).sum::<f64>() / of.len() as f64;
+        let mean = mean_of(&|z| z);
+        match regions {
+            Regions::ChanVese => -(pixel - mean).powi(2),
+            Regions::Gaussian => {
+                let variance = mean_of(&|z| (z - mean).powi(2));
+                -(pixel - mean).powi(2) / variance - variance.ln()
+            }
+            Regions::Poisson => pixel * mean.ln() - mean,
+            Regions::Gamma => -pixel / mean - mean.ln(),
+            Regions::Rayleigh => {
+                let square = mean_of(&|z| z * z);
+                -pixel * pixel / square - square.ln()
+            }
+            Regions::Bernoulli => {
+                let share = mean_of(&|z| f64::from(z > 0.0));
+                if pixel > 0.0 { share.ln() } else { (1.0 - share).ln() }
+            }
+        }
+    }
+
+    #[test]
+    fn the_range_holds_what_is_likelier_inside() {
+        let grey: [&[f32]; 4] = [&[90.0, 100.0, 120.0], &[20.0, 60.0, 70.0], &[0.0, 100.0, 200.0], &[95.0, 96.0, 99.0]];
+        let binary: [&[f32]; 3] = [&[200.0, 200.0, 0.0], &[0.0, 0.0, 0.0, 200.0], &[200.0, 0.0]];
+        for regions in KINDS {
+            let images = if regions == Regions::Bernoulli { &binary[..] } else { &grey[..] };
+            for (i, inside) in images.iter().enumerate() {
+                for (j, outside) in images.iter().enumerate().filter(|(j, _)| *j != i) {
+                    for pixel_type in [PixelType::U8, PixelType::F32] {
+                        let measure = Measure::new(regions, pixel_type, [0.0, 200.0]).expect("pixels from 0 on");
+                        let range = measure.range([inside, outside].map(|pixels| sums(&measure, pixels)));
+                        // A mean that is the same leaves no limit where only means count.
+                        let Some(range) = range else {
+                            assert!(likelihood(regions, 77.0, inside) == likelihood(regions, 77.0, outside));
+                            continue;
+                        };
+                        let pixels: &[f64] = if regions == Regions::Bernoulli { &[0.0, 200.0] } else { &[] };
+                        let between = (0..100).map(|i| 2.0 * f64::from(i) + 0.31);
+                        let between = between.filter(|_| pixels.is_empty());
+                        for pixel in pixels.iter().copied().chain(between) {
+                            let wanted = likelihood(regions, pixel, inside) > likelihood(regions, pixel, outside);
+                            let what = format!("{regions:?}, {i} in {j}, {pixel}: {range:?}");
+                            assert_eq!(is_in_range(range, pixel), wanted, "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_side_without_pixels_gives_no_range() {
+        for regions in KINDS {
+            let measure = Measure::new(regions, PixelType::U16, [0.0, 500.0]).expect("pixels from 0 on");
+            let some = sums(&measure, &[3.0, 500.0]);
+            assert_eq!(measure.range([some, RegionSums::default()]), None);
+            assert_eq!(measure.range([RegionSums::default(), some]), None);
+        }
+    }
+
+    #[test]
+    fn pixels_below_0_are_refused_where_the_distribution_has_none() {
+        for regions in KINDS {
+            let refused = Measure::new(regions, PixelType::F32, [-1.0, 1.0]).is_err();
+            assert_eq!(
+                refused,
+                matches!(regions, Regions::Poisson | Regions::Gamma | Regions::Rayleigh),
+                "{regions:?}"
+            );
+        }
+    }
+}
