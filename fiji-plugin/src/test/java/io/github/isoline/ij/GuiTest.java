@@ -14,6 +14,9 @@ class GuiTest extends WindowTest {
         assertEquals("false", seen.get("ok with rho -5"));
         assertEquals("ESF of cell.png", seen.get("title"));
         assertEquals("\u00b5m", seen.get("unit"));
+        String status = seen.get("status at the end");
+        assertTrue(status.startsWith("Edge Strength Function: "), status);
+        assertEquals("false", seen.get("bar at the end"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Strength Function...\", \""), recorded);
         for (String option : new String[] {
@@ -50,11 +53,21 @@ class GuiTest extends WindowTest {
         assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
         assertEquals("1", seen.get("images"));
         assertEquals("cell.png", seen.get("current"));
+        String status = seen.get("status during the run");
+        assertTrue(status.matches("Isoline on \\S+: .+ \\(Esc: .+\\)"), status);
+        assertEquals("true", seen.get("bar during the run"));
+        assertEquals("Edge Strength Function (cell.png): cancelled", seen.get("status after it"));
+        assertEquals("false", seen.get("bar after it"));
     }
 
     @Test
     void devicesDialogOpens() throws Exception {
         assertEquals("Isoline Devices", play("devices").get("dialog"));
+    }
+
+    @Test
+    void dialogOfThePictureShowsItsPreviewAlone() throws Exception {
+        assertEquals("Isoline preview", play("edge drawing dialog").get("elements of the picture"));
     }
 
     @Test
@@ -78,7 +91,10 @@ class GuiTest extends WindowTest {
 
     @Test
     void helpIsInThePlugin() throws Exception {
-        assertEquals("Edge Strength Function Help", play("help").get("help"));
+        Map<String, String> seen = play("help");
+        assertEquals("Edge Strength Function Help", seen.get("help"));
+        assertEquals("true", seen.get("help hides the dialog"));
+        assertEquals("false", seen.get("help hides a dialog that was raised"));
     }
 
     @Test
