@@ -211,6 +211,9 @@ final class GuiDriver {
     }
 
     private void devices() throws Exception {
+        // The manual shows the dialog alone.
+        EventQueue.invokeAndWait(
+                () -> WindowManager.getCurrentImage().getWindow().setVisible(false));
         IJ.doCommand("Devices...");
         Dialog dialog = dialog();
         dialog.setLocation(40, 150);

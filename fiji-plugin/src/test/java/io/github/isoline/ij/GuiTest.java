@@ -3,8 +3,16 @@ package io.github.isoline.ij;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
 
 /** Tests edge strength and the other commands in ImageJ's window. */
 class GuiTest extends WindowTest {
@@ -61,8 +69,16 @@ class GuiTest extends WindowTest {
     }
 
     @Test
-    void devicesDialogOpens() throws Exception {
-        assertEquals("Isoline Devices", play("devices").get("dialog"));
+    void devicesDialogOpens(@TempDir(factory = UserHome.class) Path user) throws Exception {
+        assertEquals("Isoline Devices", play("devices", "-Duser.home=" + user).get("dialog"));
+    }
+
+    /** A home with a short name, since the manual's picture of the devices shows it. */
+    static final class UserHome implements TempDirFactory {
+        @Override
+        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext test) throws IOException {
+            return Files.createDirectories(Paths.get(System.getProperty("java.io.tmpdir"), "ada"));
+        }
     }
 
     @Test
