@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-platforms demo demo-cluster gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -83,6 +83,9 @@ dist: jar-all ## an archive for each platform of jar-all, with checksums and a l
 
 update-site: jar-all ## the folder of an ImageJ update site with the jar of jar-all
 	scripts/update_site.py $(TARGET)/platforms/Isoline_-*.jar $(SITE)
+
+test-updater: setup-test plugin ## ImageJ's own updater installs the plugin from an update site (not part of test)
+	.tools/venv/bin/python tests/imagej_updater.py $$(ls fiji-plugin/target/Isoline_-*.jar | grep -vE -- '-(sources|javadoc)\.jar') $(TARGET)/imagej-updater
 
 test-platforms: jar-all ## the libraries of jar-all under Wine and qemu-user (not part of test)
 	@scripts/setup-system.sh test-platforms

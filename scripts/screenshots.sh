@@ -53,12 +53,17 @@ for name, (left, top, right, bottom, scale) in PARTS.items():
 # The dialog at the left of a screenshot, and an image's window of another one.
 DIALOGS = {
     "edge-strength": ("edge-strength-coins", "edge-strength-coins", (640, 150, 1024, 469)),
-    "edge-drawing": ("edge-drawing-preview", "edge-drawing-preview", (620, 200, 1180, 876)),
+    "edge-drawing": ("edge-drawing-dialog", "edge-drawing-dialog", (620, 200, 1180, 876)),
     "isolines": ("isolines-dialog", "isolines-dialog", (620, 200, 1180, 876)),
     "signed-distance": ("distance-dialog", "distance-dialog", (620, 200, 1180, 876)),
-    "level-set": ("level-set-preview", "level-set-preview", (710, 260, 1260, 821)),
+    "level-set": ("level-set-dialog", "level-set-dialog", (710, 260, 1260, 821)),
     "region-snake": ("region-snake-starts", "region-snake-nuclei", (640, 150, 1162, 683)),
 }
+# The screen around the devices' dialog is black.
+devices = Image.open(SHOTS / "devices.png").convert("RGB").crop((20, 140, 1280, 900))
+devices = devices.crop(devices.getbbox())
+devices.quantize(256, dither=Image.Dither.NONE).save("docs/images/fiji-devices.png", optimize=True)
+print("  docs/images/fiji-devices.png")
 GAP = 16
 for name, (dialog, window, part) in DIALOGS.items():
     shots = [SHOTS / f"{shot}.png" for shot in (dialog, window)]

@@ -39,6 +39,7 @@ class DistanceWindowTest extends WindowTest {
         Map<String, String> seen = play("distance dialog");
         assertTrue(seen.get("hint").startsWith("Inside: bright pixels, value > "), seen.toString());
         assertTrue(seen.get("hint").contains("Distances in \u00b5m, pixels of 0.107 x 0.107"));
+        assertEquals("Isoline preview", seen.get("elements of the picture"));
         assertEquals("2", seen.get("overlay during preview"));
         assertEquals("1", seen.get("overlay without one"));
         assertEquals("false", seen.get("ok with auto"));
@@ -129,6 +130,7 @@ class DistanceWindowTest extends WindowTest {
         private void dialogAndResult(ImagePlus image) throws Exception {
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
+            driver.dialogPicture(image, COMMAND, "distance-dialog");
             Overlay own = new Overlay(new Roi(5, 5, 9, 9));
             image.setOverlay(own);
             Dialog dialog = open(image, COMMAND);
@@ -145,7 +147,6 @@ class DistanceWindowTest extends WindowTest {
             say("complaint", hint(dialog).split("\n")[0]);
             type(dialog, THRESHOLD, "110");
             await("a preview", () -> status(dialog).contains(" ms on "));
-            driver.picture("distance-dialog");
             press(button(dialog, "OK"));
             await("a result", () -> opened("Signed distance") != null);
             await("the overlay", () -> image.getOverlay() == own);

@@ -5,8 +5,10 @@ import ij.ImageJ;
 import ij.ImagePlus;
 import ij.Prefs;
 import ij.WindowManager;
+import ij.gui.GUI;
 import ij.gui.MultiLineLabel;
 import ij.gui.Overlay;
+import ij.gui.ProgressBar;
 import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import java.awt.Button;
@@ -22,14 +24,17 @@ import java.awt.TextField;
 import java.awt.Toolkit;
 import java.awt.Window;
 import java.awt.event.ActionEvent;
+import java.awt.event.ActionListener;
 import java.awt.event.ItemEvent;
 import java.awt.event.ItemListener;
 import java.awt.event.KeyEvent;
+import java.awt.image.BufferedImage;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import javax.imageio.ImageIO;
+import javax.swing.JLabel;
 
 /**
  * Plays a user of a real ImageJ window: started by GuiTest on its own display, once per scene. Prints its observations
@@ -87,6 +92,9 @@ final class GuiDriver {
             case "devices":
                 driver.devices();
                 break;
+            case "edge drawing dialog":
+                driver.dialogPicture(image, "Edge Drawing...", "edge-drawing-dialog");
+                break;
             case "macro":
                 driver.macro();
                 break;
@@ -134,6 +142,8 @@ final class GuiDriver {
 
     /** Plays the dialog with an invalid value, then OK, the result and the recorded options. */
     private void run() throws Exception {
+        // A mouse that leaves an image clears the status line.
+        new Robot().mouseMove(0, 0);
         Recorder recorder = new Recorder();
         recorder.setLocation(20, 700);
         IJ.doCommand("Edge Strength Function...");
@@ -154,7 +164,9 @@ final class GuiDriver {
         say("title", result.getTitle());
         say("unit", result.getCalibration().getUnit());
         say("recorded", recorder.getText().trim().replace('\n', ' '));
-        say("progress bar at rest", IJ.getInstance().getProgressBar().getWidth() > 0);
+        await("the status", () -> !statusLine().startsWith("Isoline on "));
+        say("status at the end", statusLine());
+        say("bar at the end", barIsDrawn());
     }
 
     /** Plays Escape during a long run, while the event thread still responds. */
@@ -171,6 +183,8 @@ final class GuiDriver {
         EventQueue.invokeAndWait(() -> {});
         say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
         picture("running");
+        say("status during the run", statusLine());
+        say("bar during the run", barIsDrawn());
         Robot robot = new Robot();
         imagej.toFront();
         EventQueue.invokeAndWait(imagej::requestFocus);
@@ -180,11 +194,26 @@ final class GuiDriver {
         await("the run to end", () -> !input.isLocked());
         IJ.wait(200);
         picture("cancelled");
+        say("status after it", statusLine());
+        say("bar after it", barIsDrawn());
         say("images", WindowManager.getImageCount());
         say("current", title());
     }
 
+    /** Takes the picture of a dialog with its preview, as the manual shows it, and cancels. */
+    void dialogPicture(ImagePlus image, String command, String name) throws Exception {
+        Dialog dialog = open(image, command);
+        await("a preview", () -> status(dialog).startsWith("Preview: ") && image.getOverlay() != null);
+        picture(name);
+        say("elements of the picture", names(image).trim());
+        press(button(dialog, "Cancel"));
+        await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
+    }
+
     private void devices() throws Exception {
+        // The manual shows the dialog alone.
+        EventQueue.invokeAndWait(
+                () -> WindowManager.getCurrentImage().getWindow().setVisible(false));
         IJ.doCommand("Devices...");
         Dialog dialog = dialog();
         dialog.setLocation(40, 150);
@@ -226,11 +255,36 @@ final class GuiDriver {
     private void help() throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
-        press(button(dialog, "Help"));
+        GUI.centerOnImageJScreen(dialog);
+        Button button = button(dialog, "Help");
+        // Plays a window manager that opens the help behind the dialog: between ImageJ's listener, which opens it, and
+        // the plugin's.
+        ActionListener[] listeners = button.getActionListeners();
+        EventQueue.invokeAndWait(() -> {
+            for (int i = 1; i < listeners.length; i++) {
+                button.removeActionListener(listeners[i]);
+            }
+            button.addActionListener(opened -> dialog.toFront());
+            for (int i = 1; i < listeners.length; i++) {
+                button.addActionListener(listeners[i]);
+            }
+        });
+        IJ.wait(300);
+        BufferedImage alone = screen(dialog.getBounds());
+        press(button);
         await("the help", () -> dialog() != dialog);
-        say("help", dialog().getTitle());
-        dialog().setLocation(0, 0);
+        EventQueue.invokeAndWait(() -> {});
+        Dialog help = dialog();
+        say("help", help.getTitle());
         picture("help");
+        Rectangle common = help.getBounds().intersection(dialog.getBounds());
+        BufferedImage before =
+                alone.getSubimage(common.x - dialog.getX(), common.y - dialog.getY(), common.width, common.height);
+        // All listeners of the button have run; a busy computer paints the windows later.
+        await("the help in front", () -> differs(before, screen(common)));
+        EventQueue.invokeAndWait(dialog::toFront);
+        await("the dialog in front", () -> !differs(before, screen(common)));
+        say("order", "help, then dialog");
     }
 
     /** Plays a broken installation: one message, and ImageJ keeps working. */
@@ -436,8 +490,42 @@ final class GuiDriver {
 
     void picture(String name) throws Exception {
         IJ.wait(300);
-        Rectangle screen = new Rectangle(Toolkit.getDefaultToolkit().getScreenSize());
-        ImageIO.write(new Robot().createScreenCapture(screen), "png", new File(pictures, name + ".png"));
+        Rectangle all = new Rectangle(Toolkit.getDefaultToolkit().getScreenSize());
+        ImageIO.write(screen(all), "png", new File(pictures, name + ".png"));
+    }
+
+    private static BufferedImage screen(Rectangle part) throws Exception {
+        return new Robot().createScreenCapture(part);
+    }
+
+    /** Returns whether at least a tenth of the pixels differ. */
+    private static boolean differs(BufferedImage one, BufferedImage other) {
+        int different = 0;
+        for (int y = 0; y < one.getHeight(); y++) {
+            for (int x = 0; x < one.getWidth(); x++) {
+                different += one.getRGB(x, y) == other.getRGB(x, y) ? 0 : 1;
+            }
+        }
+        return different > one.getWidth() * one.getHeight() / 10;
+    }
+
+    /** Returns the text of ImageJ's status line. */
+    private static String statusLine() {
+        return all(IJ.getInstance(), JLabel.class).get(0).getText();
+    }
+
+    /** Returns whether the screen shows a progress bar in ImageJ's window: more than its background. */
+    private static boolean barIsDrawn() throws Exception {
+        ProgressBar bar = IJ.getInstance().getProgressBar();
+        BufferedImage shown = screen(new Rectangle(bar.getLocationOnScreen(), bar.getSize()));
+        for (int y = 0; y < shown.getHeight(); y++) {
+            for (int x = 0; x < shown.getWidth(); x++) {
+                if (shown.getRGB(x, y) != shown.getRGB(0, 0)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     static void say(String key, Object value) {

@@ -3,8 +3,16 @@ package io.github.isoline.ij;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.AnnotatedElementContext;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.io.TempDirFactory;
 
 /** Tests edge strength and the other commands in ImageJ's window. */
 class GuiTest extends WindowTest {
@@ -14,6 +22,9 @@ class GuiTest extends WindowTest {
         assertEquals("false", seen.get("ok with rho -5"));
         assertEquals("ESF of cell.png", seen.get("title"));
         assertEquals("\u00b5m", seen.get("unit"));
+        String status = seen.get("status at the end");
+        assertTrue(status.startsWith("Edge Strength Function: "), status);
+        assertEquals("false", seen.get("bar at the end"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.startsWith("run(\"Edge Strength Function...\", \""), recorded);
         for (String option : new String[] {
@@ -50,11 +61,29 @@ class GuiTest extends WindowTest {
         assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
         assertEquals("1", seen.get("images"));
         assertEquals("cell.png", seen.get("current"));
+        String status = seen.get("status during the run");
+        assertTrue(status.matches("Isoline on \\S+: .+ \\(Esc: .+\\)"), status);
+        assertEquals("true", seen.get("bar during the run"));
+        assertEquals("Edge Strength Function (cell.png): cancelled", seen.get("status after it"));
+        assertEquals("false", seen.get("bar after it"));
     }
 
     @Test
-    void devicesDialogOpens() throws Exception {
-        assertEquals("Isoline Devices", play("devices").get("dialog"));
+    void devicesDialogOpens(@TempDir(factory = UserHome.class) Path user) throws Exception {
+        assertEquals("Isoline Devices", play("devices", "-Duser.home=" + user).get("dialog"));
+    }
+
+    /** A home with a short name, since the manual's picture of the devices shows it. */
+    static final class UserHome implements TempDirFactory {
+        @Override
+        public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext test) throws IOException {
+            return Files.createDirectories(Paths.get(System.getProperty("java.io.tmpdir"), "ada"));
+        }
+    }
+
+    @Test
+    void dialogOfThePictureShowsItsPreviewAlone() throws Exception {
+        assertEquals("Isoline preview", play("edge drawing dialog").get("elements of the picture"));
     }
 
     @Test
@@ -78,7 +107,9 @@ class GuiTest extends WindowTest {
 
     @Test
     void helpIsInThePlugin() throws Exception {
-        assertEquals("Edge Strength Function Help", play("help").get("help"));
+        Map<String, String> seen = play("help");
+        assertEquals("Edge Strength Function Help", seen.get("help"));
+        assertEquals("help, then dialog", seen.get("order"));
     }
 
     @Test

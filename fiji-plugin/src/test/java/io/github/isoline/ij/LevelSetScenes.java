@@ -97,6 +97,9 @@ final class LevelSetScenes {
 
     /** Plays sliders that the shading follows, and a Cancel that restores the user's overlay. */
     private void preview(ImagePlus image) throws Exception {
+        image.setRoi(new OvalRoi(60, 60, 60, 60));
+        driver.dialogPicture(image, COMMAND, "level-set-dialog");
+        EventQueue.invokeAndWait(image::deleteRoi);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         Dialog dialog = open(image, COMMAND);
@@ -117,7 +120,6 @@ final class LevelSetScenes {
         say("elements when it is gone", names(image).trim());
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(60, 60, 60, 60)));
         await("a preview", () -> status(dialog).contains("in range"));
-        driver.picture("level-set-preview");
         say("elements", names(image));
         say("target auto", field(dialog, "target").getText());
         double auto = share(dialog);
