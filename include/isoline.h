@@ -2134,12 +2134,49 @@ enum isoline_level_set_side
     ISOLINE_LEVEL_SET_ABOVE = 2,
     /** The upper limit only: intensities below T + ε are in range. Pixels below T count as T. */
     ISOLINE_LEVEL_SET_BELOW = 3,
+    /**
+     * Neither: intensities farther from T than ε are in range. Only a state has it, with ISOLINE_LEVEL_SET_GAUSSIAN where
+     * the pixels inside vary more than those outside.
+     */
+    ISOLINE_LEVEL_SET_OUTSIDE = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum isoline_level_set_side isoline_level_set_side;
 #else
 typedef uint32_t isoline_level_set_side;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/**
+ * The region term: the kind of distribution that the pixels have inside the front and outside, each side with its own
+ * parameters. The front moves outwards where an intensity is likelier inside, and inwards elsewhere.
+ */
+enum isoline_level_set_regions
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** None: the range of intensities is given, or measured once at the start. */
+    ISOLINE_LEVEL_SET_NO_REGIONS = 0,
+    /** Normal, with one variance: the limit is half way between both means (Chan and Vese 2001). */
+    ISOLINE_LEVEL_SET_CHAN_VESE = 1,
+    /** Normal, each with its own mean and variance. The sides may differ in texture alone. */
+    ISOLINE_LEVEL_SET_GAUSSIAN = 2,
+    /** Poisson: single photons are counted. Pixels are at least 0. */
+    ISOLINE_LEVEL_SET_POISSON = 3,
+    /** Gamma: intensities of speckle. Pixels are at least 0. */
+    ISOLINE_LEVEL_SET_GAMMA = 4,
+    /** Rayleigh: amplitudes of speckle, magnitudes of MRI without signal. Pixels are at least 0. */
+    ISOLINE_LEVEL_SET_RAYLEIGH = 5,
+    /** Bernoulli: a pixel is above 0 or not. For binary images. */
+    ISOLINE_LEVEL_SET_BERNOULLI = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_level_set_regions isoline_level_set_regions;
+#else
+typedef uint32_t isoline_level_set_regions;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -2217,7 +2254,7 @@ typedef struct {
     double epsilon;
     /**
      * The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-     * automatic, 1 / (1 + ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
+     * automatic, 1 / (1 + ε h), with `regions` 1 / (1 + 2 ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
      */
     double alpha;
     /**
@@ -2250,6 +2287,17 @@ typedef struct {
     double rms_tolerance;
     /** isoline_level_set_run: the largest number of iterations. Default 10000. Not used by isoline_level_set_new. */
     uint64_t iterations;
+    /**
+     * The region term, an isoline_level_set_regions. Default: ISOLINE_LEVEL_SET_NO_REGIONS. Otherwise the range is the
+     * intensities that are likelier inside the front than outside, measured in all pixels of both sides (of all slices
+     * together with `dimensions` 2) at the start and again at the start of every check interval; `epsilon`, `side` and
+     * `time_step` must be automatic then. Beside a limit of the range the speed grows with the distance from it, up to
+     * that of half the difference of the means. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
+     * alike, or if a pixel is below 0 with a distribution that has none.
+     */
+    uint32_t regions;
+    /** 0. */
+    uint32_t reserved;
 } isoline_level_set_params;
 
 /** The progress of a level set, and its parameters with every automatic one computed. */

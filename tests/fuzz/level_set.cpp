@@ -159,7 +159,7 @@ private:
         }
         MUST(odd.rest_unchanged());
         const isoline_level_set_state &now = odd.read();
-        MUST(now.converged <= 1 && now.side >= ISOLINE_LEVEL_SET_WITHIN && now.side <= ISOLINE_LEVEL_SET_BELOW);
+        MUST(now.converged <= 1 && now.side >= ISOLINE_LEVEL_SET_WITHIN && now.side <= ISOLINE_LEVEL_SET_OUTSIDE);
         MUST(now.inside <= input.width * input.height * input.depth && now.active_tiles <= now.tiles && now.check_interval > 0);
         MUST(std::isfinite(now.target) && now.epsilon > 0 && std::isfinite(now.epsilon) && now.alpha >= 0 && now.alpha <= 1);
         MUST(now.outcome <= ISOLINE_LEVEL_SET_LOST && now.reserved == 0);
