@@ -13,6 +13,9 @@ public final class LevelSet extends Solver {
     /** The name of the operation. */
     public static final String NAME = "level_set";
 
+    /** ISOLINE_LEVEL_SET_OUTSIDE, a side that only a state has. */
+    private static final int OUTSIDE = 4;
+
     /** The ways in which a level set can end, in the order of {@code isoline_level_set_outcome}. */
     public static final String MOVING = "moving";
 
@@ -135,8 +138,14 @@ public final class LevelSet extends Solver {
         return state.epsilon;
     }
 
-    /** Returns the limits of the range that is used: "within", "above" or "below". */
+    /**
+     * Returns the limits of the range that is used: "within", "above" or "below"; between two regions also "outside", for
+     * intensities farther from T than ε.
+     */
     public String side() throws IsolineException {
+        if (state.side == OUTSIDE) {
+            return "outside";
+        }
         return Operation.of(NAME).parameter("side").wordOf(state.side);
     }
 

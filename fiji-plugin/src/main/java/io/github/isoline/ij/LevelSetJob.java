@@ -82,7 +82,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         if (range == null) {
             throw IsolineException.cancelled();
         }
-        range.write(params);
+        if (!settings.hasRegions()) {
+            range.write(params);
+        }
         // The whole result is allocated now: running out of memory is better found before the work.
         if (settings.is(LevelSetSettings.MASK_STACK)) {
             masks = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
@@ -378,7 +380,10 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     @Override
     ImagePlus end(Progress progress) throws BadInput, IsolineException {
         addOutlines();
-        String info = "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline limits: "
+        String regions = settings.hasRegions()
+                ? "\nIsoline regions: " + settings.text(LevelSetSettings.REGIONS) + ", at the start"
+                : "";
+        String info = regions + "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline limits: "
                 + range.side + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (objects != null) {

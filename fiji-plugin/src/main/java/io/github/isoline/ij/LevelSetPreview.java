@@ -36,7 +36,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
             start = new StartSurface(planes, settings);
         } catch (BadInput e) {
             // The range can be chosen before there is a start.
-            if (settings.is(LevelSetSettings.RANGE, Settings.AUTO)) {
+            if (settings.hasRegions() || settings.is(LevelSetSettings.RANGE, Settings.AUTO)) {
                 throw e;
             }
         }

@@ -22,7 +22,10 @@ final class LevelSetRange {
     /** ε; 0 where all pixels of the sample are equal: the library then computes it. */
     final double epsilon;
 
-    /** "within", "above" or "below", as the library's parameter has it; "auto" where the library finds it out. */
+    /**
+     * "within", "above" or "below", as the library's parameter has it; "outside" between two regions; "auto" where the library
+     * finds it out.
+     */
     final String side;
 
     private LevelSetRange(double target, double epsilon, String side) {
@@ -48,6 +51,8 @@ final class LevelSetRange {
                 return above >= -epsilon;
             case "below":
                 return above <= epsilon;
+            case "outside":
+                return Math.abs(above) >= epsilon;
             default:
                 return Math.abs(above) <= epsilon;
         }
@@ -63,6 +68,10 @@ final class LevelSetRange {
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
             throws BadInput, IsolineException {
         ImagePlus image = planes.image;
+        if (settings.hasRegions()) {
+            // It is the range at the start, which changes as the front moves.
+            return measured(planes, settings, start, stop);
+        }
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             return new LevelSetRange(
                     Pixels.rawThreshold(image, settings.number(LevelSetSettings.TARGET)),

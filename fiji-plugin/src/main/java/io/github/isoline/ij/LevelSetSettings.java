@@ -17,6 +17,7 @@ final class LevelSetSettings extends Settings {
     static final String BOX_Y = "box_y";
     static final String BOX_Z = "box_z";
     static final String SPHERE_FILE = "sphere_file";
+    static final String REGIONS = "regions";
     static final String RANGE = "range";
     static final String TARGET = "target";
     static final String EPSILON = "epsilon";
@@ -39,6 +40,9 @@ final class LevelSetSettings extends Settings {
     static final String ALL = "all";
 
     static final String VALUES = "values";
+
+    /** The choice of regions with which there is a range. */
+    private static final String OFF = "off";
 
     LevelSetSettings() throws IsolineException {
         super(LevelSet.NAME, "level set", "A level set");
@@ -70,8 +74,9 @@ final class LevelSetSettings extends Settings {
                 Setting.text(BOX_X, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Y, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
-                Setting.choice(RANGE, AUTO, VALUES, ROI).forgotten(),
-                Setting.of(parameter(SIDE)).forgotten(),
+                Setting.of(parameter(REGIONS)).recordedIfChanged().forgotten(),
+                Setting.choice(RANGE, AUTO, VALUES, ROI).usedWith(REGIONS, OFF).forgotten(),
+                Setting.of(parameter(SIDE)).usedWith(REGIONS, OFF).forgotten(),
                 // Their fields show the range that was found, and moving one selects the range by values.
                 Setting.given(parameter(TARGET))
                         .usedWith(RANGE, VALUES)
@@ -94,7 +99,7 @@ final class LevelSetSettings extends Settings {
                 Setting.of(parameter(ITERATIONS)).whole(1));
         declare(REINITIALISE_EVERY);
         declare(
-                Setting.of(parameter(TIME_STEP)).forgotten(),
+                Setting.of(parameter(TIME_STEP)).usedWith(REGIONS, OFF).forgotten(),
                 // The number of iterations between two pictures of the front; 0 for none.
                 Setting.number(SHOW_EVERY, 10).whole(0).unit("iterations").advanced(),
                 // This output is on at first, so that OK gives an image before anything is
@@ -142,6 +147,11 @@ final class LevelSetSettings extends Settings {
         return null;
     }
 
+    /** Returns true if the pixels of both sides of the front give the range. */
+    boolean hasRegions() {
+        return !is(REGIONS, OFF);
+    }
+
     /** Returns true if frames start from the result of the frame before. */
     boolean followsFrames() {
         return is(ALL_FRAMES) && is(FOLLOW);
@@ -175,6 +185,9 @@ final class LevelSetSettings extends Settings {
         Params params = super.toParams().set("dimensions", isVolume() ? "volume" : "slices");
         if (!isConverged()) {
             LevelSet.neverStop(params);
+        }
+        if (hasRegions()) {
+            params.set(SIDE, AUTO).setAutomatic(TIME_STEP);
         }
         return params.setAutomatic(EPSILON);
     }

@@ -36,6 +36,24 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 + " range=values target=100 epsilon=50 alpha=0.2";
     }
 
+    @ParameterizedTest
+    @CsvSource({"chan_vese", "gaussian", "poisson", "gamma", "rayleigh"})
+    void twoRegionsNeedNoRange(String regions) {
+        ImagePlus image = disc(60, 50, 12);
+        // What is said of a range, or remembered, does not count.
+        ImagePlus mask = mask(image, "start=box box_x=15-44 box_y=10-39 regions=" + regions + " range=values side=above");
+        assertTrue(dice(mask, image) > 0.97, regions + " " + dice(mask, image));
+        String info = (String) mask.getProperty("Info");
+        assertTrue(info.contains("Isoline regions: " + regions), info);
+    }
+
+    @Test
+    void twoRegionsThatAreAlikeAreRefused() {
+        ImagePlus flat = NewImage.createByteImage("flat", 40, 36, 1, NewImage.FILL_BLACK);
+        Outcome outcome = macro(flat, call("start=box regions=chan_vese mask_stack"));
+        assertTrue(outcome.log.contains("are alike"), outcome.log);
+    }
+
     @Test
     void outputsComeInAnyCombination() {
         String[] outputs = {"mask_stack", "phi", "overlay", "results_table"};
