@@ -18,9 +18,10 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     /** The most planes in which the automatic threshold is measured: the library looks at no more. */
     private static final int MOST_MEASURED = 16;
 
-    /** What is found; null where it is not asked for. */
+    /** Is null where segments are not asked for. */
     private final FoundSegments segments;
 
+    /** Is null where lines are not asked for. */
     private final FoundLines lines;
 
     private Params params;

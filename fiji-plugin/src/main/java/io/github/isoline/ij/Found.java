@@ -14,8 +14,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What a command found in a whole image, which may come from several calls to the library; gives a selection and a row
- * for each.
+ * Holds all that a command found in an image, which may come from several calls to the library, and makes a selection
+ * and a row of each.
  *
  * @param <T> what one call finds
  */
