@@ -6,17 +6,21 @@ chooses where Isoline runs besides the CPU. Peers that are not installed are nam
 modules (opencv-contrib-python-headless), scikit-image, cuCIM with CuPy.
 
 Each is called in the way that its authors show, on an 8-bit image that is ready in memory (cuCIM's on the GPU), with
-equivalent thresholds where it has thresholds. Canny detectors give an edge map; EdgeDrawing gives segments as well.
+equivalent thresholds where it has thresholds. Canny detectors give an edge map; EdgeDrawing gives segments as well, and
+straight lines along these, which are timed without the drawing.
 """
 import os
 import pathlib
+import time
 
 import numpy
 
 import peers
+import whole
 
 SIDES = [256, 512, 1024, 2048, 4096]
 THRESHOLD = 20
+LINES = dict(profile="reference", gradient_threshold=THRESHOLD, line_min_length=12, line_validation=False)
 HYSTERESIS = (20, 60)  # Canny's two; the lower one is edge drawing's
 
 
@@ -36,6 +40,7 @@ def isoline_calls(library, device, image):
             what = "map + segments" if segments else "map"
             yield f"Isoline {profile}, {what}, {device}", context.drawing_caller(
                 image, edges, segments, profile=profile, gradient_threshold=THRESHOLD)
+    yield f"Isoline reference, lines, {device}", whole.lines_caller(context, image, **LINES)
 
 
 def with_threads(count, function):
@@ -43,7 +48,7 @@ def with_threads(count, function):
 
     def run():
         cv2.setNumThreads(count)
-        function()
+        return function()
     return run
 
 
@@ -71,9 +76,18 @@ def ximgproc_calls(image):
     params.EdgeDetectionOperator = cv2.ximgproc.EdgeDrawing_SOBEL
     params.GradientThresholdValue, params.AnchorThresholdValue = THRESHOLD, 0
     params.ScanInterval, params.MinPathLength, params.Sigma = 1, 10, 1.0
+    params.MinLineLength = LINES["line_min_length"]
     detector.setParams(params)
     # detectEdges finds map and segments; the conversion of the segments to Python is not counted.
     yield "OpenCV EdgeDrawing, 1 thread", with_threads(1, lambda: detector.detectEdges(image))
+
+    def lines():
+        detector.detectEdges(image)
+        began = time.perf_counter()
+        detector.detectLines()
+        return time.perf_counter() - began
+
+    yield "OpenCV detectLines, 1 thread", with_threads(1, lines)
 
 
 def scikit_image_calls(image):
@@ -102,9 +116,10 @@ PEERS = (("OpenCV", "cv2", opencv_calls), ("OpenCV's contributed modules", "cv2.
 
 
 def ratios(medians):
-    """Returns the columns of the table: OpenCV's Canny on a smoothed image, and its EdgeDrawing."""
+    """Returns the columns of the table: OpenCV's Canny on a smoothed image, its EdgeDrawing, and its lines."""
     found = [(label, [name for name in medians if part in name])
-             for label, part in (("x Canny", "GaussianBlur + Canny"), ("x OpenCV ED", "OpenCV EdgeDrawing"))]
+             for label, part in (("x Canny", "GaussianBlur + Canny"), ("x OpenCV ED", "OpenCV EdgeDrawing"),
+                                ("x detectLines", "OpenCV detectLines"))]
     return [(label, names[0]) for label, names in found if names]
 
 

@@ -141,6 +141,8 @@ def operations():
         edge_drawing_peers.PEERS, lambda image: (image,), f"GaussianBlur + Canny{every}", "canny"))
     yield Operation("edge drawing, segments", 2, image_case("edge_drawing", whole.blobs, u8, True, **drawing), chosen(
         edge_drawing_peers.PEERS, lambda image: (image,), "EdgeDrawing"))
+    yield Operation("edge drawing, lines", 2, lambda shape: whole.lines_case(whole.blobs(shape), **edge_drawing_peers.LINES),
+                    chosen(edge_drawing_peers.PEERS, lambda image: (image,), "detectLines"))
     yield Operation("isolines", 2, lambda shape: whole.isolines_case(whole.blobs(shape), [110.5]),
                     chosen(isolines_peers.PEERS, lambda image: (image, 110.5), ""))
     yield Operation("region snake", 2, snake, (("scikit-image", "skimage", contours),))

@@ -26,6 +26,7 @@ import pathlib
 import statistics
 import sys
 import time
+import weakref
 from ctypes import byref, c_int, c_size_t, c_uint64, c_void_p
 from typing import NamedTuple
 
@@ -174,6 +175,24 @@ def image_case(name, operation, image, kind, segments=False, **parameters):
     return Case(f"{operation.replace('_', ' ')} {label(image.shape)}{name}", [image], [(image.shape, kind)], bind)
 
 
+def lines_caller(context, image, report=None, **parameters):
+    """A function that finds the straight lines along the segments of an image, which are drawn before and freed with it."""
+    handle, find = c_void_p(), context.lines_caller(image, report, **parameters)
+    context.caller("edge_drawing", image, None, byref(handle), **parameters)()
+
+    def run():
+        find(handle)
+        return report
+    weakref.finalize(run, context.library.library.isoline_segments_free, handle)
+    return run
+
+
+def lines_case(image, **parameters):
+    """The straight lines along the segments of an image, without the drawing."""
+    return Case(f"edge drawing {label(image.shape)}, lines", [image], [],
+                lambda context, inputs, results: lines_caller(context, inputs[0], Report(), **parameters))
+
+
 def isolines_case(image, levels):
     """The isolines of an image; their memory is freed at the next call."""
     def bind(context, inputs, results):
@@ -246,6 +265,7 @@ def cases(quick):
     for shape, segments in [((64, 64), True)] + (
             [] if quick else [((4096, 4096), False), ((4096, 4096), True), ((100, 1024, 1024), True)]):
         yield image_case(", segments" * segments, "edge_drawing", blobs(shape), numpy.uint8, segments)
+    yield lines_case(blobs((64, 64) if quick else (4096, 4096)))
     for shape in [(64, 64)] if quick else [(4096, 4096), (100, 1024, 1024)]:
         yield isolines_case(blobs(shape), [110.5])
     for shape in [(32,) * 3] if quick else [(128,) * 3, (512,) * 3, (300, 1024, 1024)]:

@@ -6,6 +6,7 @@ with --record and --out reads another record and writes another folder. Sections
 """
 import argparse
 import collections
+import itertools
 import json
 import pathlib
 import sys
@@ -354,7 +355,7 @@ def draw_sizes(plot, rows, path):
 def draw_lines(plot, record, path):
     figure, grid = plot.subplots(1, 3, figsize=(12, 4.3), layout="constrained")
     faster = [(operation, colour, "-", {count: row[1] / ms for count, ms in row.items()})
-              for (operation, programs), colour in zip(record.sweep("threads").items(), COLOURS.values())
+              for (operation, programs), colour in zip(record.sweep("threads").items(), itertools.cycle(COLOURS.values()))
               for row in programs.values() if 1 in row]
     draw_rows(grid[0], "threads", faster, "threads", "times as fast as one", logarithmic=False)
     stacks = [(f"{operation}, {'GPU' if who == 'cuda' else 'CPU'}", colour, "-" if who == "cuda" else "--",

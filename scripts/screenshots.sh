@@ -35,6 +35,7 @@ PARTS = {
     "recipe-count_nuclei": (100, 240, 500, 500, 1),
     "recipe-touching_nuclei": (100, 240, 500, 500, 1),
     "recipe-membrane_edges": (330, 270, 530, 470, 2),
+    "recipe-straight_lines": (230, 110, 490, 370, 2),
     "recipe-ventricle_volume": (20, 10, 180, 220, 2),
     "recipe-growth_in_a_film": (0, 0, 160, 120, 3),
     "recipe-noisy_ultrasound": (0, 0, 256, 200, 2),

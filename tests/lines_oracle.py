@@ -70,16 +70,16 @@ def found(lines, others):
     return result
 
 
-def lines_seconds(library, picture):
+def lines_seconds(context, picture):
     """The time of a call for lines alone."""
-    context, handle = Context("cpu", library=library), ctypes.c_void_p()
+    handle = ctypes.c_void_p()
     drawing = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
     context.caller("edge_drawing", picture, None, ctypes.byref(handle), **drawing)()
     call = context.lines_caller(picture, line_min_length=MIN_LENGTH, line_validation=False)
     started = time.perf_counter()
     call(handle)
     seconds = time.perf_counter() - started
-    library.library.isoline_segments_free(handle)
+    context.library.library.isoline_segments_free(handle)
     return seconds
 
 
@@ -90,7 +90,7 @@ def main():
     parser.add_argument("--time", action="store_true")
     arguments = parser.parse_args()
     library = Library(arguments.library)
-    context = Context(arguments.device, library=library)
+    context, cpu = Context(arguments.device, library=library), Context("cpu", library=library)
     cv2.setNumThreads(1)
     totals = numpy.zeros(4, int)
     for name in PICTURES:
@@ -101,7 +101,7 @@ def main():
         print(f"{name}: of OpenCV's {counts[0]} lines {counts[1]} are found, of our {counts[2]} lines {counts[3]}")
         if arguments.time:
             ms = [1000 * min(of() for _ in range(20))
-                  for of in (lambda p=picture: lines_seconds(library, p), lambda p=picture: with_opencv(p)[1])]
+                  for of in (lambda p=picture: lines_seconds(cpu, p), lambda p=picture: with_opencv(p)[1])]
             print(f"  {ms[0]:.2f} ms, OpenCV {ms[1]:.2f} ms")
     shares = totals[1] / max(totals[0], 1), totals[3] / max(totals[2], 1)
     if any(share < least for share, least in zip(shares, LEAST_FOUND, strict=True)):

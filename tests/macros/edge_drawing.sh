@@ -12,4 +12,23 @@ cmp "$work/edges-headless/coins.png-edges.png" "$work/edges-window/coins.png-edg
 rows=$(($(wc -l < "$work/edges-headless/coins.png-segments.csv") - 1))
 test "$(jar tf "$work/edges-headless/coins.png-segments.zip" | grep -c '\.roi$')" = "$rows"
 
+# Straight lines: a square has four, which a file and the table hold.
+cat > "$work/lines.ijm" << 'MACRO'
+newImage("square", "8-bit black", 128, 100, 1);
+makeRectangle(30, 20, 60, 60);
+setColor(200);
+fill();
+run("Select None");
+run("Edge Drawing...", "find=lines overlay results_table roi_file=[" + getArgument() + "]");
+for (row = 0; row < nResults; row++) {
+    Overlay.activateSelection(row);
+    print("line " + getResult("Line", row) + " is of type " + selectionType() + ", long enough: " + (getResult("Length", row) > 50));
+}
+MACRO
+for how in headless window; do
+    run "$how" "$work/lines.ijm" "$work/lines-$how.zip"
+    test "$(grep -c '^line [1-4] is of type 5, long enough: 1$' "$work/log")" = 4
+    test "$(jar tf "$work/lines-$how.zip" | grep -c '^line-000[1-4]\.roi$')" = 4
+done
+
 refused "Edge Drawing..." "min_length=20" "No output is chosen"

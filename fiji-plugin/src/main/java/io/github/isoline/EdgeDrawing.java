@@ -16,14 +16,19 @@ public final class EdgeDrawing {
 
     private EdgeDrawing() {}
 
+    /** The share of the progress that drawing takes where lines are found in its segments. */
+    private static final double DRAWING_SHARE = 0.7;
+
     /** The result of a run. */
     public static final class Result {
         private final Report report;
         private final Segments segments;
+        private final Lines lines;
 
-        Result(Report report, Segments segments) {
+        Result(Report report, Segments segments, Lines lines) {
             this.report = report;
             this.segments = segments;
+            this.lines = lines;
         }
 
         /** Returns the report of the run. */
@@ -34,6 +39,11 @@ public final class EdgeDrawing {
         /** Returns the segments; null if they were not requested. */
         public Segments segments() {
             return segments;
+        }
+
+        /** Returns the lines; null if they were not requested. */
+        public Lines lines() {
+            return lines;
         }
     }
 
@@ -74,21 +84,71 @@ public final class EdgeDrawing {
             int depth,
             Progress progress)
             throws IsolineException {
-        Structs.Image in = input.describe(depth);
-        Structs.Image out = edges == null ? null : edges.describe(depth);
-        Pointer struct = params.struct(NAME);
         PointerByReference found = wantSegments ? new PointerByReference() : null;
         try {
-            Report done = Report.of(
-                    context,
-                    progress,
-                    (at, callback, report) ->
-                            IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, found, report));
-            return new Result(done, found == null ? null : Segments.copyOf(found.getValue()));
+            Report done = draw(context, params, input, edges, found, depth, progress);
+            return new Result(done, found == null ? null : Segments.copyOf(found.getValue()), null);
         } finally {
             if (found != null) {
                 IsolineLibrary.isoline_segments_free(found.getValue());
             }
         }
+    }
+
+    /**
+     * Runs the operation and finds straight lines along its segments. The host finds them, whichever device draws.
+     *
+     * @param context the device to run on
+     * @param params those of {@link #NAME}
+     * @param input pixels of any type
+     * @param edges receives the edge map as in {@link #run}; may be null
+     * @param depth the number of slices, from the first on
+     * @param progress the progress callback, which may cancel; may be null
+     * @return the lines, without segments
+     * @throws IsolineException with the library's message
+     */
+    public static Result lines(
+            Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
+            throws IsolineException {
+        PointerByReference segments = new PointerByReference();
+        PointerByReference found = new PointerByReference();
+        try {
+            Report done = draw(context, params, input, edges, segments, depth, part(progress, 0, DRAWING_SHARE));
+            Structs.Image in = input.describe(depth);
+            Pointer struct = params.struct(NAME);
+            done.add(Report.of(
+                    context,
+                    part(progress, DRAWING_SHARE, 1),
+                    (at, callback, report) -> IsolineLibrary.isoline_edge_drawing_lines(
+                            at, in, segments.getValue(), struct, callback, found, report)));
+            return new Result(done, null, Lines.copyOf(found.getValue()));
+        } finally {
+            IsolineLibrary.isoline_lines_free(found.getValue());
+            IsolineLibrary.isoline_segments_free(segments.getValue());
+        }
+    }
+
+    private static Report draw(
+            Context context,
+            Params params,
+            PixelBuffer input,
+            PixelBuffer edges,
+            PointerByReference segments,
+            int depth,
+            Progress progress)
+            throws IsolineException {
+        Structs.Image in = input.describe(depth);
+        Structs.Image out = edges == null ? null : edges.describe(depth);
+        Pointer struct = params.struct(NAME);
+        return Report.of(
+                context,
+                progress,
+                (at, callback, report) ->
+                        IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, segments, report));
+    }
+
+    /** Returns the progress of a part of a run, as that of the whole. */
+    private static Progress part(Progress progress, double from, double to) {
+        return progress == null ? null : (fraction, stage) -> progress.step(from + fraction * (to - from), stage);
     }
 }

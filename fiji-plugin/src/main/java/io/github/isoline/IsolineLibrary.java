@@ -82,6 +82,19 @@ final class IsolineLibrary {
 
     static native void isoline_segments_free(Pointer segments);
 
+    static native int isoline_edge_drawing_lines(
+            Pointer context,
+            Structs.Image input,
+            Pointer segments,
+            Pointer params,
+            Structs.Progress progress,
+            PointerByReference lines,
+            Structs.Report report);
+
+    static native int isoline_lines_all(Pointer lines, PointerByReference all, LongByReference count);
+
+    static native void isoline_lines_free(Pointer lines);
+
     static native int isoline_isolines(
             Pointer context,
             Structs.Image input,

@@ -8,7 +8,7 @@ import com.sun.jna.Pointer;
  * <p>Curves come slice by slice and level by level, in an order that does not depend on the device. Points are in
  * pixels: whole numbers are the pixels' centres, (0, 0) is that of the top left one.
  */
-public final class Polylines {
+public final class Polylines implements InSlices {
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
 
@@ -80,7 +80,7 @@ public final class Polylines {
         return made;
     }
 
-    /** Returns the number of curves. */
+    @Override
     public int count() {
         return closed.length;
     }
@@ -105,7 +105,7 @@ public final class Polylines {
         return closed[curve];
     }
 
-    /** Returns the slice that a curve lies in, from 0 on. */
+    @Override
     public int slice(int curve) {
         return slices[curve];
     }

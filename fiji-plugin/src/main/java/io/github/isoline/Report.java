@@ -32,6 +32,11 @@ public final class Report {
         return new Report(struct);
     }
 
+    /** Adds the time of a further call of the same run. */
+    void add(Report further) {
+        struct.seconds_total += further.struct.seconds_total;
+    }
+
     /** Returns the device that computed: "cpu" or "cuda:N", with its name. */
     public String device() {
         String id = struct.device_kind == KIND_CUDA ? "cuda:" + struct.device_index : "cpu";
@@ -54,7 +59,7 @@ public final class Report {
         return struct.residual;
     }
 
-    /** Returns the wall time of the whole call in seconds. */
+    /** Returns the wall time of the whole run in seconds. */
     public double seconds() {
         return struct.seconds_total;
     }

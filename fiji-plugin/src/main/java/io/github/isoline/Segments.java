@@ -8,7 +8,7 @@ import com.sun.jna.Pointer;
  * <p>Segments come slice by slice, in an order that does not depend on the device. Points are pixels: (0, 0) is the top
  * left one, whole numbers are the pixels' centres.
  */
-public final class Segments {
+public final class Segments implements InSlices {
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
     private static final double HALF_TURN = 180;
@@ -52,7 +52,7 @@ public final class Segments {
         }
         int count = (int) arrays.count;
         if (count == 0) {
-            return new Segments(new int[0], new int[1], new int[0], new int[0], new float[0]);
+            return none();
         }
         long[] wide = arrays.offsets.getLongArray(0, count + 1);
         int[] offsets = new int[wide.length];
@@ -67,7 +67,12 @@ public final class Segments {
                 arrays.mean_gradients.getFloatArray(0, count));
     }
 
-    /** Returns the number of segments. */
+    /** Returns no segments. */
+    public static Segments none() {
+        return new Segments(new int[0], new int[1], new int[0], new int[0], new float[0]);
+    }
+
+    @Override
     public int count() {
         return flags.length;
     }
@@ -97,7 +102,7 @@ public final class Segments {
         return (flags[segment] & CLOSED) != 0;
     }
 
-    /** Returns the slice that a segment lies in, from 0 on. */
+    @Override
     public int slice(int segment) {
         return slices[segment];
     }

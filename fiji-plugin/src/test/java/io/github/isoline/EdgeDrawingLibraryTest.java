@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -89,6 +92,56 @@ class EdgeDrawingLibraryTest implements OperationContract {
             assertThrows(IndexOutOfBoundsException.class, () -> segments.y(segment, -1));
         }
         assertEquals(2 * SIDE, segments.pointCount());
+    }
+
+    @Test
+    void linesOfASquareAreThereAndCanBeCancelled() throws IsolineException {
+        byte[] pixels = new byte[SIDE * SIDE];
+        for (int y = 10; y < 38; y++) {
+            Arrays.fill(pixels, y * SIDE + 12, y * SIDE + 40, (byte) 200);
+        }
+        try (Context context = Context.open("cpu");
+                PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 2);
+                PixelBuffer edges = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 2)) {
+            input.write(1, pixels);
+            Params params = new Params(EdgeDrawing.NAME);
+            List<Double> steps = new ArrayList<>();
+            EdgeDrawing.Result result = EdgeDrawing.lines(context, params, input, edges, 2, (fraction, stage) -> {
+                steps.add(fraction);
+                return true;
+            });
+            assertNull(result.segments());
+            Lines lines = result.lines();
+            assertEquals(4, lines.count());
+            for (int i = 0; i < 4; i++) {
+                assertEquals(1, lines.slice(i));
+                // The middle of each side is 14 pixels from the middle of the square.
+                double x = (lines.x(i, 0) + lines.x(i, 1)) / 2 - 25.5;
+                double y = (lines.y(i, 0) + lines.y(i, 1)) / 2 - 23.5;
+                assertEquals(14, Math.hypot(x, y), 1);
+                assertTrue(lines.pointCount(i) > 20, "points");
+                assertTrue(lines.rms(i) <= 0.5 && lines.logFalseAlarms(i) <= 0, "numbers");
+            }
+            byte[] map = new byte[SIDE * SIDE];
+            edges.read(1, map);
+            assertTrue(map[(SIDE / 2) * SIDE + 11] != 0 || map[(SIDE / 2) * SIDE + 12] != 0, "no map");
+            // The progress goes on from drawing to lines, and never back.
+            for (int i = 1; i < steps.size(); i++) {
+                assertTrue(steps.get(i) >= steps.get(i - 1), steps.toString());
+            }
+            assertTrue(steps.get(steps.size() - 1) >= 0.7 && steps.get(steps.size() - 1) <= 1, steps.toString());
+            IsolineException cancelled = assertThrows(
+                    IsolineException.class,
+                    () -> EdgeDrawing.lines(context, params, input, null, 2, (fraction, stage) -> fraction < 0.7));
+            assertTrue(cancelled.isCancelled());
+            input.write(0, new byte[SIDE * SIDE]);
+            input.write(1, new byte[SIDE * SIDE]);
+            assertEquals(
+                    0,
+                    EdgeDrawing.lines(context, params, input, null, 2, null)
+                            .lines()
+                            .count());
+        }
     }
 
     @Test

@@ -1,8 +1,6 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.measure.Calibration;
-import ij.measure.ResultsTable;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
@@ -10,21 +8,21 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
 
 /** Computes the edge map and the segments of an ImagePlus. */
-final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
+final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     private static final double WHITE = 255;
-
-    /** The place of a pixel's centre from its corner, from which ImageJ's tables count. */
-    private static final double PIXEL_CENTRE = 0.5;
 
     /** The most planes in which the automatic threshold is measured: the library looks at no more. */
     private static final int MOST_MEASURED = 16;
 
-    private final SegmentList segments = new SegmentList();
+    /** Is null where segments are not asked for. */
+    private final FoundSegments segments;
+
+    /** Is null where lines are not asked for. */
+    private final FoundLines lines;
 
     private Params params;
     private byte[][] edges;
@@ -35,7 +33,10 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     /** Creates a job with its own memory limit, so that tests need no large images. */
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) throws BadInput {
-        super(image, settings, callBytes);
+        super(image, settings, EdgeDrawingPlugin.COMMAND, callBytes);
+        boolean straight = settings.isLines();
+        segments = settings.wantsFound() && !straight ? new FoundSegments(planes, settings) : null;
+        lines = settings.wantsFound() && straight ? new FoundLines(planes, settings) : null;
     }
 
     @Override
@@ -93,9 +94,12 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
-        EdgeDrawing.Result result =
-                EdgeDrawing.run(context, params, input, output, settings.wantsSegments(), part.length, progress);
-        if (settings.wantsSegments()) {
+        EdgeDrawing.Result result = lines != null
+                ? EdgeDrawing.lines(context, params, input, output, part.length, progress)
+                : EdgeDrawing.run(context, params, input, output, segments != null, part.length, progress);
+        if (lines != null) {
+            lines.add(result.lines(), part);
+        } else if (segments != null) {
             segments.add(result.segments(), part);
         }
         return result.report();
@@ -108,10 +112,7 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
 
     @Override
     ImagePlus end(Progress progress) throws BadInput, IsolineException {
-        if (settings.is(EdgeDrawingSettings.ROI_MANAGER) || settings.is(EdgeDrawingSettings.OVERLAY)) {
-            int most = (int) settings.number(EdgeDrawingSettings.MOST_ROIS);
-            rois.addAll(new SegmentRois(image, settings).longest(segments, most));
-        }
+        takeRois();
         if (!settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             return null;
         }
@@ -121,58 +122,22 @@ final class EdgeDrawingJob extends StackJob<EdgeDrawingSettings> {
     }
 
     @Override
-    RowTable rowTable() {
-        return RowTable.of(EdgeDrawingPlugin.COMMAND, "Segment", null, image);
+    Found<?> found() {
+        return lines != null ? lines : segments;
     }
 
     @Override
-    void addRows(ResultsTable table) throws IsolineException {
-        Calibration calibration = image.getCalibration();
-        double width = calibration.pixelWidth;
-        double height = calibration.pixelHeight;
-        segments.forEach((number, some, at, index) -> {
-            startRow(table);
-            table.addValue("Segment", number + 1);
-            addPosition(table, planes, index, true);
-            double[] centroid = some.centroid(at);
-            ShapeColumns.addPosition(table, image, centroid[0] + PIXEL_CENTRE, centroid[1] + PIXEL_CENTRE);
-            table.addValue("Angle", some.orientation(at, width, height));
-            table.addValue("Length", some.length(at, width, height));
-            table.addValue("Points", some.pointCount(at));
-            table.addValue("Mean gradient", some.meanGradient(at));
-            table.addValue("Closed", some.isClosed(at) ? 1 : 0);
-            ShapeColumns.addUnit(table, image);
-        });
-    }
-
-    @Override
-    String roiName() {
-        return "segments";
-    }
-
-    @Override
-    void saveRois(RoiOutput.Taker taker) throws IsolineException, IOException {
-        new SegmentRois(image, settings).all(segments, taker);
+    String howToFindFewer() {
+        return String.format(
+                ", or %s or gradient_threshold for fewer %s",
+                lines != null ? EdgeDrawingSettings.SHORTEST_LINE : "min_length", roiName());
     }
 
     @Override
     List<String> warnings() {
-        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE) && segments.count() == 0) {
-            return Collections.singletonList("no segments, so no new rows in the table.");
+        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE) && found().count() == 0) {
+            return Collections.singletonList("no " + roiName() + ", so no new rows in the table.");
         }
-        boolean limited = settings.is(EdgeDrawingSettings.ROI_MANAGER) || settings.is(EdgeDrawingSettings.OVERLAY);
-        if (!limited || segments.count() <= settings.number(EdgeDrawingSettings.MOST_ROIS)) {
-            return Collections.emptyList();
-        }
-        return Collections.singletonList(String.format(
-                "of %s segments only the longest %s went to the ROI Manager or the overlay, which become "
-                        + "slow with more. Raise most_rois to get more, or min_length or gradient_threshold for fewer "
-                        + "segments; results_table and roi_file have all of them.",
-                segments.count(), rois.size()));
-    }
-
-    @Override
-    String outcome() {
-        return settings.wantsSegments() ? RunLog.count(segments.count(), "segment") : "";
+        return super.warnings();
     }
 }

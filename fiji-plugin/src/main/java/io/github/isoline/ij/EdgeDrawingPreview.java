@@ -4,15 +4,17 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Lines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Segments;
 import java.awt.EventQueue;
+import java.awt.geom.Path2D;
 import java.awt.image.BufferedImage;
 import java.util.Locale;
 import java.util.stream.IntStream;
 
-/** Shows on the current slice the segments that edge drawing gives with the parameters of the dialog. */
+/** Shows on the current slice the segments or lines that edge drawing gives with the parameters of the dialog. */
 final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
@@ -69,22 +71,37 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
         EdgeDrawing.Result result = run(
                 settings.device(),
-                (context, progress) -> EdgeDrawing.run(context, params, pixels, map, true, 1, progress));
-        Segments segments = result.segments();
+                (context, progress) -> settings.isLines()
+                        ? EdgeDrawing.lines(context, params, pixels, map, 1, progress)
+                        : EdgeDrawing.run(context, params, pixels, map, true, 1, progress));
+        Segments segments = settings.isLines() ? Segments.none() : result.segments();
         int[] rest = map != null ? rest(segments, width, height) : new int[0];
         BufferedImage picture =
                 PreviewRoi.isDense(segments, rest) ? PreviewRoi.picture(segments, rest, width, height) : null;
+        PreviewPaths lines = settings.isLines() ? paths(result.lines(), slice) : null;
         show(() -> {
             roi.set(segments, rest, picture, slice);
-            return new Roi[] {roi};
+            return lines == null ? new Roi[] {roi} : new Roi[] {roi, lines};
         });
         return String.format(
                 Locale.ROOT,
                 "%s%s, %.1f ms on %s",
-                RunLog.count(segments.count(), "segment"),
+                lines == null
+                        ? RunLog.count(segments.count(), "segment")
+                        : RunLog.count(result.lines().count(), "line"),
                 image.getStackSize() > 1 ? " in this slice" : "",
                 result.report().seconds() * 1000,
                 result.report().device());
+    }
+
+    private PreviewPaths paths(Lines lines, int slice) {
+        PreviewPaths paths = new PreviewPaths(image, slice);
+        for (int i = 0; i < lines.count(); i++) {
+            Path2D.Float path = paths.of(SegmentColours.of(i));
+            path.moveTo(lines.x(i, 0), lines.y(i, 0));
+            path.lineTo(lines.x(i, 1), lines.y(i, 1));
+        }
+        return paths;
     }
 
     /** Returns the pixels of the edge map that are in no segment. */

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 
 /** The parameters of the edge drawing command. */
 final class EdgeDrawingSettings extends Settings {
@@ -11,10 +12,21 @@ final class EdgeDrawingSettings extends Settings {
     static final String EDGE_MAP = "edge_map";
     static final String ROI_SHAPE = "roi_shape";
     static final String TOLERANCE = "tolerance";
-    static final String MOST_ROIS = "most_rois";
+    static final String FIND = "find";
+    static final String SHORTEST_LINE = "shortest_line";
+    static final String LINE_DEVIATION = "line_deviation";
+    static final String LINE_GAP = "line_gap";
+    static final String ALL_LINES = "all_lines";
+
+    // The words of FIND.
+    private static final String SEGMENTS = "segments";
+    private static final String LINES = "lines";
+
+    /** The library's name of what ALL_LINES turns off. */
+    private static final String LINE_VALIDATION = "line_validation";
 
     EdgeDrawingSettings() throws IsolineException {
-        super(EdgeDrawing.NAME, SegmentRois.EDGE_DRAWING, "Edge drawing");
+        super(EdgeDrawing.NAME, "edge drawing", "Edge drawing");
         declare(Setting.of(parameter(PROFILE), "reference", "paper"));
         declare(
                 SIGMA,
@@ -28,7 +40,20 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.of(parameter("follow_turns")).shownIf(s -> s.is(PROFILE, "paper")),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
-                Setting.choice(STACK, "all", "current"));
+                Setting.choice(STACK, "all", "current"),
+                Setting.choice(FIND, SEGMENTS, LINES)
+                        .help(
+                                "What the outputs but the edge map hold: segments, edges as chains of pixels; lines, straight"
+                                        + " lines along them."),
+                // The recorder takes keys for duplicates that end with another, min_length or tolerance.
+                line("line_min_length", SHORTEST_LINE),
+                line("line_tolerance", LINE_DEVIATION),
+                line(LINE_GAP, LINE_GAP),
+                Setting.toggle(ALL_LINES)
+                        .usedWith(FIND, LINES)
+                        .help(
+                                "On: every line. Off: only lines whose gradients chance would make at most once in an image"
+                                        + " of this size."));
         declareAxes();
         declare(
                 // This output is on at first, so that OK gives an image before anything is
@@ -40,24 +65,40 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.choice(ROI_SHAPE, "freeline", "polyline")
                         .label("ROI shape")
                         .advanced()
+                        .usedWith(FIND, SEGMENTS)
                         .recordedIf(s -> wantsRois(s)),
                 // The tolerance is the largest distance of a polyline from the pixels.
                 Setting.number(TOLERANCE, 1)
                         .atLeast(0)
                         .unit("pixels")
                         .advanced()
+                        .usedWith(FIND, SEGMENTS)
                         .recordedIf(s -> wantsRois(s) && isPolyline(s)),
-                // The ROI Manager and an overlay get at most this number of segments, the longest
-                // ones.
+                // The ROI Manager and an overlay get at most this number, the longest ones.
                 Setting.number(MOST_ROIS, 10_000)
                         .whole(1)
                         .label("Most ROIs")
                         .advanced()
                         .recordedIf(s -> wantsRois(s)),
-                // The segments are saved to this ZIP file as ROIs.
+                // All are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));
-        // The command has no lines, so it does not show their parameters.
-        declareOthers("variant", "line_min_length", "line_tolerance", "line_gap", "line_validation");
+        // The library's names of what has other keys.
+        declareOthers("variant", "line_min_length", "line_tolerance", LINE_VALIDATION);
+    }
+
+    /** Returns a parameter of lines. */
+    private Setting line(String name, String key) {
+        return Setting.of(key, parameter(name)).usedWith(FIND, LINES);
+    }
+
+    @Override
+    Params toParams() throws IsolineException {
+        // A switch is off where a macro leaves it out, which the library's is not.
+        return super.toParams().set(LINE_VALIDATION, is(ALL_LINES) ? 0 : 1);
+    }
+
+    boolean isLines() {
+        return is(FIND, LINES);
     }
 
     private static boolean isPolyline(Settings s) {
@@ -68,14 +109,24 @@ final class EdgeDrawingSettings extends Settings {
         return isPolyline(this);
     }
 
-    boolean wantsSegments() {
+    /** Returns true if an output has segments or lines. */
+    boolean wantsFound() {
         return wantsRois(this) || is(RESULTS_TABLE);
     }
 
     /** Returns the problem with the parameters of the computation; null if there is none. */
     String computationProblem() {
         String problem = problemOf(
-                SIGMA, GRADIENT_THRESHOLD, "anchor_threshold", "scan_interval", "min_length", RANGE_MIN, RANGE_MAX);
+                SIGMA,
+                GRADIENT_THRESHOLD,
+                "anchor_threshold",
+                "scan_interval",
+                "min_length",
+                SHORTEST_LINE,
+                LINE_DEVIATION,
+                LINE_GAP,
+                RANGE_MIN,
+                RANGE_MAX);
         return problem == null ? rangeProblem() : problem;
     }
 

@@ -8,7 +8,6 @@ import java.util.regex.Pattern;
 final class IsolinesSettings extends Settings {
     static final String LEVELS = "levels";
     static final String LEVEL_COUNT = "level_count";
-    static final String MOST_ROIS = "most_rois";
 
     private static final Pattern SEPARATORS = Pattern.compile("[\\s,;]+");
 

@@ -367,9 +367,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             for (int index : part) {
                 Roi roi = outlines[planes.place(index)];
                 if (roi != null) {
-                    roi.setName("level-set" + SegmentRois.where(image, index));
+                    roi.setName("level-set" + ResultImage.where(image, index));
                     roi.setStrokeColor(RunOverlay.COLOUR);
-                    roi.setProperty(SegmentRois.PROPERTY, settings.kind);
+                    roi.setProperty(RoiOutput.PROPERTY, settings.kind);
                     ResultImage.setPosition(roi, image, planes.position(index));
                     rois.add(roi);
                 }
@@ -387,7 +387,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 + range.side + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (objects != null) {
-            objects.rois.forEach(roi -> roi.setProperty(SegmentRois.PROPERTY, settings.kind));
+            objects.rois.forEach(roi -> roi.setProperty(RoiOutput.PROPERTY, settings.kind));
             rois.addAll(objects.rois);
             labelImage = finish(objects.labelImage(), info);
         }

@@ -85,7 +85,7 @@ final class LevelSetObjects {
     }
 
     private Roi named(Roi roi, int number, int index) {
-        roi.setName("object-" + ij.IJ.pad(number, DIGITS) + SegmentRois.where(image, index));
+        roi.setName("object-" + ij.IJ.pad(number, DIGITS) + ResultImage.where(image, index));
         roi.setStrokeColor(SegmentColours.of(number - 1));
         ResultImage.setPosition(roi, image, planes.position(index));
         return roi;

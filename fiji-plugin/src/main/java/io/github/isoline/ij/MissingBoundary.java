@@ -37,7 +37,7 @@ final class MissingBoundary {
 
     private static String where(ImagePlus image, int index) {
         boolean hyperstack = ResultImage.isHyperStack(image);
-        return hyperstack ? SegmentRois.where(image, index).trim() : Integer.toString(index);
+        return hyperstack ? ResultImage.where(image, index).trim() : Integer.toString(index);
     }
 
     /**

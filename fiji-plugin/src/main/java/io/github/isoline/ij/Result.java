@@ -47,7 +47,9 @@ public final class Result {
         return Collections.unmodifiableList(images);
     }
 
-    /** Returns the outlines or segments, with positions in the input image; empty if the options ask for none. */
+    /**
+     * Returns the outlines, segments or lines, with positions in the input image; empty if the options ask for none.
+     */
     public List<Roi> getRois() {
         return Collections.unmodifiableList(rois);
     }

@@ -114,6 +114,15 @@ final class ResultImage {
         }
     }
 
+    /** Returns the end of a name that gives a selection's position: " s3", " c1z2t1"; "" in an image. */
+    static String where(ImagePlus image, int index) {
+        if (isHyperStack(image)) {
+            int[] position = image.convertIndexToPosition(index);
+            return " c" + position[0] + "z" + position[1] + "t" + position[2];
+        }
+        return image.getStackSize() > 1 ? " s" + index : "";
+    }
+
     /** Returns true if ImageJ's canvas uses a selection's channel, slice and frame. */
     static boolean isHyperStack(ImagePlus image) {
         return image.isHyperStack() || image.getNChannels() > 1;

@@ -29,6 +29,9 @@ final class RoiOutput {
     /** The number of selections added to the ROI Manager's window at a time, so that it does not freeze. */
     private static final int CHUNK = 500;
 
+    /** The property of every selection made here, by which a later run can replace them in an overlay. */
+    static final String PROPERTY = "isoline";
+
     private RoiOutput() {}
 
     /**
@@ -78,7 +81,7 @@ final class RoiOutput {
     /**
      * Adds to the image's overlay, replacing the selections of an earlier run.
      *
-     * @param kind the {@link SegmentRois#PROPERTY} of these selections
+     * @param kind the {@link #PROPERTY} of these selections
      */
     static void addToOverlay(ImagePlus image, List<Roi> rois, String kind) {
         Overlay before = image.getOverlay();
@@ -87,7 +90,7 @@ final class RoiOutput {
             extended = before.duplicate();
             extended.clear();
             for (Roi roi : before.toArray()) {
-                boolean ours = kind.equals(roi.getProperty(SegmentRois.PROPERTY));
+                boolean ours = kind.equals(roi.getProperty(PROPERTY));
                 if (!ours && !GuestOverlay.isGuest(roi)) {
                     extended.add(roi);
                 }

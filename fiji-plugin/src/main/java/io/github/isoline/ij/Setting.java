@@ -90,6 +90,11 @@ final class Setting {
 
     /** Returns a parameter of the library: type, default, label, unit and help are the library's. */
     static Setting of(Parameter parameter) {
+        return of(parameter.name(), parameter);
+    }
+
+    /** Returns a parameter of the library under another key. */
+    static Setting of(String key, Parameter parameter) {
         Object initial;
         Type type;
         switch (parameter.type()) {
@@ -106,11 +111,11 @@ final class Setting {
                 initial = parameter.canBeAutomatic() ? Settings.AUTO : parameter.defaultValue();
                 break;
         }
-        return of(parameter, type, initial, parameter.words());
+        return of(key, parameter, type, initial, parameter.words());
     }
 
-    private static Setting of(Parameter parameter, Type type, Object initial, String... words) {
-        Setting made = new Setting(parameter.name(), type, initial, parameter, words);
+    private static Setting of(String key, Parameter parameter, Type type, Object initial, String... words) {
+        Setting made = new Setting(key, type, initial, parameter, words);
         made.label = parameter.title();
         made.unit = parameter.unit();
         made.help = parameter.help();
@@ -121,17 +126,17 @@ final class Setting {
 
     /** Returns the parameter with the plugin's own choices, of which the first is the default. */
     static Setting of(Parameter parameter, String... words) {
-        return of(parameter, Type.CHOICE, words[0], words);
+        return of(parameter.name(), parameter, Type.CHOICE, words[0], words);
     }
 
     /** Returns the parameter as a number or "auto" (the default), which the plugin computes. */
     static Setting orAuto(Parameter parameter) {
-        return of(parameter, Type.NUMBER_OR_AUTO, Settings.AUTO);
+        return of(parameter.name(), parameter, Type.NUMBER_OR_AUTO, Settings.AUTO);
     }
 
     /** Returns the parameter as a number that must be given where it is used. */
     static Setting given(Parameter parameter) {
-        return of(parameter, Type.NUMBER, 0.0);
+        return of(parameter.name(), parameter, Type.NUMBER, 0.0);
     }
 
     /** Returns a number above 0 of the plugin alone, or "auto" (the default). */
@@ -384,7 +389,7 @@ final class Setting {
     private String problem(double value) {
         String library = parameter == null ? null : parameter.complaint(value);
         if (library != null) {
-            return library + (library.endsWith(".") ? "" : ".");
+            return library.replace(parameter.name(), key) + (library.endsWith(".") ? "" : ".");
         }
         boolean low = leastExcluded ? !(value > least) : !(value >= least);
         if (!low

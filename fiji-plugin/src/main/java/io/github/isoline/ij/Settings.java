@@ -35,6 +35,7 @@ abstract class Settings implements Cloneable {
     static final String ROI_MANAGER = "roi_manager";
     static final String RESULTS_TABLE = "results_table";
     static final String ROI_FILE = "roi_file";
+    static final String MOST_ROIS = "most_rois";
 
     /** The word for a start from the image's selection. */
     static final String ROI = "roi";
@@ -369,7 +370,7 @@ abstract class Settings implements Cloneable {
                 String.join(", ", outputs), ROI_FILE);
     }
 
-    /** Returns the library's parameters, as far as the names agree. */
+    /** Returns the library's parameters, as far as they are declared. */
     Params toParams() throws IsolineException {
         Params params = new Params(operation.name());
         for (Setting setting : declared.values()) {
@@ -377,15 +378,16 @@ abstract class Settings implements Cloneable {
                 continue;
             }
             String key = setting.key;
+            String name = setting.parameter.name();
             if (setting.type == Setting.Type.CHOICE) {
                 // A word of the plugin alone stands for the library's default.
                 if (Arrays.asList(setting.parameter.words()).contains(text(key))) {
-                    params.set(key, text(key));
+                    params.set(name, text(key));
                 }
             } else if (setting.type == Setting.Type.SWITCH) {
-                params.set(key, is(key) ? 1 : 0);
+                params.set(name, is(key) ? 1 : 0);
             } else if (!isAutomatic(key)) {
-                params.set(key, number(key));
+                params.set(name, number(key));
             }
         }
         return params;

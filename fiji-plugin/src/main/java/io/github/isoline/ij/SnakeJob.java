@@ -414,7 +414,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         colour = told.overlaps() ? OVERLAPPING : colour;
         roi.setName(name);
         roi.setStrokeColor(told.touchesWindow() ? AT_WINDOW : colour);
-        roi.setProperty(SegmentRois.PROPERTY, SnakeStart.KIND);
+        roi.setProperty(RoiOutput.PROPERTY, SnakeStart.KIND);
         ResultImage.setPosition(roi, image, planes.position(index));
     }
 

@@ -212,7 +212,7 @@ final class SnakeStart {
         List<Roi> all = settings.workspace.rois();
         List<Roi> foreign = new ArrayList<>();
         for (Roi roi : all) {
-            if (!KIND.equals(roi.getProperty(SegmentRois.PROPERTY))) {
+            if (!KIND.equals(roi.getProperty(RoiOutput.PROPERTY))) {
                 foreign.add(roi);
             }
         }

@@ -61,6 +61,6 @@ final class SnakeTarget {
 
     /** Returns the name on a plane: "nucleus 7" on its own, "nucleus 7 s3" on others. */
     String name(ImagePlus image, int index) {
-        return index == home ? name : name + SegmentRois.where(image, index);
+        return index == home ? name : name + ResultImage.where(image, index);
     }
 }

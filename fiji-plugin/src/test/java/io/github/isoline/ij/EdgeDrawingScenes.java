@@ -28,6 +28,7 @@ import ij.plugin.frame.RoiManager;
 import ij.process.ImageProcessor;
 import java.awt.Checkbox;
 import java.awt.Color;
+import java.awt.Component;
 import java.awt.Dialog;
 import java.awt.EventQueue;
 import java.awt.Window;
@@ -51,6 +52,9 @@ final class EdgeDrawingScenes {
                 break;
             case "edge drawing outputs":
                 outputs(image);
+                break;
+            case "edge drawing lines":
+                lines(image);
                 break;
             case "edge drawing stack":
                 stack(image);
@@ -195,6 +199,78 @@ final class EdgeDrawingScenes {
         image.getWindow().toFront();
         manager.runCommand(image, "Show All without labels");
         driver.picture("edge-drawing-show-all");
+    }
+
+    /** Plays straight lines: fields of their own, a preview, and ROIs that a click in the manager selects. */
+    private void lines(ImagePlus image) throws Exception {
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 700);
+        Dialog dialog = open(image, COMMAND);
+        await("a preview", () -> status(dialog).contains(" segments, "));
+        toggle(checkbox(dialog, "Advanced"), true);
+        say("fields of segments", shownFields(dialog));
+        choose(dialog, "lines");
+        await("lines", () -> status(dialog).contains(" lines, "));
+        say("fields of lines", shownFields(dialog));
+        int first = Integer.parseInt(status(dialog).split(" ")[1]);
+        say("overlay during preview", image.getOverlay().size());
+        toggle(checkbox(dialog, "Advanced"), false);
+        driver.picture("edge-drawing-lines");
+        type(dialog, "shortest_line", "1");
+        await("a complaint", () -> !button(dialog, "OK").isEnabled());
+        say("complaint", hint(dialog).split("\n")[0]);
+        type(dialog, "shortest_line", "18");
+        await(
+                "fewer",
+                () -> status(dialog).matches("Preview: \\d+ lines, .*")
+                        && Integer.parseInt(status(dialog).split(" ")[1]) < first);
+        int shown = Integer.parseInt(status(dialog).split(" ")[1]);
+        for (String output : new String[] {"Edge map", "ROI Manager", "Overlay", "Results table"}) {
+            toggle(checkbox(dialog, output), !output.equals("Edge map"));
+        }
+        press(button(dialog, "OK"));
+        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        IJ.wait(500);
+        RoiManager manager = RoiManager.getInstance();
+        int rows = ResultsTable.getResultsTable().size();
+        say(
+                "same everywhere",
+                rows > 3
+                        && rows == shown
+                        && rows == manager.getCount()
+                        && rows == image.getOverlay().size());
+        manager.select(image, 2);
+        say(
+                "selected",
+                image.getRoi().getType() == Roi.LINE && image.getRoi().getName().equals("line-0003"));
+        say("table", ResultsTable.getResultsTable().getColumnHeadings().trim().replace('\t', ','));
+        // ImageJ measures the selection as the row says.
+        ij.gui.Line line = (ij.gui.Line) image.getRoi();
+        ResultsTable table = ResultsTable.getResultsTable();
+        say(
+                "measured",
+                Math.abs(line.getLength() - table.getValue("Length", 2)) < 1e-6
+                        && Math.abs(line.getAngle() - table.getValue("Angle", 2)) < 1e-6);
+        for (String recorded : recorder.getText().trim().split("\n")) {
+            if (recorded.contains("Edge Drawing")) {
+                say("recorded", recorded);
+            }
+        }
+        manager.setLocation(1000, 0);
+        WindowManager.getWindow("Results").setLocation(20, 500);
+        driver.picture("edge-drawing-lines-outputs");
+    }
+
+    /** Returns the keys of the fields for segments or lines that the dialog shows. */
+    private static String shownFields(Dialog dialog) {
+        StringBuilder keys = new StringBuilder();
+        for (Component field : GuiDriver.all(dialog, Component.class)) {
+            String key = String.valueOf(field.getName());
+            if (key.matches("roi_shape|shortest_line|line_deviation|line_gap|all_lines") && field.isShowing()) {
+                keys.append(' ').append(key);
+            }
+        }
+        return keys.toString().trim();
     }
 
     /** Plays two runs after a measurement of ImageJ's own. */

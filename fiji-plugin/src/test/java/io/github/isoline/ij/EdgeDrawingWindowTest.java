@@ -54,6 +54,25 @@ class EdgeDrawingWindowTest extends WindowTest {
     }
 
     @Test
+    void linesHaveFieldsAPreviewAndOutputs() throws Exception {
+        Map<String, String> seen = play("edge drawing lines");
+        assertEquals("", seen.get("fields of segments"));
+        assertEquals("shortest_line line_deviation line_gap all_lines", seen.get("fields of lines"));
+        assertEquals("2", seen.get("overlay during preview"));
+        assertTrue(seen.get("complaint").startsWith("Shortest line must be"), seen.get("complaint"));
+        assertEquals("true", seen.get("same everywhere"));
+        assertEquals("true", seen.get("selected"));
+        assertEquals("true", seen.get("measured"));
+        String table = seen.get("table");
+        assertTrue(table.endsWith("Label,Line,Slice,X1,Y1,X2,Y2,Angle,Length,Points,RMS (pixels),Log NFA,Unit"), table);
+        String recorded = seen.get("recorded");
+        assertTrue(recorded.contains(" find=lines shortest_line=18 line_deviation=1 line_gap=6 "), recorded);
+        String options = recorded.split("\"")[3];
+        assertEquals(
+                options, Settings.fromMacro(new EdgeDrawingSettings(), options).toString());
+    }
+
+    @Test
     void previewFollowsTheSlice() throws Exception {
         Map<String, String> seen = play("edge drawing stack");
         assertTrue(seen.get("scope").startsWith("Looks at all 3 slices, each by itself"));

@@ -30,6 +30,7 @@ class RecordedMacroTest extends WindowTest {
     @CsvSource({
         "Edge Strength Function..., converged, mode=converged",
         "Edge Drawing..., reference, profile=reference",
+        "Edge Drawing..., lines, find=lines",
         "Signed Distance..., outside, region=outside",
         "Level Set..., roi, range=roi",
         "Region Snake..., poisson, noise=poisson",

@@ -1,0 +1,70 @@
+package io.github.isoline.ij;
+
+import ij.gui.PolygonRoi;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import io.github.isoline.Polylines;
+import java.awt.Color;
+
+/** The isolines of an image. Closed ones are areas. */
+final class FoundCurves extends Found<Polylines> {
+    /** The offset of a pixel's centre from its corner, for areas. For lines ImageJ counts from the centres. */
+    private static final float CENTRE = 0.5f;
+
+    private final LevelColours colours = new LevelColours();
+
+    FoundCurves(HyperStackSelection planes, IsolinesSettings settings) {
+        super(planes, settings, "Isoline", "iso-");
+    }
+
+    @Override
+    void add(Polylines some, int[] part) {
+        super.add(some, part);
+        colours.add(some);
+    }
+
+    @Override
+    double length(Polylines some, int at) {
+        return some.length(at);
+    }
+
+    @Override
+    Color colour(int number, Polylines some, int at) {
+        return colours.of(some.level(at));
+    }
+
+    @Override
+    Roi shape(Polylines some, int at) {
+        // Two points enclose no area.
+        int points = some.pointCount(at);
+        boolean closed = some.isClosed(at) && points > 2;
+        float offset = closed ? CENTRE : 0;
+        float[] x = new float[points];
+        float[] y = new float[points];
+        for (int p = 0; p < points; p++) {
+            x[p] = (float) some.x(at, p) + offset;
+            y[p] = (float) some.y(at, p) + offset;
+        }
+        Roi roi = new PolygonRoi(x, y, points, closed ? Roi.POLYGON : Roi.FREELINE);
+        roi.setProperty("level", Double.toString(some.level(at)));
+        return roi;
+    }
+
+    @Override
+    void addValues(ResultsTable table, int number, Polylines some, int at) {
+        double x = 0;
+        double y = 0;
+        for (int p = 0; p < some.pointCount(at); p++) {
+            x += some.x(at, p);
+            y += some.y(at, p);
+        }
+        ShapeColumns.addPosition(table, image, x / some.pointCount(at) + CENTRE, y / some.pointCount(at) + CENTRE);
+        table.addValue("Level", some.level(at));
+        table.addValue("Length", some.length(at));
+        table.addValue("Area", some.area(at));
+        // Numbers of rows begin with 1, so that 0 is none.
+        table.addValue("Parent", some.parent(at) < 0 ? 0 : number - at + some.parent(at) + 1);
+        table.addValue("Points", some.pointCount(at));
+        table.addValue("Closed", some.isClosed(at) ? 1 : 0);
+    }
+}

@@ -1,0 +1,51 @@
+package io.github.isoline.ij;
+
+import ij.gui.Line;
+import ij.gui.Roi;
+import ij.measure.Calibration;
+import ij.measure.ResultsTable;
+import io.github.isoline.Lines;
+import java.awt.Color;
+
+/** The straight lines of an image. */
+final class FoundLines extends Found<Lines> {
+    /** The place of a pixel's centre from its corner, from which ImageJ's tables count. */
+    private static final double PIXEL_CENTRE = 0.5;
+
+    FoundLines(HyperStackSelection planes, EdgeDrawingSettings settings) {
+        super(planes, settings, "Line", "line-");
+    }
+
+    @Override
+    double length(Lines lines, int at) {
+        return Math.hypot(lines.x(at, 1) - lines.x(at, 0), lines.y(at, 1) - lines.y(at, 0));
+    }
+
+    @Override
+    Roi shape(Lines lines, int at) {
+        // ImageJ itself counts lines from the pixels' centres.
+        return new Line(lines.x(at, 0), lines.y(at, 0), lines.x(at, 1), lines.y(at, 1));
+    }
+
+    @Override
+    Color colour(int number, Lines lines, int at) {
+        return SegmentColours.of(number);
+    }
+
+    @Override
+    void addValues(ResultsTable table, int number, Lines lines, int at) {
+        Calibration calibration = image.getCalibration();
+        for (int end = 0; end < 2; end++) {
+            table.addValue("X" + (end + 1), calibration.getX(lines.x(at, end) + PIXEL_CENTRE));
+            table.addValue("Y" + (end + 1), calibration.getY(lines.y(at, end) + PIXEL_CENTRE, image.getHeight()));
+        }
+        double dx = (lines.x(at, 1) - lines.x(at, 0)) * calibration.pixelWidth;
+        // Rows are numbered downwards.
+        double dy = (lines.y(at, 0) - lines.y(at, 1)) * calibration.pixelHeight;
+        table.addValue("Angle", Math.toDegrees(Math.atan2(dy, dx)));
+        table.addValue("Length", Math.hypot(dx, dy));
+        table.addValue("Points", lines.pointCount(at));
+        table.addValue("RMS (pixels)", lines.rms(at));
+        table.addValue("Log NFA", lines.logFalseAlarms(at));
+    }
+}
