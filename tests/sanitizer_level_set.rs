@@ -5,7 +5,7 @@
 mod common;
 
 use common::{cuda_and_cpu, few_sizes};
-use isoline::level_set::{LevelSet, Params, TargetRange, Variant};
+use isoline::level_set::{LevelSet, Params, Regions, TargetRange, Variant};
 use isoline::{Context, Dimensions, Image, PixelType};
 use ndarray::Array3;
 
@@ -110,6 +110,28 @@ fn sanitizer_level_set_pixels() {
                 }
             }
         }
+    }
+}
+
+/// Sums the pixels of both sides of the front, of all pixel types, with pixels that are not finite among them.
+#[test]
+fn sanitizer_level_set_regions() {
+    let Some(contexts) = cuda_and_cpu() else { return };
+    let shape = (9, 10, 40);
+    let u8s = image(shape);
+    let u16s = u8s.mapv(u16::from);
+    let mut f32s = u8s.mapv(f32::from);
+    f32s[[0, 3, 4]] = f32::NAN;
+    for input in [Image::from(u8s.view()), u16s.view().into(), f32s.view().into()] {
+        let regions = |regions| Params {
+            range: None,
+            regions: Some(regions),
+            ..params(Variant::Band, Dimensions::Volume, [1.0; 3])
+        };
+        compare(&contexts, input, &regions(Regions::ChanVese), 9);
+        // Every pixel is above 0, so that both sides of a binary image are alike.
+        let refused = LevelSet::new(&contexts[0], input, mask(shape).view().into(), &regions(Regions::Bernoulli));
+        assert!(refused.is_err());
     }
 }
 
