@@ -178,6 +178,7 @@ def level_set(
     change_tolerance: float = 0.002,
     rms_tolerance: float = 8.0,
     iterations: int = 10000,
+    regions: Literal['off', 'chan_vese', 'gaussian', 'poisson', 'gamma', 'rayleigh', 'bernoulli'] = 'off',
 ) -> Any: ...
 
 def snake(

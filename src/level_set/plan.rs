@@ -146,7 +146,7 @@ impl Params {
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape.iter().zip(used).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
-        // Where intensities outside of the range count as inside it, the term has the other sign, and is as bounded there
+        // If intensities outside of the range are those of the object, the term has the other sign, and is as bounded there
         // as it is where it holds the front back.
         let (sign, max_deviation) =
             if side == Side::Outside { (-1.0, bounded_image_term) } else { (1.0, max_image_term) };

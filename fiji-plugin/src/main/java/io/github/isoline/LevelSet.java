@@ -139,8 +139,8 @@ public final class LevelSet extends Solver {
     }
 
     /**
-     * Returns the limits of the range that is used: "within", "above" or "below"; between two regions also "outside", for
-     * intensities farther from T than ε.
+     * Returns the limits of the range that is used: "within", "above" or "below"; between two regions also "outside",
+     * for intensities farther from T than ε.
      */
     public String side() throws IsolineException {
         if (state.side == OUTSIDE) {

@@ -23,8 +23,8 @@ final class LevelSetRange {
     final double epsilon;
 
     /**
-     * "within", "above" or "below", as the library's parameter has it; "outside" between two regions; "auto" where the library
-     * finds it out.
+     * "within", "above" or "below", as the library's parameter has it; "outside" between two regions; "auto" where the
+     * library finds it out.
      */
     final String side;
 

@@ -40,8 +40,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     @CsvSource({"chan_vese", "gaussian", "poisson", "gamma", "rayleigh"})
     void twoRegionsNeedNoRange(String regions) {
         ImagePlus image = disc(60, 50, 12);
-        // What is said of a range, or remembered, does not count.
-        ImagePlus mask = mask(image, "start=box box_x=15-44 box_y=10-39 regions=" + regions + " range=values side=above");
+        ImagePlus mask = mask(image, "start=box box_x=15-44 box_y=10-39 regions=" + regions);
         assertTrue(dice(mask, image) > 0.97, regions + " " + dice(mask, image));
         String info = (String) mask.getProperty("Info");
         assertTrue(info.contains("Isoline regions: " + regions), info);
