@@ -2254,7 +2254,8 @@ typedef struct {
     double epsilon;
     /**
      * The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-     * automatic, 1 / (1 + ε h), with `regions` 1 / (1 + 2 ε h). A larger α follows the image more closely, a smaller one gives a smoother front.
+     * automatic, 1 / (1 + ε h), with `regions` 1 / (1 + 2 ε h). A larger α follows the image more closely, a smaller
+     * one gives a smoother front.
      */
     double alpha;
     /**

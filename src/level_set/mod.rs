@@ -288,6 +288,8 @@ pub struct LevelSet {
     plan: Plan,
     /// The measurement of the range at every check interval, if the range is that between two regions.
     measure: Option<Measure>,
+    /// True if the range is that of the present check interval.
+    range_is_measured: bool,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
     limit_share: Option<f64>,
@@ -333,7 +335,8 @@ impl LevelSet {
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
-    /// an automatic range with an empty mask, two regions of which one is empty or that are alike, sizes that do not match, an allocation that fails, a device failure.
+    /// an automatic range with an empty mask, two regions of which one is empty or that are alike, sizes that do not
+    /// match, an allocation that fails, a device failure.
     pub fn new(context: &Context, input: Image<'_>, mask: Image<'_>, params: &Params) -> Result<Self> {
         Self::start(context, input, mask, params, &mut None)
     }
@@ -388,6 +391,7 @@ impl LevelSet {
             context: context.clone(),
             params: params.clone(),
             measure: params.regions.map(new_measure).transpose()?,
+            range_is_measured: false,
             monitor: ConvergenceMonitor::new(&plan),
             outcome: Outcome::Moving,
             limit_share: None,
@@ -417,6 +421,7 @@ impl LevelSet {
             })?,
             Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
         };
+        self.range_is_measured = true;
         let Some((range, side)) = measure.range(sums) else { return Ok(false) };
         let intensities = Intensities { range, side, extremes: measure.extremes };
         let plan = self.params.resolve(self.plan.shape, &intensities)?;
@@ -451,7 +456,7 @@ impl LevelSet {
         loop {
             let mut left = iterations - self.monitor.step_done();
             if self.measure.is_some() {
-                if left > 0 && self.monitor.begins_interval() {
+                if left > 0 && !self.range_is_measured {
                     self.set_range(&mut progress, &ticker)?;
                 }
                 left = left.min(self.monitor.until_check());
@@ -468,6 +473,7 @@ impl LevelSet {
                     peak_device_bytes = solver.run(monitor, left, &mut progress, &ticker)?.max(peak_device_bytes);
                 }
             }
+            self.range_is_measured &= !monitor.begins_interval();
             if monitor.converged || monitor.step_done() == iterations {
                 break;
             }
@@ -590,6 +596,7 @@ impl LevelSet {
         self.monitor.converged = false;
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
+        self.range_is_measured = false;
         Ok(())
     }
 
