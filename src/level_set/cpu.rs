@@ -12,7 +12,7 @@ mod vector;
 
 use super::convergence::ConvergenceMonitor;
 use super::plan::{Plan, REINITIALISATION_STEPS, SLICE_TILE, VOLUME_TILE};
-use super::regions::{self, RegionSums};
+use super::regions::{RegionSums, add_pixels};
 use super::types::{Constants, Counts, Fit};
 use super::{Variant, outcome, scalar};
 use crate::device::kernels::level_set::RegionLevels;
@@ -123,7 +123,8 @@ impl Solver {
         })
     }
 
-    /// Replaces the plan by one that differs in its range and what follows from that. All of the front may move again.
+    /// Replaces the plan by one that differs in its range and what follows from that, on the threads of the current pool.
+    /// All of the front may move again.
     pub(super) fn set_plan(&mut self, plan: &Plan) {
         self.plan = *plan;
         if let Field::Tiled(field) = &mut self.field {
@@ -145,9 +146,11 @@ impl Solver {
                 let row = index * layout.tile_voxels() + row * width;
                 let row = row..row + columns;
                 match pixels {
-                    Pixels::U8(pixels) => add_row(&mut sums, levels, &phi[row.clone()], &pixels[row], f32::from),
-                    Pixels::U16(pixels) => add_row(&mut sums, levels, &phi[row.clone()], &pixels[row], f32::from),
-                    Pixels::F32(pixels) => add_row(&mut sums, levels, &phi[row.clone()], &pixels[row], |pixel| pixel),
+                    Pixels::U8(pixels) => add_pixels(&mut sums, levels, &phi[row.clone()], &pixels[row], f32::from),
+                    Pixels::U16(pixels) => add_pixels(&mut sums, levels, &phi[row.clone()], &pixels[row], f32::from),
+                    Pixels::F32(pixels) => {
+                        add_pixels(&mut sums, levels, &phi[row.clone()], &pixels[row], |pixel| pixel)
+                    }
                 }
             }
             sums
@@ -273,22 +276,6 @@ impl Solver {
         match &self.field {
             Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
             Field::Tiled(field) => field.active_tiles,
-        }
-    }
-}
-
-/// Adds the finite pixels of a part of a row to the sums of those inside and outside.
-fn add_row<T: Copy>(
-    sums: &mut [RegionSums; 2],
-    levels: &RegionLevels,
-    phi: &[f32],
-    pixels: &[T],
-    value: impl Fn(T) -> f32,
-) {
-    for (phi, pixel) in phi.iter().zip(pixels) {
-        let pixel = value(*pixel);
-        if pixel.is_finite() {
-            sums[usize::from(*phi >= 0.0)].add(regions::level(levels, pixel));
         }
     }
 }

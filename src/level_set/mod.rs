@@ -317,9 +317,9 @@ impl Solver {
     }
 
     /// Replaces the plan by one that differs in its range and what follows from that.
-    fn set_plan(&mut self, plan: &Plan) {
+    fn set_plan(&mut self, context: &Context, plan: &Plan) {
         match self {
-            Self::Cpu(solver) => solver.set_plan(plan),
+            Self::Cpu(solver) => context.pool().install(|| solver.set_plan(plan)),
             Self::Cuda(solver) => solver.set_plan(plan),
         }
     }
@@ -426,7 +426,7 @@ impl LevelSet {
         let intensities = Intensities { range, side, extremes: measure.extremes };
         let plan = self.params.resolve(self.plan.shape, &intensities)?;
         if plan != self.plan {
-            self.solver.set_plan(&plan);
+            self.solver.set_plan(&self.context, &plan);
             self.plan = plan;
         }
         Ok(true)
@@ -449,6 +449,7 @@ impl LevelSet {
         let mut progress = progress;
         let context = &self.context.clone();
         let _lock = context.lock()?;
+        let computing = Instant::now();
         self.monitor.begin_step(iterations);
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         let ticker = Ticker::new(STAGE);
@@ -482,7 +483,7 @@ impl LevelSet {
         let mut report = match solver {
             Solver::Cpu(_) => Report::on_cpu(context, started, 0),
             Solver::Cuda(_) => Report {
-                seconds_compute: started.elapsed().as_secs_f64(),
+                seconds_compute: computing.elapsed().as_secs_f64(),
                 peak_device_bytes,
                 ..Report::new(context.device())
             },

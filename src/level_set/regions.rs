@@ -30,13 +30,38 @@ pub(super) struct RegionSums {
     pub squares: u128,
 }
 
-impl RegionSums {
-    pub(super) fn add(&mut self, level: u32) {
-        self.count += 1;
-        self.sum += u64::from(level);
-        self.squares += u128::from(u64::from(level) * u64::from(level));
-    }
+/// The pixels whose sums of squares fit 64 bits.
+const PART: usize = 1 << 24;
 
+/// Adds the finite ones of some pixels to the sums of those inside and of those outside.
+pub(super) fn add_pixels<T: Copy>(
+    [inside, outside]: &mut [RegionSums; 2],
+    levels: &RegionLevels,
+    phi: &[f32],
+    pixels: &[T],
+    value: impl Fn(T) -> f32,
+) {
+    for (phi, pixels) in phi.chunks(PART).zip(pixels.chunks(PART)) {
+        let [mut of_all, mut of_inside] = [[0u64; 3]; 2];
+        for (phi, pixel) in phi.iter().zip(pixels) {
+            let pixel = value(*pixel);
+            let (counts, is_inside) = (u64::from(pixel.is_finite()), u64::from(*phi < 0.0));
+            let level = counts * u64::from(level(levels, pixel));
+            for (sums, taken) in [(&mut of_all, 1), (&mut of_inside, is_inside)] {
+                sums[0] += taken * counts;
+                sums[1] += taken * level;
+                sums[2] += taken * level * level;
+            }
+        }
+        for (side, [count, sum, squares]) in
+            [(&mut *inside, of_inside), (&mut *outside, std::array::from_fn(|i| of_all[i] - of_inside[i]))]
+        {
+            *side = side.merged(RegionSums { count, sum, squares: squares.into() });
+        }
+    }
+}
+
+impl RegionSums {
     pub(super) fn merged(self, other: Self) -> Self {
         Self { count: self.count + other.count, sum: self.sum + other.sum, squares: self.squares + other.squares }
     }
@@ -44,7 +69,7 @@ impl RegionSums {
 
 /// Returns the level of a finite pixel. `region_level` in `kernels/level_set_support.cuh` computes the same.
 #[inline(always)]
-pub(super) fn level(levels: &RegionLevels, pixel: f32) -> u32 {
+fn level(levels: &RegionLevels, pixel: f32) -> u32 {
     if levels.binary != 0 { u32::from(pixel > 0.0) } else { ((pixel - levels.low) * levels.scale + 0.5) as u32 }
 }
 
@@ -130,7 +155,7 @@ impl Measure {
                 one_sided(((a / b).ln() / (b.recip() - a.recip())).sqrt(), [a.sqrt(), b.sqrt()])
             }
             Regions::Bernoulli => {
-                // A share of 0 or 1 is not certain either, as in Laplace's rule of succession.
+                // The logarithms of a share of 0 or 1 are infinite.
                 let [p, q] = [a, b].map(|share| share.clamp(LEAST_MEAN, 1.0 - LEAST_MEAN));
                 let of_zero = ((1.0 - q) / (1.0 - p)).ln();
                 let limit = of_zero / (of_zero + (p / q).ln());
@@ -138,7 +163,6 @@ impl Measure {
                 one_sided(high * limit, if p > q { [high, low.max(0.0)] } else { [low.max(0.0), high] })
             }
         }
-        .filter(|_| a != b || matches!(self.regions, Regions::Gaussian | Regions::Rayleigh))
     }
 
     /// Two normal distributions: they are equally likely at the roots of a polynomial of degree 2.
@@ -194,9 +218,9 @@ mod tests {
         [Regions::ChanVese, Regions::Gaussian, Regions::Poisson, Regions::Gamma, Regions::Rayleigh, Regions::Bernoulli];
 
     fn sums(measure: &Measure, pixels: &[f32]) -> RegionSums {
-        let mut sums = RegionSums::default();
-        pixels.iter().for_each(|pixel| sums.add(level(&measure.levels, *pixel)));
-        sums
+        let mut sums = [RegionSums::default(); 2];
+        add_pixels(&mut sums, &measure.levels, &vec![-1.0; pixels.len()], pixels, |pixel| pixel);
+        sums[0]
     }
 
     fn is_in_range((TargetRange { target, epsilon }, side): Range, pixel: f64) -> bool {
@@ -260,6 +284,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn pixels_that_are_not_finite_do_not_count() {
+        let measure = Measure::new(Regions::ChanVese, PixelType::F32, [0.0, 8.0]).expect("good pixels");
+        let pixels = [f32::NAN, 8.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, 8.0];
+        let mut sums = [RegionSums::default(); 2];
+        add_pixels(&mut sums, &measure.levels, &[-1.0, -1.0, 0.0, 2.0, -3.0, 3.0], &pixels, |pixel| pixel);
+        let highest = REGION_LEVELS as u64 - 1;
+        let wanted = |count| RegionSums { count, sum: highest, squares: u128::from(highest * highest) };
+        assert_eq!(sums, [wanted(1), wanted(2)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The region term: the range follows from the pixels of both sides of the front.
 
 use super::*;
-use crate::range::SPACING;
+use crate::range::{SPACING, voxels};
 use common::Random;
 use isoline::level_set::{Regions, Side, TargetRange, run};
 use isoline::{Dimensions, ErrorKind};
@@ -56,7 +56,7 @@ fn dice(mask: &Array3<u8>, truth: &Array3<bool>) -> f64 {
 }
 
 fn params(regions: Regions) -> Params {
-    Params { regions: Some(regions), spacing: SPACING, ..Params::default() }
+    Params { regions: Some(regions), ..voxels(SPACING) }
 }
 
 #[test]
@@ -231,14 +231,15 @@ fn what_cannot_be_measured_is_refused() {
         refused(image.view().into(), &mask, Params { range, ..good() }, "leave them automatic");
         refused(image.view().into(), &mask, Params { side: Some(Side::Above), ..good() }, "leave them automatic");
         refused(image.view().into(), &mask, Params { time_step: Some(1e-3), ..good() }, "leave them automatic");
-        refused(image.view().into(), &mask, Params { side: Some(Side::Outside), ..voxels() }, "within, above or below");
+        refused(
+            image.view().into(),
+            &mask,
+            Params { side: Some(Side::Outside), ..voxels(SPACING) },
+            "within, above or below",
+        );
         refused(image.view().into(), &empty, good(), "one of both is empty");
         refused(image.view().into(), &full, good(), "one of both is empty");
         refused(flat.view().into(), &mask, good(), "are alike");
         refused(negative.view().into(), &mask, params(Regions::Gamma), "subtract the camera's offset");
     });
-}
-
-fn voxels() -> Params {
-    Params { spacing: SPACING, ..Params::default() }
 }
