@@ -20,6 +20,12 @@ import java.util.Locale;
  * @param <T> what one call finds
  */
 abstract class Found<T extends InSlices> {
+    /**
+     * The offset from a pixel's index to its centre, for areas and tables: their coordinates are those of the pixels'
+     * corners. For lines and points ImageJ itself counts from the centres.
+     */
+    static final float CENTRE = 0.5f;
+
     private static final int LEAST_DIGITS = 4;
 
     /** The number of selections made between two checks of the Escape key. */

@@ -8,9 +8,6 @@ import java.awt.Color;
 
 /** The isolines of an image. Closed ones are areas. */
 final class FoundCurves extends Found<Polylines> {
-    /** The offset of a pixel's centre from its corner, for areas. For lines ImageJ counts from the centres. */
-    private static final float CENTRE = 0.5f;
-
     private final LevelColours colours = new LevelColours();
 
     FoundCurves(HyperStackSelection planes, IsolinesSettings settings) {

@@ -9,9 +9,6 @@ import java.awt.Color;
 
 /** The straight lines of an image. */
 final class FoundLines extends Found<Lines> {
-    /** The place of a pixel's centre from its corner, from which ImageJ's tables count. */
-    private static final double PIXEL_CENTRE = 0.5;
-
     FoundLines(HyperStackSelection planes, EdgeDrawingSettings settings) {
         super(planes, settings, "Line", "line-");
     }
@@ -36,8 +33,8 @@ final class FoundLines extends Found<Lines> {
     void addValues(ResultsTable table, int number, Lines lines, int at) {
         Calibration calibration = image.getCalibration();
         for (int end = 0; end < 2; end++) {
-            table.addValue("X" + (end + 1), calibration.getX(lines.x(at, end) + PIXEL_CENTRE));
-            table.addValue("Y" + (end + 1), calibration.getY(lines.y(at, end) + PIXEL_CENTRE, image.getHeight()));
+            table.addValue("X" + (end + 1), calibration.getX(lines.x(at, end) + CENTRE));
+            table.addValue("Y" + (end + 1), calibration.getY(lines.y(at, end) + CENTRE, image.getHeight()));
         }
         double dx = (lines.x(at, 1) - lines.x(at, 0)) * calibration.pixelWidth;
         // Rows are numbered downwards.

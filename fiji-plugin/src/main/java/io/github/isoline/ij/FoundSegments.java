@@ -10,12 +10,6 @@ import java.awt.Color;
 
 /** The segments of an image. Their selections are lines, or areas where a segment is closed. */
 final class FoundSegments extends Found<Segments> {
-    /**
-     * The offset from a pixel's index to its centre, for areas and tables: their coordinates are those of the pixels'
-     * corners. For lines and points ImageJ itself counts from the centres.
-     */
-    private static final float CENTRE = 0.5f;
-
     private final EdgeDrawingSettings settings;
 
     FoundSegments(HyperStackSelection planes, EdgeDrawingSettings settings) {
