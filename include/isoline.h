@@ -2297,7 +2297,7 @@ typedef struct {
      * alike, or if a pixel is below 0 with a distribution that has none.
      */
     uint32_t regions;
-    /** 0. */
+    /** Must be 0. */
     uint32_t reserved;
 } isoline_level_set_params;
 

@@ -42,7 +42,7 @@ pub struct isoline_distance_params {
     pub threshold: f64,
 }
 
-params_of!(isoline_distance_params, 24, parameters::OPERATION, 0, dimensions, foreground, region, threshold);
+params_of!(isoline_distance_params, 24, parameters::OPERATION, [], dimensions, foreground, region, threshold);
 
 impl isoline_distance_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {

@@ -129,7 +129,7 @@ params_of!(
     isoline_edge_drawing_params,
     96,
     parameters::OPERATION,
-    0,
+    [],
     profile,
     gradient_operator,
     scan_interval,

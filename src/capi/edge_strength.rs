@@ -100,7 +100,7 @@ params_of!(
     isoline_edge_strength_params,
     88,
     parameters::OPERATION,
-    0,
+    [],
     dimensions,
     mode,
     foreground,

@@ -1,6 +1,7 @@
 //! The params structs of the C API and the tables of their operations: defaults, checks and the offset of each
 //! parameter.
 
+use super::check;
 use super::operation::isoline_storage::{self, ISOLINE_STORAGE_F64, ISOLINE_STORAGE_U32, ISOLINE_STORAGE_U64};
 use super::sized::Sized32;
 use crate::error::Result;
@@ -52,14 +53,19 @@ pub(super) unsafe trait Described: Sized32 {
     const OPERATION: &'static Operation;
     /// The fields of the operation's parameters, in their order.
     const FIELDS: &'static [Field];
+    /// The number of fields that are reserved for later versions.
+    const RESERVED: usize;
+
+    /// Returns the first reserved field that is not 0, else 0.
+    fn reserved(&self) -> u32;
 }
 
 /// Refuses, at compile time, fields whose names or types differ from those of the table, and bytes of the struct that
-/// are neither its size, nor a parameter, nor one of `reserved` words.
-pub(super) const fn check<T: Described>(reserved: usize) {
+/// are neither its size, nor a parameter, nor reserved.
+pub(super) const fn check<T: Described>() {
     let parameters = T::OPERATION.parameters;
     assert!(T::FIELDS.len() == parameters.len(), "the struct has another number of parameters than the table");
-    let mut bytes = (1 + reserved) * size_of::<u32>();
+    let mut bytes = (1 + T::RESERVED) * size_of::<u32>();
     let mut at = 0;
     while at < parameters.len() {
         let (field, parameter) = (&T::FIELDS[at], &parameters[at]);
@@ -98,8 +104,10 @@ pub(super) fn defaults<T: Described>() -> T {
     }
 }
 
-/// Refuses a struct with a parameter out of its range, even if the call does not use it.
+/// Refuses a struct with a parameter out of its range, even if the call does not use it, or with a reserved field that
+/// is not 0.
 pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
+    check::reserved(params.reserved(), "params")?;
     let start = std::ptr::from_ref(params).cast::<u8>();
     T::FIELDS.iter().zip(T::OPERATION.parameters).try_for_each(|(field, parameter): (&Field, &Parameter)| {
         // SAFETY: the field lies within the struct and has this type (Described).
@@ -114,11 +122,11 @@ pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
     })
 }
 
-/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, RESERVED,
-/// FIELDS...)`. FIRST_SIZE is the size of the struct in the first release, RESERVED the number of its words that are
-/// reserved for later versions.
+/// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, [RESERVED...],
+/// FIELDS...)`. FIRST_SIZE is the size of the struct in the first release, RESERVED its fields that are reserved for
+/// later versions: they must be 0.
 macro_rules! params_of {
-    ($params:ident, $first_size:literal, $operation:path, $reserved:literal, $($field:ident),+ $(,)?) => {
+    ($params:ident, $first_size:literal, $operation:path, [$($reserved:ident),*], $($field:ident),+ $(,)?) => {
         // SAFETY: repr(C), struct_size first; integers and floats.
         unsafe impl $crate::capi::sized::Sized32 for $params {
             const NAME: &'static str = stringify!($params);
@@ -136,10 +144,16 @@ macro_rules! params_of {
                 std::mem::offset_of!($params, $field),
                 |params: &$params| &params.$field,
             )),+];
+            const RESERVED: usize = <[&str]>::len(&[$(stringify!($reserved)),*]);
+
+            fn reserved(&self) -> u32 {
+                let reserved: &[u32] = &[$(self.$reserved),*];
+                reserved.iter().copied().find(|&value| value != 0).unwrap_or(0)
+            }
         }
 
         const _: () = assert!(size_of::<$params>() == $first_size);
-        const _: () = $crate::capi::fields::check::<$params>($reserved);
+        const _: () = $crate::capi::fields::check::<$params>();
     };
 }
 pub(super) use params_of;

@@ -43,12 +43,11 @@ pub struct isoline_isolines_params {
     pub range_max: f64,
 }
 
-params_of!(isoline_isolines_params, 32, parameters::OPERATION, 1, connect, level_count, range_min, range_max,);
+params_of!(isoline_isolines_params, 32, parameters::OPERATION, [reserved], connect, level_count, range_min, range_max,);
 
 impl isoline_isolines_params {
     fn translate(&self, levels: &[f64], [x, y, _]: [f64; 3]) -> Result<Params> {
         check_ranges(self)?;
-        check::reserved(self.reserved, "params")?;
         Ok(Params {
             connect: parameters::CONNECT.chosen(self.connect, &parameters::CONNECTS)?,
             levels: collected(levels.iter().copied())?,

@@ -166,7 +166,7 @@ pub struct isoline_level_set_params {
     /// that of half the difference of the means. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
     /// alike, or if a pixel is below 0 with a distribution that has none.
     pub regions: u32,
-    /// 0.
+    /// Must be 0.
     pub reserved: u32,
 }
 
@@ -174,7 +174,7 @@ params_of!(
     isoline_level_set_params,
     96,
     parameters::OPERATION,
-    1,
+    [reserved],
     dimensions,
     variant,
     reinitialise_every,

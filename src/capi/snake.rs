@@ -120,7 +120,7 @@ params_of!(
     isoline_snake_params,
     88,
     parameters::OPERATION,
-    1,
+    [reserved],
     noise,
     schedule,
     background,
@@ -146,7 +146,6 @@ impl isoline_snake_params {
 
     fn translate(&self) -> Result<Params> {
         check_ranges(self)?;
-        check::reserved(self.reserved, "params")?;
         let backgrounds = [Background::Image, Background::Window { margin: self.margin }];
         Ok(Params {
             noise: parameters::NOISE.chosen(self.noise, &parameters::noises(self.looks))?,

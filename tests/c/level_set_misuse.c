@@ -85,6 +85,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
         SPOILT(work.params.side = ISOLINE_LEVEL_SET_BELOW + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "side");
     }
     SPOILT(work.input.spacing[2] = 1001, ISOLINE_INVALID_ARGUMENT, "1000 times");
+    SPOILT(work.params.reserved = 1, ISOLINE_INVALID_ARGUMENT, "params->reserved");
     SPOILT(work.params.dimensions = 1, ISOLINE_INVALID_ARGUMENT, "dimensions");
     SPOILT(work.params.epsilon = -1, ISOLINE_INVALID_ARGUMENT, "epsilon");
     SPOILT(work.params.epsilon = 0, ISOLINE_INVALID_ARGUMENT, "epsilon");
