@@ -168,11 +168,26 @@ pub struct isoline_level_set_params {
     pub regions: u32,
     /// Must be 0.
     pub reserved: u32,
+    /// The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function
+    /// g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
+    /// down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
+    /// active contour (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image
+    /// term. The largest stable time step is smaller then: β (1 - α) S/4 is added to both denominators. CPU only: a
+    /// context that chose its device computes on the CPU, one of a named CUDA device returns ISOLINE_UNSUPPORTED.
+    pub edge_weight: f64,
+    /// σ, the standard deviation of the Gaussian that smooths the image before its gradient is taken, in the unit of the
+    /// spacing; 0 (none) to 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): the smallest spacing. A larger
+    /// σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
+    pub edge_sigma: f64,
+    /// K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
+    /// the gradient that 90 % of the voxels do not exceed. A larger K lets the front cross fainter edges. Used only with
+    /// `edge_weight`.
+    pub edge_contrast: f64,
 }
 
 params_of!(
     isoline_level_set_params,
-    96,
+    120,
     parameters::OPERATION,
     [reserved],
     dimensions,
@@ -189,6 +204,9 @@ params_of!(
     rms_tolerance,
     iterations,
     regions,
+    edge_weight,
+    edge_sigma,
+    edge_contrast,
 );
 
 impl isoline_level_set_params {
@@ -202,6 +220,9 @@ impl isoline_level_set_params {
                 .map(|epsilon| TargetRange { target: self.target, epsilon }),
             side: parameters::SIDE.chosen(self.side, &parameters::SIDES)?,
             regions: parameters::REGIONS.chosen(self.regions, &parameters::ALL_REGIONS)?,
+            edge_weight: self.edge_weight,
+            edge_sigma: given(&parameters::EDGE_SIGMA, self.edge_sigma),
+            edge_contrast: given(&parameters::EDGE_CONTRAST, self.edge_contrast),
             alpha: given(&parameters::ALPHA, self.alpha),
             time_step: given(&parameters::TIME_STEP, self.time_step),
             cfl: self.cfl,
@@ -254,9 +275,11 @@ pub struct isoline_level_set_state {
     pub outcome: u32,
     /// 0.
     pub reserved: u32,
+    /// The contrast K of the edge term; NaN without `edge_weight`.
+    pub edge_contrast: f64,
 }
 
-sized_struct!(isoline_level_set_state, 112);
+sized_struct!(isoline_level_set_state, 120);
 
 /// Returns the number of an isoline_level_set_side.
 fn side_of(side: Side) -> u32 {
@@ -287,6 +310,7 @@ impl From<State> for isoline_level_set_state {
             limit_share: state.limit_share.unwrap_or(f64::NAN),
             outcome: isoline_level_set_outcome::from(state.outcome) as u32,
             reserved: 0,
+            edge_contrast: state.edge_contrast.unwrap_or(f64::NAN),
         }
     }
 }

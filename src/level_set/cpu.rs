@@ -5,6 +5,7 @@
 //! the tiles that the pass before wrote and this one does not, so that both buffers agree outside the list. A pass that
 //! is cancelled leaves φ unchanged. No result depends on the order of tiles, so none depends on the number of threads.
 
+mod edges;
 mod kernel;
 mod plain;
 mod tiles;
@@ -21,6 +22,7 @@ use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Image, collected, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
+use edges::Edges;
 use kernel::{Buffers, Task, TileStatistics, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
@@ -41,6 +43,8 @@ enum Pixels {
 pub(super) struct Solver {
     plan: Plan,
     field: Field,
+    /// The edges of the image, if the plan has an edge term.
+    edges: Option<Edges>,
     inside: u64,
     /// The steps left of a reinitialisation that is under way.
     reinitialisation_steps_left: u32,
@@ -71,7 +75,9 @@ impl Solver {
             let inside = context.pool().install(|| field.recount(&plan.constants, ticker))?;
             (Field::Tiled(field), inside)
         };
-        Ok(Self { plan: *plan, field, inside, reinitialisation_steps_left: 0 })
+        let layout = field.layout(plan);
+        let edges = plan.edges.map(|edges| Edges::new(context, plan, edges, input, &layout, ticker)).transpose()?;
+        Ok(Self { plan: *plan, field, edges, inside, reinitialisation_steps_left: 0 })
     }
 
     /// Evolves by up to `iterations`, until the stopping criterion is met.
@@ -107,9 +113,10 @@ impl Solver {
                     return Ok(());
                 }
                 monitor.make_room(1)?;
+                let edges = self.edges.as_ref();
                 let counts = match &mut self.field {
-                    Field::Plain(field) => field.iterate(&self.plan, ticker)?,
-                    Field::Tiled(field) => field.iterate(&self.plan.constants, self.inside, ticker)?,
+                    Field::Plain(field) => field.iterate(&self.plan, edges, ticker)?,
+                    Field::Tiled(field) => field.iterate(&self.plan.constants, edges, self.inside, ticker)?,
                 };
                 self.inside = counts.inside;
                 monitor.record(counts);
@@ -163,9 +170,10 @@ impl Solver {
 
     /// Returns the layout of φ and of the image, and both.
     fn contents(&self) -> (Layout, &[f32], &Pixels) {
+        let layout = self.field.layout(&self.plan);
         match &self.field {
-            Field::Plain(field) => (Layout::plain(self.plan.shape), &field.phi, &field.pixels),
-            Field::Tiled(field) => (field.layout, &field.phi, &field.pixels),
+            Field::Plain(field) => (layout, &field.phi, &field.pixels),
+            Field::Tiled(field) => (layout, &field.phi, &field.pixels),
         }
     }
 
@@ -227,10 +235,8 @@ impl Solver {
         ticker: &Ticker,
         convert: impl Fn(f32) -> T + Sync,
     ) -> Result<()> {
-        match &self.field {
-            Field::Plain(field) => Layout::plain(self.plan.shape).unpack(&field.phi, to, ticker, convert),
-            Field::Tiled(field) => field.layout.unpack(&field.phi, to, ticker, convert),
-        }
+        let (layout, phi, _) = self.contents();
+        layout.unpack(phi, to, ticker, convert)
     }
 
     /// Replaces φ, on the threads of the current pool, unless the ticker is cancelled; refuses values that are not finite.
@@ -271,12 +277,37 @@ impl Solver {
         self.inside
     }
 
+    /// Returns the contrast of the edge term, if the plan has one.
+    pub(super) fn edge_contrast(&self) -> Option<f64> {
+        self.edges.as_ref().map(|edges| edges.contrast)
+    }
+
     /// Returns the number of tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
         match &self.field {
             Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
             Field::Tiled(field) => field.active_tiles,
         }
+    }
+}
+
+impl Field {
+    /// Returns the order of φ.
+    fn layout(&self, plan: &Plan) -> Layout {
+        match self {
+            Self::Plain(_) => Layout::plain(plan.shape),
+            Self::Tiled(field) => field.layout,
+        }
+    }
+}
+
+/// Returns the image in the order of `layout`, unless the ticker is cancelled.
+fn pixels(input: &Image<'_>, layout: &Layout, ticker: &Ticker) -> Result<Pixels> {
+    match input {
+        Image::U8(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U8),
+        Image::U16(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U16),
+        Image::F32(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::F32),
+        Image::Device(_) => Err(Error::in_cuda_memory("image")),
     }
 }
 
@@ -290,12 +321,7 @@ fn prepare(
     distances: &mut [f32],
     ticker: &Ticker,
 ) -> Result<Pixels> {
-    let pixels = context.pool().install(|| match input {
-        Image::U8(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U8),
-        Image::U16(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U16),
-        Image::F32(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::F32),
-        Image::Device(_) => Err(Error::in_cuda_memory("image")),
-    })?;
+    let pixels = context.pool().install(|| pixels(input, layout, ticker))?;
     let [width, height, depth] = plan.shape;
     let whole = Layout::plain(plan.shape);
     let marks = context.pool().install(|| match mask {
@@ -431,13 +457,19 @@ impl Tiled {
     }
 
     /// Computes one iteration.
-    fn iterate(&mut self, constants: &Constants, inside: u64, ticker: &Ticker) -> Result<Counts> {
+    fn iterate(
+        &mut self,
+        constants: &Constants,
+        edges: Option<&Edges>,
+        inside: u64,
+        ticker: &Ticker,
+    ) -> Result<Counts> {
         if !self.listed {
             self.list_tiles(!self.band);
             self.listed = true;
         }
         let active_tiles = self.list.len() as u64;
-        let total = self.pass(constants, None, ticker)?;
+        let total = self.pass(constants, PassKind::Iterate(edges), ticker)?;
         self.active_tiles = active_tiles;
         Ok(Counts {
             inside: inside + total.entered - total.left,
@@ -453,20 +485,15 @@ impl Tiled {
             self.activate_band(constants);
             self.list_tiles(false);
         }
-        self.pass(constants, Some(first), ticker)?;
+        self.pass(constants, PassKind::Reinitialise(first), ticker)?;
         if last {
             self.activate_band(constants);
         }
         Ok(())
     }
 
-    /// Computes a pass over the list: a step of a reinitialisation (true for the first), or with `None` an iteration.
-    fn pass(
-        &mut self,
-        constants: &Constants,
-        reinitialisation: Option<bool>,
-        ticker: &Ticker,
-    ) -> Result<PassStatistics> {
+    /// Computes a pass over the list.
+    fn pass(&mut self, constants: &Constants, kind: PassKind<'_>, ticker: &Ticker) -> Result<PassStatistics> {
         let Self { layout, phi, next, pixels, list, written, buffers, .. } = self;
         let (layout, pixels) = (&*layout, &*pixels);
         let (arch, tile_voxels) = (Arch::new(), layout.tile_voxels());
@@ -503,7 +530,13 @@ impl Tiled {
             }
             macro_rules! run {
                 ($pixels:expr) => {{
-                    let work = reinitialisation.map_or(Work::Iterate($pixels.as_slice()), Work::Reinitialise);
+                    let work = match kind {
+                        PassKind::Iterate(edges) => {
+                            let edges = edges.map(|edges| edges.at(index * tile_voxels, tile_voxels));
+                            Work::Iterate($pixels.as_slice(), edges)
+                        }
+                        PassKind::Reinitialise(first) => Work::Reinitialise(first),
+                    };
                     let task = Task { constants, layout, work, field: phi, index, out };
                     buffers.with(|buffers| task.run(arch, buffers))
                 }};
@@ -526,7 +559,7 @@ impl Tiled {
             let index = *index as usize;
             total.add(tile);
             self.in_band[index] = tile.in_band;
-            if reinitialisation.is_none() {
+            if matches!(kind, PassKind::Iterate(_)) {
                 self.listed &= self.affected[index] == tile.affected;
                 self.affected[index] = tile.affected;
             }
@@ -535,6 +568,15 @@ impl Tiled {
         self.written.clone_from(&self.list);
         Ok(total)
     }
+}
+
+/// The kind of a pass over tiles.
+#[derive(Clone, Copy)]
+enum PassKind<'a> {
+    /// An iteration, with the edges of the image if the plan has an edge term.
+    Iterate(Option<&'a Edges>),
+    /// A step of a reinitialisation; true for the first.
+    Reinitialise(bool),
 }
 
 /// The sums of the statistics of the tiles of a pass.

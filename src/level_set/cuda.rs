@@ -111,6 +111,11 @@ pub(super) fn load(
             "the variant scalar is the CPU reference; use the device cpu or another variant",
         ));
     }
+    if params.has_edges() {
+        return Err(Error::unsupported(
+            "cannot use the level set's edge_weight on CUDA: only the CPU has it; use the device cpu or auto, or set it to 0",
+        ));
+    }
     cuda.bind()?;
     cuda.memory().reset_peak();
     Loaded::new(context, cuda, params.dimensions, input, mask)

@@ -167,6 +167,17 @@ pub struct Params {
     /// a limit the speed grows with the distance from it, up to that of half the difference of the means. `None`
     /// (default): the range stays as it is given or measured at the start.
     pub regions: Option<Regions>,
+    /// The weight β, from 0 to 1000, of the image's edges. With the edge-stopping function g = 1 / (1 + (|∇I_σ|/K)²), the
+    /// speed is multiplied by g, and the front is carried to where g is least: φ_t = g·F·|∇φ| + β·(1 − α)/2·∇g·∇φ. 1 is
+    /// the geodesic active contour of Caselles, Kimmel and Sapiro (1997); a larger one holds the front at an edge against
+    /// a stronger image term. Default 0: edges do not count, and g is not computed. CPU only.
+    pub edge_weight: f64,
+    /// The standard deviation σ of the Gaussian that smooths the image before its gradient is taken, in the unit of the
+    /// spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
+    pub edge_sigma: Option<f64>,
+    /// The gradient K at which g is ½, in pixel values per unit of length. `None` (default): the gradient that 90 % of the
+    /// voxels do not exceed.
+    pub edge_contrast: Option<f64>,
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
     /// spacing; with `regions` 1 / (1 + 2·ε·h).
     pub alpha: Option<f64>,
@@ -205,6 +216,9 @@ impl Default for Params {
             range: None,
             side: None,
             regions: None,
+            edge_weight: parameters::EDGE_WEIGHT.default,
+            edge_sigma: None,
+            edge_contrast: None,
             alpha: None,
             time_step: None,
             cfl: parameters::CFL.default,
@@ -258,6 +272,8 @@ pub struct State {
     pub side: Side,
     /// The weight α of the image against curvature.
     pub alpha: f64,
+    /// The contrast K of the edge term; `None` without one.
+    pub edge_contrast: Option<f64>,
     /// The number of iterations that the stopping criterion tests together.
     pub check_interval: u32,
     /// True if the last step met the stopping criterion.
@@ -356,7 +372,7 @@ impl LevelSet {
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let needs = DeviceNeeds {
             device_bytes: cuda::min_device_bytes(context, params, &input)?,
-            cpu_only: params.variant == Variant::Scalar,
+            cpu_only: params.variant == Variant::Scalar || params.has_edges(),
             host_memory: on_host,
         };
         let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
@@ -621,6 +637,10 @@ impl LevelSet {
             epsilon: plan.range.epsilon,
             side: plan.side,
             alpha: plan.alpha,
+            edge_contrast: match solver {
+                Solver::Cpu(solver) => solver.edge_contrast(),
+                Solver::Cuda(_) => None,
+            },
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,
             outcome: *outcome,

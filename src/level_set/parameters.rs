@@ -194,6 +194,40 @@ pub(crate) const ITERATIONS: Parameter = Parameter::integer(
 .at_most(u64::MAX as f64)
 .advanced();
 
+pub(crate) const EDGE_WEIGHT: Parameter = Parameter::float(
+    c"edge_weight",
+    c"Edge weight",
+    0.0,
+    c"The weight of edges: the front slows down at edges of the image and is drawn to them. 1 is the geodesic active \
+      contour. 0: edges do not count. CPU only.",
+)
+.at_least(0.0)
+.at_most(1000.0);
+
+pub(crate) const EDGE_SIGMA: Parameter = Parameter::float(
+    c"edge_sigma",
+    c"Edge smoothing",
+    0.0,
+    c"The standard deviation of the Gaussian that smooths the image before its edges are measured. A larger one sees \
+      fewer edges. 0: none.",
+)
+.at_least(0.0)
+.at_most(1e11)
+.unit(c"units of the spacing")
+.automatic(c"The smallest spacing.")
+.advanced();
+
+pub(crate) const EDGE_CONTRAST: Parameter = Parameter::float(
+    c"edge_contrast",
+    c"Edge contrast",
+    0.0,
+    c"The gradient at which an edge halves the speed of the front. A larger one lets the front cross fainter edges.",
+)
+.above(0.0)
+.unit(c"pixel values per unit of length")
+.automatic(c"The gradient that 90 % of the voxels do not exceed.")
+.advanced();
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"level_set",
     title: c"Level Set",
@@ -213,5 +247,8 @@ pub(crate) const OPERATION: Operation = Operation {
         RMS_TOLERANCE,
         ITERATIONS,
         REGIONS,
+        EDGE_WEIGHT,
+        EDGE_SIGMA,
+        EDGE_CONTRAST,
     ],
 };

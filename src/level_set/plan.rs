@@ -27,6 +27,8 @@ pub(super) const REINITIALISATION_STEPS: u32 = 4;
 /// its digits in f32, and so must the quarter of it that CUDA computes with. (Other products with Δt may become
 /// subnormal: that is far below a digit of φ.)
 pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
+/// The largest standard deviation of the edges' Gaussian, in units of the smallest spacing.
+const MAX_EDGE_SIGMA: f64 = 100.0;
 /// The bounds of the automatic check interval.
 const CHECK_INTERVAL_BOUNDS: [f64; 2] = [12.0, 1000.0];
 
@@ -43,6 +45,7 @@ pub(super) struct Plan {
     pub time_step_limit: f64,
     pub criterion: StoppingCriterion,
     pub reinitialise_every: u32,
+    pub edges: Option<EdgePlan>,
     /// The variant, which is never `Default`.
     pub variant: Variant,
     pub constants: Constants,
@@ -52,7 +55,21 @@ pub(super) struct Plan {
     pub largest_phi: f32,
 }
 
+/// The edge term: how edges are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct EdgePlan {
+    /// The standard deviation of the Gaussian, in the unit of the spacing.
+    pub sigma: f64,
+    /// The contrast, unless it is measured.
+    pub contrast: Option<f64>,
+}
+
 impl Params {
+    /// Tells whether there is an edge term.
+    pub(super) fn has_edges(&self) -> bool {
+        self.edge_weight > 0.0
+    }
+
     /// Checks the parameters as far as this is possible without the pixels.
     pub(super) fn check(&self) -> Result<()> {
         let used = self.used_spacing();
@@ -93,6 +110,18 @@ impl Params {
         if let Some(step) = self.time_step {
             parameters::TIME_STEP.check_given(step)?;
         }
+        parameters::EDGE_WEIGHT.check(self.edge_weight)?;
+        if let Some(sigma) = self.edge_sigma {
+            parameters::EDGE_SIGMA.check_given(sigma)?;
+            if sigma > MAX_EDGE_SIGMA * low {
+                return Err(Error::argument(format!(
+                    "edge_sigma must be at most {MAX_EDGE_SIGMA} times the smallest spacing, {low}, but it is {sigma}"
+                )));
+            }
+        }
+        if let Some(contrast) = self.edge_contrast {
+            parameters::EDGE_CONTRAST.check_given(contrast)?;
+        }
         parameters::CFL.check(self.cfl)?;
         self.criterion().map(|_| ())
     }
@@ -125,7 +154,8 @@ impl Params {
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);
-        let limit = stable_time_step(alpha * bounded_image_term, 1.0 - alpha, inverse_squares, h_max);
+        let edge_weight = self.edge_weight * (1.0 - alpha) / 2.0;
+        let limit = stable_time_step(alpha * bounded_image_term, 1.0 - alpha, edge_weight, inverse_squares, h_max);
         let time_step = match self.time_step {
             None => self.cfl * limit,
             Some(step) if step <= limit => step,
@@ -157,6 +187,7 @@ impl Params {
             intensity_gain: (sign * gain) as f32,
             intensity_offset: (-sign * gain * epsilon) as f32,
             max_divergence: (max_divergence / RSQRT_SCALE) as f32,
+            edge_weight: (time_step * edge_weight) as f32,
             curvature_weight: (time_step * (1.0 - alpha) / 2.0 * RSQRT_SCALE) as f32,
             max_deviation: (epsilon + max_deviation) as f32,
             max_inward_term: (gain * bounded_image_term) as f32,
@@ -178,6 +209,10 @@ impl Params {
             time_step_limit: limit,
             criterion: StoppingCriterion { check_interval, ..self.criterion()? },
             reinitialise_every: self.reinitialise_every,
+            edges: self.has_edges().then(|| EdgePlan {
+                sigma: self.edge_sigma.unwrap_or(h_min),
+                contrast: self.edge_contrast,
+            }),
             variant: if self.variant == Variant::Default { Variant::Band } else { self.variant },
             constants,
             far: diagonal as f32,
@@ -234,16 +269,24 @@ fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [
     [of_image, of_image.min(sign_keeping)]
 }
 
-/// Returns the largest stable Δt, from the largest image term of the speed and the weight of curvature.
+/// Returns the largest stable Δt, from the largest image term of the speed and the weights of curvature and of edges.
 ///
 /// An oscillation of φ from voxel to voxel along every axis must not grow. Where the normal is n, the upwind gradient
 /// takes 2·`image_term`·Σ|n_i|/h_i of it away per unit of time, where the sum is at most √Σh⁻², and curvature, which acts
 /// along the front only, takes 2·`curvature_weight`·Σ(1 − n_i²)/h_i², at most what it takes where n is the axis of the
-/// largest spacing. At an extremum of φ, which has no normal, curvature acts along all axes.
-fn stable_time_step(image_term: f64, curvature_weight: f64, inverse_squares: f64, h_max: f64) -> f64 {
+/// largest spacing. At an extremum of φ, which has no normal, curvature acts along all axes. The edge term carries φ by
+/// 2·`edge_weight`·Σ|∂g|/h_i, where a central difference of g, which is from 0 to 1, is at most 1/(2 h_i).
+fn stable_time_step(
+    image_term: f64,
+    curvature_weight: f64,
+    edge_weight: f64,
+    inverse_squares: f64,
+    h_max: f64,
+) -> f64 {
     let along_front = inverse_squares - (h_max * h_max).recip();
     let moving = image_term * inverse_squares.sqrt() + curvature_weight * along_front;
-    moving.max(curvature_weight * inverse_squares).recip()
+    let edges = edge_weight / 2.0 * inverse_squares;
+    (moving.max(curvature_weight * inverse_squares) + edges).recip()
 }
 
 /// Refuses an α·Δt that is not 0 and loses digits in the numbers of the kernels.

@@ -94,14 +94,33 @@ pub(super) fn square(constants: &Constants, change: f32) -> u32 {
     (square * SQUARE_ONE) as u32
 }
 
+/// The edge-stopping function g at a voxel, and its slope ∇g.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Edge {
+    pub stopping: f32,
+    pub slope: [f32; 3],
+}
+
+/// Adds one axis of ∇g·∇φ to `sum`: the slope of g times the difference of φ on the side that φ comes from. That counts
+/// at most 1, as |∇φ| does where |φ| grows.
+#[inline(always)]
+pub(super) fn carried(slope: f32, forward: f32, backward: f32, sum: f32) -> f32 {
+    slope.mul_add(clamp(if slope > 0.0 { forward } else { backward }, 1.0), sum)
+}
+
 /// φ around a voxel.
 pub(super) trait Neighbourhood {
     /// Returns φ at an offset `[dx, dy, dz]` from the voxel; positions are clamped to the image.
     fn at(&self, offset: [isize; 3]) -> f32;
 }
 
-/// Returns φ' of a voxel from φ around it and its pixel.
-pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel: f32) -> f32 {
+/// Returns φ' of a voxel from φ around it, its pixel and, with an edge term, its edge.
+pub(super) fn updated_phi(
+    constants: &Constants,
+    phi: &impl Neighbourhood,
+    pixel: f32,
+    edge: Option<Edge>,
+) -> f32 {
     let Constants { inverse_spacing: [ix, iy, iz], max_inward_term, curvature_weight, max_divergence, volume, .. } =
         *constants;
     let old = phi.at([0, 0, 0]);
@@ -137,7 +156,7 @@ pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel
     let speed = divergence.mul_add(curvature_weight, bounded);
     let axes = [Some((forward_x, backward_x)), Some((forward_y, backward_y)), along_z];
     let [mut one_sided, mut both] = [TINY; 2];
-    for (forward, backward) in axes.into_iter().flatten() {
+    for &(forward, backward) in axes.iter().flatten() {
         one_sided = upwind(speed, forward, backward, one_sided);
         both = backward.mul_add(backward, forward.mul_add(forward, both));
     }
@@ -146,7 +165,11 @@ pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel
     let grows = (speed > 0.0) != (old < 0.0);
     let gradient = if grows && gradient > 1.0 { 1.0 } else { gradient };
     let speed = if grows { divergence.mul_add(curvature_weight, of_image) } else { speed };
-    speed.mul_add(gradient.sqrt(), old)
+    let Some(Edge { stopping, slope }) = edge else { return speed.mul_add(gradient.sqrt(), old) };
+    let carried = axes.into_iter().zip(slope).fold(0.0, |sum, (axis, slope)| {
+        axis.map_or(sum, |(forward, backward)| carried(slope, forward, backward, sum))
+    });
+    (speed * stopping).mul_add(gradient.sqrt(), carried.mul_add(constants.edge_weight, old))
 }
 
 /// Returns φ of a voxel after one step of a reinitialisation, which makes φ a distance again within a few voxels of the
@@ -265,14 +288,15 @@ pub(super) fn iterate(
     plan: &Plan,
     phi: &[f32],
     next: &mut [f32],
-    pixel: impl Fn(usize) -> f32,
+    pixel_and_edge: impl Fn(usize) -> (f32, Option<Edge>),
     ticker: &Ticker,
 ) -> Result<Counts> {
     let constants = &plan.constants;
     let mut counts = Counts::default();
     for_each_voxel(plan, phi, ticker, |around, index| {
         let old = phi[index];
-        let new = updated_phi(constants, &around, pixel(index));
+        let (pixel, edge) = pixel_and_edge(index);
+        let new = updated_phi(constants, &around, pixel, edge);
         counts.inside += u64::from(new < 0.0);
         counts.changed += u64::from((new < 0.0) != (old < 0.0));
         if old.abs() <= constants.max_spacing {

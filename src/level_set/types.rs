@@ -16,6 +16,8 @@ pub(super) struct Constants {
     pub curvature_weight: f32,
     /// The bound of the normals' divergence, over `RSQRT_SCALE`.
     pub max_divergence: f32,
+    /// The weight Δt·β·(1 − α)/2 of the edge term.
+    pub edge_weight: f32,
     /// The largest |I − T| of finite pixels; others count as this far from T.
     pub max_deviation: f32,
     /// The bound of −Δt·α·D(I) where φ approaches 0, see `plan::image_term_bounds`.

@@ -11,6 +11,7 @@
 //! one with a halo of two, which a reinitialisation reads. Within a plane, voxel `i` of the tile is voxel `q` of the
 //! tile with its halo; plane `k` counts the halo's planes too.
 
+use super::edges::EdgesAt;
 use super::tiles::{ALL_ALONG_AXIS, HaloTile, Layout, affected_along_axis, affected_tiles};
 use super::vector::Floats;
 use crate::device::kernels::level_set::{MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, TINY};
@@ -154,8 +155,8 @@ impl<'a, S: Simd> Counter<'a, S> {
 /// The work of a pass on a tile.
 #[derive(Clone, Copy)]
 pub(super) enum Work<'a, T: ?Sized> {
-    /// An iteration, with the image in tiles.
-    Iterate(&'a T),
+    /// An iteration, with the image in tiles and, if the plan has an edge term, the edges in this tile.
+    Iterate(&'a T, Option<EdgesAt<'a>>),
     /// A step of a reinitialisation; true for the first.
     Reinitialise(bool),
 }
@@ -282,10 +283,10 @@ impl<T: Term + ?Sized> Task<'_, T> {
         let position = layout.position(index);
         let valid = layout.valid(position);
         match work {
-            Work::Iterate(pixels) => {
+            Work::Iterate(pixels, edges) => {
                 layout.gather::<1, ROW, AREA, VOLUME, _, _, _>(field, position, phi1);
                 pixels.fill(constants, index * AREA * PLANES, terms.as_flattened_mut());
-                iterate::<S, VOLUME, UNIT, ROW, AREA, AREA1, PLANES1>(simd, constants, phi1, terms, out, valid)
+                iterate::<S, VOLUME, UNIT, ROW, AREA, AREA1, PLANES1>(simd, constants, phi1, terms, edges, out, valid)
             }
             Work::Reinitialise(first) => {
                 layout.gather::<2, ROW, AREA, VOLUME, _, _, _>(field, position, phi2);
@@ -394,6 +395,7 @@ fn iterate<
     constants: &Constants,
     phi: &HaloTile<AREA1, PLANES1, 3>,
     terms: &[[f32; AREA]],
+    edges: Option<EdgesAt<'_>>,
     out: &mut [f32],
     [columns, rows, planes]: [usize; 3],
 ) -> TileStatistics {
@@ -459,6 +461,18 @@ fn iterate<
             let grows = inwards.differs(old.less_than(zero));
             let gradient = grows.select(gradient.min(one), gradient);
             let speed = grows.select(divergence.mul_add(curvature_weight, of_image), speed);
+            let (mut speed, mut old) = (speed, old);
+            if let Some(EdgesAt { stopping, slope }) = edges {
+                let at = plane * AREA + i;
+                let mut carried = zero;
+                for axis in 0..if VOLUME { 3 } else { 2 } {
+                    let slope = Floats::load(simd, slope[axis], at);
+                    let difference = zero.less_than(slope).select(forward[axis], backward[axis]);
+                    carried = slope.mul_add(difference.clamp(1.0), carried);
+                }
+                speed = speed * Floats::load(simd, stopping, at);
+                old = carried.mul_add(Floats::splat(simd, constants.edge_weight), old);
+            }
             speed.mul_add(gradient.sqrt(), old).store(out, i);
         }
         counter.plane::<ROW>(

@@ -1,5 +1,6 @@
 //! φ in the order of an image, on one thread: the reference.
 
+use super::edges::Edges;
 use super::{Pixels, prepare, scalar};
 use crate::device::Context;
 use crate::error::Result;
@@ -34,12 +35,13 @@ impl Plain {
         Ok(Self { pixels, phi, next: zeroed(plan.voxels())?, reinitialised_tiles: Vec::new() })
     }
 
-    pub(super) fn iterate(&mut self, plan: &Plan, ticker: &Ticker) -> Result<Counts> {
+    pub(super) fn iterate(&mut self, plan: &Plan, edges: Option<&Edges>, ticker: &Ticker) -> Result<Counts> {
         let Self { pixels, phi, next, .. } = self;
+        let edge = |i: usize| edges.map(|edges| edges.at_voxel(i));
         let counts = match pixels {
-            Pixels::U8(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
-            Pixels::U16(pixels) => scalar::iterate(plan, phi, next, |i| f32::from(pixels[i]), ticker)?,
-            Pixels::F32(pixels) => scalar::iterate(plan, phi, next, |i| pixels[i], ticker)?,
+            Pixels::U8(pixels) => scalar::iterate(plan, phi, next, |i| (f32::from(pixels[i]), edge(i)), ticker)?,
+            Pixels::U16(pixels) => scalar::iterate(plan, phi, next, |i| (f32::from(pixels[i]), edge(i)), ticker)?,
+            Pixels::F32(pixels) => scalar::iterate(plan, phi, next, |i| (pixels[i], edge(i)), ticker)?,
         };
         std::mem::swap(phi, next);
         Ok(counts)

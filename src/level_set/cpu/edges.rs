@@ -1,0 +1,191 @@
+//! The edge term: that of the geodesic active contour (Caselles, Kimmel and Sapiro 1997).
+//!
+//! The edge-stopping function g = 1 / (1 + (|∇I_σ| / K)²) is 1 where the smoothed image I_σ is even and falls towards 0
+//! at its edges. It is a factor of the speed, and the front is carried down its slope, to where g is least.
+
+use super::tiles::Layout;
+use super::{Pixels, Plan, pixels};
+use crate::device::Context;
+use crate::error::Result;
+use crate::image::{Image, collected, zeroed};
+use crate::level_set::plan::EdgePlan;
+use crate::level_set::scalar::Edge;
+use crate::progress::Ticker;
+use ndarray::ArrayView3;
+use rayon::prelude::*;
+
+/// The share of the voxels whose gradient is at most the automatic contrast.
+const EVEN_SHARE: f64 = 0.9;
+/// The reach of the Gaussian, in standard deviations.
+const REACH: f64 = 3.0;
+
+/// The edge-stopping function of an image, in the order of a layout.
+#[derive(Debug)]
+pub(super) struct Edges {
+    /// The contrast K.
+    pub contrast: f64,
+    /// g.
+    stopping: Vec<f32>,
+    /// ∇g along x, y and, of a volume, z.
+    slope: Vec<Vec<f32>>,
+}
+
+/// The edge-stopping function and its slope at consecutive voxels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EdgesAt<'a> {
+    pub stopping: &'a [f32],
+    pub slope: [&'a [f32]; 3],
+}
+
+impl Edges {
+    /// Measures the edges of an image, unless the ticker is cancelled.
+    pub(super) fn new(
+        context: &Context,
+        plan: &Plan,
+        edges: EdgePlan,
+        input: &Image<'_>,
+        layout: &Layout,
+        ticker: &Ticker,
+    ) -> Result<Self> {
+        context.pool().install(|| {
+            let [width, height, depth] = plan.shape;
+            let as_image = |values: &[f32], layout: &Layout| {
+                let view = ArrayView3::from_shape((depth, height, width), values);
+                layout.pack(view.unwrap_or_else(|_| unreachable!("its size")), ticker, |value| value)
+            };
+            let grid = Grid { plan, ticker };
+            let mut smooth = match pixels(input, &Layout::plain(plan.shape), ticker)? {
+                Pixels::U8(pixels) => collected(pixels.iter().map(|pixel| f32::from(*pixel)))?,
+                Pixels::U16(pixels) => collected(pixels.iter().map(|pixel| f32::from(*pixel)))?,
+                Pixels::F32(pixels) => pixels,
+            };
+            let mut other = zeroed(smooth.len())?;
+            for axis in 0..grid.axes() {
+                let taps = gaussian(edges.sigma / plan.spacing[axis]);
+                grid.fill(&mut other, |row, to| grid.convolve(&smooth, axis, &taps, row, to))?;
+                std::mem::swap(&mut smooth, &mut other);
+            }
+            // From here on `other` holds gradients, then g.
+            grid.fill(&mut other, |row, to| {
+                for (x, to) in to.iter_mut().enumerate() {
+                    let squares = (0..grid.axes()).map(|axis| grid.slope(&smooth, axis, row, x).powi(2));
+                    *to = squares.sum::<f64>().sqrt() as f32;
+                }
+            })?;
+            let contrast = edges.contrast.unwrap_or_else(|| even_gradient(&other));
+            other.par_iter_mut().for_each(|value| {
+                let ratio = f64::from(*value) / contrast;
+                // Where a pixel that is not finite is within the Gaussian's reach, the front stops.
+                *value = if value.is_finite() { (1.0 + ratio * ratio).recip() as f32 } else { 0.0 };
+            });
+            let mut slope = Vec::new();
+            for axis in 0..grid.axes() {
+                grid.fill(&mut smooth, |row, to| {
+                    to.iter_mut().enumerate().for_each(|(x, to)| *to = grid.slope(&other, axis, row, x) as f32);
+                })?;
+                slope.push(as_image(&smooth, layout)?);
+            }
+            Ok(Self { contrast, stopping: as_image(&other, layout)?, slope })
+        })
+    }
+
+    /// Returns g and its slope at a voxel.
+    pub(super) fn at_voxel(&self, index: usize) -> Edge {
+        Edge {
+            stopping: self.stopping[index],
+            slope: std::array::from_fn(|axis| self.slope.get(axis).map_or(0.0, |values| values[index])),
+        }
+    }
+
+    /// Returns the part at `count` voxels from `first` on.
+    pub(super) fn at(&self, first: usize, count: usize) -> EdgesAt<'_> {
+        let part = first..first + count;
+        let slope = std::array::from_fn(|axis| self.slope.get(axis).map_or(&[][..], |values| &values[part.clone()]));
+        EdgesAt { stopping: &self.stopping[part], slope }
+    }
+}
+
+/// Values in the order of an image; at its borders they go on with those at the border.
+struct Grid<'a> {
+    plan: &'a Plan,
+    ticker: &'a Ticker,
+}
+
+impl Grid<'_> {
+    fn axes(&self) -> usize {
+        if self.plan.constants.volume { 3 } else { 2 }
+    }
+
+    /// Fills every row `[y, z]` of `to` by a function, unless the ticker is cancelled.
+    fn fill(&self, to: &mut [f32], row: impl Fn([usize; 2], &mut [f32]) + Sync) -> Result<()> {
+        let [width, height, _] = self.plan.shape;
+        to.par_chunks_mut(width).enumerate().for_each(|(index, to)| {
+            if !self.ticker.is_cancelled() {
+                row([index % height, index / height], to);
+            }
+        });
+        self.ticker.check()
+    }
+
+    /// Returns the index of the voxel that is `steps` voxels from voxel `x` of a row along an axis.
+    fn index(&self, [y, z]: [usize; 2], x: usize, axis: usize, steps: isize) -> usize {
+        let mut place = [x, y, z];
+        place[axis] = place[axis].saturating_add_signed(steps).min(self.plan.shape[axis] - 1);
+        (place[2] * self.plan.shape[1] + place[1]) * self.plan.shape[0] + place[0]
+    }
+
+    /// Returns the central difference along an axis at voxel `x` of a row, over the spacing.
+    fn slope(&self, values: &[f32], axis: usize, row: [usize; 2], x: usize) -> f64 {
+        let [before, after] = [-1, 1].map(|step| f64::from(values[self.index(row, x, axis, step)]));
+        (after - before) / (2.0 * self.plan.spacing[axis])
+    }
+
+    /// Sums the values around each voxel of a row along an axis, by weights of which the middle one is the voxel's own.
+    fn convolve(&self, values: &[f32], axis: usize, taps: &[f32], row: [usize; 2], to: &mut [f32]) {
+        let middle = (taps.len() / 2) as isize;
+        to.fill(0.0);
+        for (tap, steps) in taps.iter().zip(-middle..) {
+            if axis > 0 {
+                let from = &values[self.index(row, 0, axis, steps)..];
+                to.iter_mut().zip(from).for_each(|(to, value)| *to = value.mul_add(*tap, *to));
+            } else {
+                let indices = (0..to.len()).map(|x| self.index(row, x, 0, steps));
+                to.iter_mut().zip(indices).for_each(|(to, index)| *to = values[index].mul_add(*tap, *to));
+            }
+        }
+    }
+}
+
+/// Returns the weights of a Gaussian with standard deviation `sigma`, in voxels; their sum is 1.
+fn gaussian(sigma: f64) -> Vec<f32> {
+    let reach = (REACH * sigma).ceil() as i32;
+    let weight = |x: i32| if x == 0 { 1.0 } else { (-0.5 * (f64::from(x) / sigma).powi(2)).exp() };
+    let sum: f64 = (-reach..=reach).map(weight).sum();
+    (-reach..=reach).map(|x| (weight(x) / sum) as f32).collect()
+}
+
+/// Returns the gradient that [`EVEN_SHARE`] of the voxels do not exceed, to 1 %; of an image that is as even as that
+/// half its largest gradient, and 1 if it has none.
+fn even_gradient(gradients: &[f32]) -> f64 {
+    // The upper half of the bits of floats that are not negative is in their order.
+    let bin = |gradient: f32| (gradient.to_bits() >> 16) as usize;
+    let mut counts = vec![0u64; 1 << 15];
+    let (mut finite, mut largest) = (0u64, 0f32);
+    for gradient in gradients.iter().copied().filter(|gradient| gradient.is_finite()) {
+        counts[bin(gradient)] += 1;
+        finite += 1;
+        largest = largest.max(gradient);
+    }
+    let wanted = (EVEN_SHARE * finite as f64).ceil() as u64;
+    let mut seen = 0;
+    let found = counts.iter().position(|count| {
+        seen += count;
+        seen >= wanted
+    });
+    let gradient = f64::from(f32::from_bits((found.unwrap_or(0) as u32) << 16));
+    match (gradient > 0.0, largest > 0.0) {
+        (true, _) => gradient,
+        (false, true) => f64::from(largest) / 2.0,
+        (false, false) => 1.0,
+    }
+}
