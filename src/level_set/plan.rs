@@ -209,10 +209,9 @@ impl Params {
             time_step_limit: limit,
             criterion: StoppingCriterion { check_interval, ..self.criterion()? },
             reinitialise_every: self.reinitialise_every,
-            edges: self.has_edges().then(|| EdgePlan {
-                sigma: self.edge_sigma.unwrap_or(h_min),
-                contrast: self.edge_contrast,
-            }),
+            edges: self
+                .has_edges()
+                .then(|| EdgePlan { sigma: self.edge_sigma.unwrap_or(h_min), contrast: self.edge_contrast }),
             variant: if self.variant == Variant::Default { Variant::Band } else { self.variant },
             constants,
             far: diagonal as f32,
@@ -276,13 +275,7 @@ fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [
 /// along the front only, takes 2·`curvature_weight`·Σ(1 − n_i²)/h_i², at most what it takes where n is the axis of the
 /// largest spacing. At an extremum of φ, which has no normal, curvature acts along all axes. The edge term carries φ by
 /// 2·`edge_weight`·Σ|∂g|/h_i, where a central difference of g, which is from 0 to 1, is at most 1/(2 h_i).
-fn stable_time_step(
-    image_term: f64,
-    curvature_weight: f64,
-    edge_weight: f64,
-    inverse_squares: f64,
-    h_max: f64,
-) -> f64 {
+fn stable_time_step(image_term: f64, curvature_weight: f64, edge_weight: f64, inverse_squares: f64, h_max: f64) -> f64 {
     let along_front = inverse_squares - (h_max * h_max).recip();
     let moving = image_term * inverse_squares.sqrt() + curvature_weight * along_front;
     let edges = edge_weight / 2.0 * inverse_squares;

@@ -115,12 +115,7 @@ pub(super) trait Neighbourhood {
 }
 
 /// Returns φ' of a voxel from φ around it, its pixel and, with an edge term, its edge.
-pub(super) fn updated_phi(
-    constants: &Constants,
-    phi: &impl Neighbourhood,
-    pixel: f32,
-    edge: Option<Edge>,
-) -> f32 {
+pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel: f32, edge: Option<Edge>) -> f32 {
     let Constants { inverse_spacing: [ix, iy, iz], max_inward_term, curvature_weight, max_divergence, volume, .. } =
         *constants;
     let old = phi.at([0, 0, 0]);
@@ -166,9 +161,10 @@ pub(super) fn updated_phi(
     let gradient = if grows && gradient > 1.0 { 1.0 } else { gradient };
     let speed = if grows { divergence.mul_add(curvature_weight, of_image) } else { speed };
     let Some(Edge { stopping, slope }) = edge else { return speed.mul_add(gradient.sqrt(), old) };
-    let carried = axes.into_iter().zip(slope).fold(0.0, |sum, (axis, slope)| {
-        axis.map_or(sum, |(forward, backward)| carried(slope, forward, backward, sum))
-    });
+    let carried = axes
+        .into_iter()
+        .zip(slope)
+        .fold(0.0, |sum, (axis, slope)| axis.map_or(sum, |(forward, backward)| carried(slope, forward, backward, sum)));
     (speed * stopping).mul_add(gradient.sqrt(), carried.mul_add(constants.edge_weight, old))
 }
 

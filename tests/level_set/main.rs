@@ -6,6 +6,7 @@ mod agreement;
 mod analytic;
 #[path = "../common/mod.rs"]
 mod common;
+mod edges;
 mod errors;
 mod evolution;
 mod outcome;
