@@ -2299,6 +2299,27 @@ typedef struct {
     uint32_t regions;
     /** Must be 0. */
     uint32_t reserved;
+    /**
+     * The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function
+     * g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
+     * down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
+     * active contour (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image
+     * term. The largest stable time step is smaller then: β (1 - α) S/4 is added to both denominators. CPU only: a
+     * context that chose its device computes on the CPU, one of a named CUDA device returns ISOLINE_UNSUPPORTED.
+     */
+    double edge_weight;
+    /**
+     * σ, the standard deviation of the Gaussian that smooths the image before its gradient is taken, in the unit of the
+     * spacing; 0 (none) to 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): the smallest spacing. A larger
+     * σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
+     */
+    double edge_sigma;
+    /**
+     * K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
+     * the gradient that 90 % of the voxels do not exceed. A larger K lets the front cross fainter edges. Used only with
+     * `edge_weight`.
+     */
+    double edge_contrast;
 } isoline_level_set_params;
 
 /** The progress of a level set, and its parameters with every automatic one computed. */
@@ -2343,6 +2364,8 @@ typedef struct {
     uint32_t outcome;
     /** 0. */
     uint32_t reserved;
+    /** The contrast K of the edge term; NaN without `edge_weight`. */
+    double edge_contrast;
 } isoline_level_set_state;
 
 /** The statistics of one iteration. The struct never changes. */

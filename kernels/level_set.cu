@@ -169,6 +169,8 @@ tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetu
 ISOLINE_LS_TILES_OF(u8, unsigned char)
 ISOLINE_LS_TILES_OF(u16, unsigned short)
 ISOLINE_LS_TILES_OF(f32, float)
+ISOLINE_LS_TILES(isoline_ls_tiles_3d_edges, EdgePixel, true, false)
+ISOLINE_LS_TILES(isoline_ls_tiles_2d_edges, EdgePixel, false, false)
 #undef ISOLINE_LS_TILES_OF
 #undef ISOLINE_LS_TILES
 
@@ -313,6 +315,7 @@ isoline_ls_write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64
 ISOLINE_LS_FIT(isoline_ls_fit_u8, unsigned char)
 ISOLINE_LS_FIT(isoline_ls_fit_u16, unsigned short)
 ISOLINE_LS_FIT(isoline_ls_fit_f32, float)
+ISOLINE_LS_FIT(isoline_ls_fit_edges, EdgePixel)
 #undef ISOLINE_LS_FIT
 
 // Blocks of 32 LOOP_WARPS threads, any grid. Not launched early. See sum_regions().
@@ -326,6 +329,7 @@ ISOLINE_LS_FIT(isoline_ls_fit_f32, float)
 ISOLINE_LS_REGIONS(isoline_ls_regions_u8, unsigned char)
 ISOLINE_LS_REGIONS(isoline_ls_regions_u16, unsigned short)
 ISOLINE_LS_REGIONS(isoline_ls_regions_f32, float)
+ISOLINE_LS_REGIONS(isoline_ls_regions_edges, EdgePixel)
 #undef ISOLINE_LS_REGIONS
 
 // ------------------------------------------------------------------------------------------------ initial mask

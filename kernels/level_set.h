@@ -36,6 +36,7 @@ struct LevelSetSetup {
     float intensity_gain, intensity_offset;   // dt * -alpha * D(I) / 4 = fma(|I - T|, gain, offset)
     float max_inward_term;                    // upper bound of the image term where phi approaches 0
     float curvature_weight;                   // dt * (1 - alpha) / 8 * RSQRT_SCALE
+    float edge_weight;                        // dt * beta * (1 - alpha) / 8
     float inv_dx, inv_dy, inv_dz;             // 1 / spacing
     float max_spacing;                        // a voxel with |phi| up to this is near the front
     float rms_scale;                          // 1 / the smallest spacing
@@ -44,6 +45,10 @@ struct LevelSetSetup {
     float reinit_time_step;                   // the time step of a reinitialisation
     float max_divergence;                     // the bound of the normals' divergence, over RSQRT_SCALE
 };
+
+// The elements of an EdgePixel, all f32: the pixel, the edge-stopping function g and its slope along x, y, z. The rest are
+// not used, so that it is read by two instructions.
+constexpr int EDGE_PIXEL = 8;
 
 // ------------------------------------------------------------------------------------------------ statistics, stop
 

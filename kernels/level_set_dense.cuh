@@ -190,15 +190,16 @@ struct DenseMarch {
                     c ? __fsub_rn(nx_after, nx_between) : __fsub_rn(nx_between, nx_before), setup.inv_dx);
                 divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny, low_y[c]), setup.inv_dy));
                 divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i][c]), setup.inv_dz));
-                VoxelUpdate update(setup, old, divergence, image_term(setup, pixel(slot, i, c)));
-                update.add_difference(dx[c + 1]);
-                update.add_difference(-dx[c]);
-                update.add_difference(dy);
-                update.add_difference(-low_dy[c]);
-                update.add_difference(dz);
-                update.add_difference(-low_dz[i][c]);
+                const float intensity = pixel(slot, i, c);
+                VoxelUpdate update(setup, old, divergence, intensity);
+                update.add_after(0, dx[c + 1]);
+                update.add_before(0, -dx[c]);
+                update.add_after(1, dy);
+                update.add_before(1, -low_dy[c]);
+                update.add_after(2, dz);
+                update.add_before(2, -low_dz[i][c]);
                 low_y[c] = ny, low_z[i][c] = nz, low_dy[c] = dy, low_dz[i][c] = dz;
-                result[i][c] = update.result();
+                result[i][c] = update.result(setup);
                 near = near || fabsf(old) <= setup.max_spacing;
                 sign_changes |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
             }

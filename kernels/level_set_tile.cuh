@@ -423,15 +423,15 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
         float divergence = scaled<UNIT>(__fsub_rn(nx[i], low_x[i]), setup.inv_dx);
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
-        VoxelUpdate update(setup, old, divergence, image_term(setup, pixel[i]));
-        update.add_difference(dx[i]);
-        update.add_difference(scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -here4[i]), setup.inv_dx));
-        update.add_difference(dy[i + 1]);
-        update.add_difference(-dy[i]);
-        update.add_difference(dz);
-        update.add_difference(-low_dz[i]);
+        VoxelUpdate update(setup, old, divergence, pixel[i]);
+        update.add_after(0, dx[i]);
+        update.add_before(0, scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -here4[i]), setup.inv_dx));
+        update.add_after(1, dy[i + 1]);
+        update.add_before(1, -dy[i]);
+        update.add_after(2, dz);
+        update.add_before(2, -low_dz[i]);
         low_z[i] = nz, low_dz[i] = dz;
-        result[i] = update.result();
+        result[i] = update.result(setup);
     }
 }
 

@@ -63,9 +63,23 @@ __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pi
     return __fmaf_rn(fminf(apart, setup.max_deviation), setup.intensity_gain, setup.intensity_offset);
 }
 
+// An EdgePixel is a pixel with the edge-stopping function g and its slope there. The image of a level set with an edge
+// term consists of them; src/level_set/cpu/edges.rs measures them.
+struct alignas(16) EdgePixel {
+    float intensity, stopping, slope[3], unused[EDGE_PIXEL - 5];
+
+    EdgePixel() = default;
+    // Makes a pixel for a voxel beyond the image.
+    explicit __device__ __forceinline__ EdgePixel(int) : intensity(0.0f), stopping(0.0f), slope{}, unused{} {}
+    explicit __device__ __forceinline__ operator float() const { return intensity; }
+};
+template <typename PIXEL>
+constexpr bool HAS_EDGES = cuda::std::is_same<PIXEL, EdgePixel>::value;
+
 // A VoxelUpdate is the update of one voxel under way: a quarter of the speed, and the square of four times the
 // gradient, which is summed one side after another. Powers of two change no digit unless a result is subnormal;
 // src/level_set/plan.rs keeps setup.intensity_gain from being so.
+template <typename PIXEL>
 struct VoxelUpdate {
     float old, speed;
     float unbounded_speed;   // the speed without the bound of the image term, for where |phi| grows
@@ -75,11 +89,14 @@ struct VoxelUpdate {
     bool both_sides, downwards;
     float min_difference;
     float square = 16.0f * TINY;   // differences have the factor 4 here, and not in scalar.rs
+    const PIXEL &pixel;
+    float carried = 0.0f;   // four times the slope of g times that of phi, with an edge term
 
-    // Begins the update of a voxel with the value `old`, the divergence of its normals and its image term.
-    __device__ __forceinline__ VoxelUpdate(const LevelSetSetup &setup, float old, float divergence, float image)
-        : old(old)
+    // Begins the update of a voxel with the value `old`, the divergence of its normals and its pixel.
+    __device__ __forceinline__ VoxelUpdate(const LevelSetSetup &setup, float old, float divergence, const PIXEL &pixel)
+        : old(old), pixel(pixel)
     {
+        const float image = image_term(setup, pixel);
         divergence = clamp_magnitude(divergence, setup.max_divergence);
         const float bounded = fminf(image, setup.max_inward_term);
         speed = __fmaf_rn(divergence, setup.curvature_weight, bounded);
@@ -88,19 +105,34 @@ struct VoxelUpdate {
         min_difference = both_sides ? __uint_as_float(0xFF800000u) : 0.0f;
         downwards = !both_sides && speed < 0.0f;   // where the speed is 0, either is right
     }
-    // Adds the side whose difference to the voxel, times four and over the spacing, is d4.
-    __device__ __forceinline__ void add_difference(float d4)
+    // Adds the side before the voxel along an axis, whose difference to the voxel, times four and over the spacing, is
+    // d4.
+    __device__ __forceinline__ void add_before(int axis, float d4)
     {
         if ((d4 > min_difference) != downwards) square = __fmaf_rn(d4, d4, square);
+        if constexpr (HAS_EDGES<PIXEL>)
+            if (!(pixel.slope[axis] > 0.0f))
+                carried = __fmaf_rn(pixel.slope[axis], -clamp_magnitude(d4, 4.0f), carried);
+    }
+    // Adds the side after it.
+    __device__ __forceinline__ void add_after(int axis, float d4)
+    {
+        if ((d4 > min_difference) != downwards) square = __fmaf_rn(d4, d4, square);
+        if constexpr (HAS_EDGES<PIXEL>)
+            if (pixel.slope[axis] > 0.0f) carried = __fmaf_rn(pixel.slope[axis], clamp_magnitude(d4, 4.0f), carried);
     }
     // Returns phi after the iteration, once all sides are added.
-    __device__ __forceinline__ float result() const
+    __device__ __forceinline__ float result(const LevelSetSetup &setup) const
     {
         float counted = both_sides ? __fmul_rn(0.5f, square) : square;
         // The gradient counts at most 1 where |phi| grows, see src/level_set/scalar.rs.
         const bool grows = (speed > 0.0f) != (old < 0.0f);
         if (grows) counted = fminf(counted, 16.0f);
-        return __fmaf_rn(grows ? unbounded_speed : speed, sqrt_rn(counted), old);
+        const float counted_speed = grows ? unbounded_speed : speed;
+        if constexpr (HAS_EDGES<PIXEL>)
+            return __fmaf_rn(__fmul_rn(counted_speed, pixel.stopping), sqrt_rn(counted),
+                             __fmaf_rn(carried, setup.edge_weight, old));
+        else return __fmaf_rn(counted_speed, sqrt_rn(counted), old);
     }
 };
 

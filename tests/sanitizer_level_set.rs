@@ -135,6 +135,33 @@ fn sanitizer_level_set_regions() {
     }
 }
 
+/// Runs the edge term on all pixel types, in volumes and slices, and with two regions.
+#[test]
+fn sanitizer_level_set_edges() {
+    let Some(contexts) = cuda_and_cpu() else { return };
+    let shapes: &[(usize, usize, usize)] = if few_sizes() { &FEW_SHAPES } else { &SHAPES };
+    for &shape in shapes {
+        let u8s = image(shape);
+        let (u16s, f32s) = (u8s.mapv(u16::from), u8s.mapv(f32::from));
+        for input in [Image::from(u8s.view()), u16s.view().into(), f32s.view().into()] {
+            for dimensions in [Dimensions::Volume, Dimensions::Slices] {
+                for (variant, spacing) in [(Variant::Band, [1.0; 3]), (Variant::Dense, [0.5, 0.7, 2.0])] {
+                    let params = Params { edge_weight: 2.0, ..params(variant, dimensions, spacing) };
+                    compare(&contexts, input, &params, 5);
+                }
+            }
+        }
+    }
+    let shape = (9, 10, 40);
+    let regions = Params {
+        range: None,
+        regions: Some(Regions::ChanVese),
+        edge_weight: 2.0,
+        ..params(Variant::Band, Dimensions::Volume, [1.0; 3])
+    };
+    compare(&contexts, image(shape).view().into(), &regions, 9);
+}
+
 /// Reads input, mask and φ from the caller's device memory and writes results there, and meets a stopping criterion.
 #[test]
 fn sanitizer_level_set_in_device_memory() {

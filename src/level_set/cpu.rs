@@ -22,13 +22,13 @@ use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Image, collected, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
-use edges::Edges;
+pub(super) use edges::Edges;
 use kernel::{Buffers, Task, TileStatistics, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
 use rayon::prelude::*;
-use tiles::Layout;
+pub(super) use tiles::Layout;
 
 /// The pixels of the image in their own type, in the order of φ.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::Image;
 use crate::progress::{Progress, Ticker, may_cancel};
 use launch::{Fields, Launcher, Span};
-use load::Loaded;
+use load::{Loaded, PixelKind};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -47,7 +47,8 @@ pub(super) fn min_device_bytes(context: &Context, params: &Params, input: &Image
     let layout = Layout::new(shape);
     let tiles: u64 = plan::tiles(shape, params.dimensions).into_iter().map(|n| n as u64).product();
     let elements = layout.elements() as u64;
-    Ok(elements * (2 * size_of::<f32>() + input.pixel_type().bytes()) as u64
+    let edge_bytes = if params.has_edges() { PixelKind::WithEdges.bytes() } else { 0 };
+    Ok(elements * (2 * size_of::<f32>() + input.pixel_type().bytes() + edge_bytes) as u64
         + table_bytes(tiles)
         + (values::mask_part_bytes(shape) + workspace) as u64)
 }
@@ -61,8 +62,10 @@ pub(super) struct Solver {
     launcher: Launcher,
     phi: [Buffer; 2],
     image: Buffer,
-    /// The bytes of a pixel of the image.
+    /// The bytes of a pixel of the image, with its edge if there is an edge term.
     pixel_bytes: usize,
+    /// The contrast of the edge term, if there is one.
+    edge_contrast: Option<f64>,
     tables: Tables,
     /// The staging buffers for the statistics of iterations, one for each batch in flight.
     staged_statistics: [Pinned; BATCHES],
@@ -111,11 +114,6 @@ pub(super) fn load(
             "the variant scalar is the CPU reference; use the device cpu or another variant",
         ));
     }
-    if params.has_edges() {
-        return Err(Error::unsupported(
-            "cannot use the level set's edge_weight on CUDA: only the CPU has it; use the device cpu or auto, or set it to 0",
-        ));
-    }
     cuda.bind()?;
     cuda.memory().reset_peak();
     Loaded::new(context, cuda, params.dimensions, input, mask)
@@ -126,10 +124,10 @@ impl Solver {
         let (plan, cuda) = (*plan, &loaded.cuda);
         cuda.bind()?;
         let tables = Tables::new(cuda, &plan)?;
-        let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixel_type, &tables)?;
+        let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixels, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
         let staged_statistics = [staging()?, staging()?];
-        let Loaded { stream, cuda, layout, phi, image, pixel_type } = loaded;
+        let Loaded { stream, cuda, layout, phi, image, pixels, edge_contrast } = loaded;
         let mut solver = Self {
             stream,
             cuda,
@@ -139,7 +137,8 @@ impl Solver {
             launcher,
             phi,
             image,
-            pixel_bytes: pixel_type.bytes(),
+            pixel_bytes: pixels.bytes(),
+            edge_contrast,
             tables,
             staged_statistics,
             current: 0,
@@ -222,6 +221,11 @@ impl Solver {
         stream.copy_bytes(found.side(0), back.side(), bytes)?;
         stream.synchronize()?;
         Ok(back)
+    }
+
+    /// Returns the contrast of the edge term, if there is one.
+    pub(super) fn edge_contrast(&self) -> Option<f64> {
+        self.edge_contrast
     }
 
     fn check_phi_known(&self) -> Result<()> {

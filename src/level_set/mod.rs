@@ -170,13 +170,14 @@ pub struct Params {
     /// The weight β, from 0 to 1000, of the image's edges. With the edge-stopping function g = 1 / (1 + (|∇I_σ|/K)²), the
     /// speed is multiplied by g, and the front is carried to where g is least: φ_t = g·F·|∇φ| + β·(1 − α)/2·∇g·∇φ. 1 is
     /// the geodesic active contour of Caselles, Kimmel and Sapiro (1997); a larger one holds the front at an edge against
-    /// a stronger image term. Default 0: edges do not count, and g is not computed. CPU only.
+    /// a stronger image term. Default 0: edges do not count, and g is not computed.
+    /// Otherwise the input must be in host memory, where the CPU measures its edges for both devices.
     pub edge_weight: f64,
     /// The standard deviation σ of the Gaussian that smooths the image before its gradient is taken, in the unit of the
     /// spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
     pub edge_sigma: Option<f64>,
     /// The gradient K at which g is ½, in pixel values per unit of length. `None` (default): the gradient that 90 % of the
-    /// voxels do not exceed.
+    /// voxels do not exceed; in slices those of each slice.
     pub edge_contrast: Option<f64>,
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
     /// spacing; with `regions` 1 / (1 + 2·ε·h).
@@ -272,7 +273,7 @@ pub struct State {
     pub side: Side,
     /// The weight α of the image against curvature.
     pub alpha: f64,
-    /// The contrast K of the edge term; `None` without one.
+    /// The contrast K of the edge term, in slices that of the first; `None` without one.
     pub edge_contrast: Option<f64>,
     /// The number of iterations that the stopping criterion tests together.
     pub check_interval: u32,
@@ -372,7 +373,7 @@ impl LevelSet {
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let needs = DeviceNeeds {
             device_bytes: cuda::min_device_bytes(context, params, &input)?,
-            cpu_only: params.variant == Variant::Scalar || params.has_edges(),
+            cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
         let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
@@ -383,10 +384,13 @@ impl LevelSet {
             None,
             progress,
             |cuda, _| {
-                let loaded = cuda::load(context, cuda, params, &input, &mask)?;
+                let mut loaded = cuda::load(context, cuda, params, &input, &mask)?;
                 // The image is there already, which is faster than host memory.
                 let intensities = of_image(loaded.extremes()?);
                 let plan = params.resolve(input.shape(), &intensities)?;
+                if let Some(edges) = plan.edges {
+                    loaded.put_edges(context, &plan, edges, &input, &Ticker::new(STAGE))?;
+                }
                 Ok((intensities, plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
             },
             |progress| {
@@ -639,7 +643,7 @@ impl LevelSet {
             alpha: plan.alpha,
             edge_contrast: match solver {
                 Solver::Cpu(solver) => solver.edge_contrast(),
-                Solver::Cuda(_) => None,
+                Solver::Cuda(solver) => solver.edge_contrast(),
             },
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,

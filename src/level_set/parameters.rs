@@ -199,7 +199,7 @@ pub(crate) const EDGE_WEIGHT: Parameter = Parameter::float(
     c"Edge weight",
     0.0,
     c"The weight of edges: the front slows down at edges of the image and is drawn to them. 1 is the geodesic active \
-      contour. 0: edges do not count. CPU only.",
+      contour. 0: edges do not count.",
 )
 .at_least(0.0)
 .at_most(1000.0);

@@ -1,7 +1,7 @@
 //! The edge term: edges hold the front where the image's brightness varies and no range does.
 
 use super::*;
-use common::Random;
+use common::{Random, cuda_and_cpu};
 use isoline::level_set::{TargetRange, run};
 use isoline::{Dimensions, ErrorKind};
 
@@ -166,12 +166,37 @@ fn wrong_parameters_are_refused_by_name() {
         let error = refused.expect_err(name);
         assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains(name), "{error}");
     }
-    everywhere(|context, _| {
-        let made = LevelSet::new(context, image.view().into(), start_mask.view().into(), &params(1.0));
-        if context.device().kind == isoline::DeviceKind::Cuda {
-            assert_eq!(made.unwrap_err().kind(), ErrorKind::Unsupported);
-        } else {
-            made.unwrap();
-        }
-    });
+}
+
+#[test]
+fn cuda_finds_the_cpus_front_and_measures_its_contrast() {
+    let Some(contexts) = cuda_and_cpu() else { return };
+    let truth = ball(DIM, CENTRE, RADIUS, SPACING);
+    let start_mask = ball(DIM, CENTRE, 4.0, SPACING);
+    let image = ramp(DIM, CENTRE, RADIUS, SPACING, 6.0);
+    for variant in [Variant::Band, Variant::Dense] {
+        let [cuda, cpu] = contexts.each_ref().map(|context| {
+            let mut surface = start(context, image.view(), &start_mask, &Params { variant, ..params(3.0) });
+            let report = surface.step(3000, None).unwrap();
+            assert!(report.converged && report.device.kind == context.device().kind, "{report:?}");
+            (mask_of(&surface, DIM), surface.state().edge_contrast)
+        });
+        assert_eq!(cuda.1, cpu.1);
+        assert!(
+            dice(&cuda.0, &cpu.0) > 0.995 && dice(&cuda.0, &truth) > 0.97,
+            "{variant:?}: {}",
+            dice(&cuda.0, &cpu.0)
+        );
+    }
+}
+
+#[test]
+fn images_in_device_memory_are_refused() {
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
+    let image = ramp(DIM, CENTRE, RADIUS, SPACING, 0.0);
+    let mut pixels = cuda.device_image(isoline::PixelType::F32, [DIM.2, DIM.1, DIM.0]).unwrap();
+    pixels.upload(image.view().into()).unwrap();
+    let start_mask = ball(DIM, CENTRE, 4.0, SPACING);
+    let error = LevelSet::new(&cuda, pixels.view(), start_mask.view().into(), &params(1.0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
 }

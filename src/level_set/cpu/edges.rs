@@ -7,7 +7,7 @@ use super::tiles::Layout;
 use super::{Pixels, Plan, pixels};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::{Image, collected, zeroed};
+use crate::image::{Image, collected, reserved, zeroed};
 use crate::level_set::plan::EdgePlan;
 use crate::level_set::scalar::Edge;
 use crate::progress::Ticker;
@@ -21,8 +21,8 @@ const REACH: f64 = 3.0;
 
 /// The edge-stopping function of an image, in the order of a layout.
 #[derive(Debug)]
-pub(super) struct Edges {
-    /// The contrast K.
+pub(in crate::level_set) struct Edges {
+    /// The contrast K; of slices that of the first.
     pub contrast: f64,
     /// g.
     stopping: Vec<f32>,
@@ -39,7 +39,7 @@ pub(super) struct EdgesAt<'a> {
 
 impl Edges {
     /// Measures the edges of an image, unless the ticker is cancelled.
-    pub(super) fn new(
+    pub(in crate::level_set) fn new(
         context: &Context,
         plan: &Plan,
         edges: EdgePlan,
@@ -72,12 +72,19 @@ impl Edges {
                     *to = squares.sum::<f64>().sqrt() as f32;
                 }
             })?;
-            let contrast = edges.contrast.unwrap_or_else(|| even_gradient(&other));
-            other.par_iter_mut().for_each(|value| {
-                let ratio = f64::from(*value) / contrast;
-                // Where a pixel that is not finite is within the Gaussian's reach, the front stops.
-                *value = if value.is_finite() { (1.0 + ratio * ratio).recip() as f32 } else { 0.0 };
-            });
+            // A slice is an image of its own.
+            let images = if plan.constants.volume { 1 } else { depth };
+            let mut contrasts = reserved(images)?;
+            for gradients in other.chunks_mut(plan.voxels() / images) {
+                ticker.check()?;
+                let contrast = edges.contrast.unwrap_or_else(|| even_gradient(gradients));
+                contrasts.push(contrast);
+                gradients.par_iter_mut().for_each(|value| {
+                    let ratio = f64::from(*value) / contrast;
+                    // Where a pixel that is not finite is within the Gaussian's reach, the front stops.
+                    *value = if value.is_finite() { (1.0 + ratio * ratio).recip() as f32 } else { 0.0 };
+                });
+            }
             let mut slope = Vec::new();
             for axis in 0..grid.axes() {
                 grid.fill(&mut smooth, |row, to| {
@@ -85,12 +92,12 @@ impl Edges {
                 })?;
                 slope.push(as_image(&smooth, layout)?);
             }
-            Ok(Self { contrast, stopping: as_image(&other, layout)?, slope })
+            Ok(Self { contrast: contrasts[0], stopping: as_image(&other, layout)?, slope })
         })
     }
 
     /// Returns g and its slope at a voxel.
-    pub(super) fn at_voxel(&self, index: usize) -> Edge {
+    pub(in crate::level_set) fn at_voxel(&self, index: usize) -> Edge {
         Edge {
             stopping: self.stopping[index],
             slope: std::array::from_fn(|axis| self.slope.get(axis).map_or(0.0, |values| values[index])),

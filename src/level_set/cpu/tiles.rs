@@ -40,7 +40,7 @@ pub(super) fn affected_tiles([x, y, z]: [u32; 3]) -> u32 {
 
 /// The order of tiles and voxels in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(in crate::level_set) struct Layout {
     pub shape: [usize; 3],
     /// The sides of a tile.
     pub tile: [usize; 3],
@@ -50,7 +50,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Returns a layout whose tiles are slices, so that voxels are in the order of an image.
-    pub(super) fn plain(shape: [usize; 3]) -> Self {
+    pub(in crate::level_set) fn plain(shape: [usize; 3]) -> Self {
         let [width, height, depth] = shape;
         Self { shape, tile: [width, height, 1], tiles: [1, 1, depth] }
     }

@@ -6,6 +6,7 @@ use super::super::Variant;
 use super::super::plan::{self, INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STEPS};
 use super::super::types::Constants;
 use super::dense_grid::DenseGrid;
+use super::load::PixelKind;
 use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
@@ -13,7 +14,7 @@ use crate::device::kernels::level_set::{
     PAPER_Y, REINIT_WARPS, RSQRT_SCALE, RegionLevels, StoppingCriterion, TILE_BITS, TileListArguments, WARP,
 };
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Dimensions, PixelType};
+use crate::image::{DevicePixels, Dimensions};
 use cudarc::driver::{DeviceRepr, LaunchConfig};
 
 /// The module (kernel file) of this operation.
@@ -108,13 +109,7 @@ fn loop_grid(multiprocessors: u32, warps: u64) -> LaunchConfig {
 }
 
 impl Launcher {
-    pub(super) fn new(
-        cuda: &Cuda,
-        plan: &Plan,
-        layout: &Layout,
-        pixel_type: PixelType,
-        tables: &Tables,
-    ) -> Result<Self> {
+    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: &Layout, pixels: PixelKind, tables: &Tables) -> Result<Self> {
         let [width, height, depth] = plan.shape;
         let tiles = plan.tiles();
         let count: u64 = tiles.into_iter().map(|n| n as u64).product();
@@ -123,14 +118,16 @@ impl Launcher {
         let [tiles_x, tiles_y, tiles_z] = tiles.map(|n| n as u32);
         let axes = if constants.volume { "3d" } else { "2d" };
         let axes_used = if constants.volume { 3 } else { 2 };
-        let unit =
-            if constants.inverse_spacing[..axes_used].iter().all(|inverse| *inverse == 1.0) { "_unit" } else { "" };
-        let name = pixel_type.name();
+        let is_unit = constants.inverse_spacing[..axes_used].iter().all(|inverse| *inverse == 1.0);
+        let has_edges = matches!(pixels, PixelKind::WithEdges);
+        let unit = if is_unit && !has_edges { "_unit" } else { "" };
+        let name = pixels.name();
         let kernel = |name: &str| cuda.kernel(MODULE, name);
         // The number of blocks of a kernel that are resident on the device together. A grid with a barrier must not be
         // larger.
         let resident = |kernel: &Kernel, warps: usize| kernel.resident_blocks(cuda, warps * WARP, 0);
-        let is_dense_volume = plan.variant == Variant::Dense && constants.volume && DenseGrid::fits(plan.shape);
+        let is_dense_volume =
+            plan.variant == Variant::Dense && constants.volume && !has_edges && DenseGrid::fits(plan.shape);
         let iterate = if is_dense_volume {
             kernel(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
@@ -206,6 +203,7 @@ impl Launcher {
             intensity_offset: QUARTER * constants.intensity_offset,
             max_inward_term: QUARTER * constants.max_inward_term,
             curvature_weight: QUARTER * constants.curvature_weight,
+            edge_weight: QUARTER * constants.edge_weight,
             ..self.setup
         };
     }

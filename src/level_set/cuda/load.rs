@@ -4,12 +4,16 @@ use super::tables::{Layout, PADDING_BEFORE};
 use super::{launch, transfer};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Stream, check_device_pixels};
-use crate::device::kernels::level_set::LEAD;
-use crate::error::Result;
-use crate::image::{DevicePixels, Dimensions, Image, PixelType};
+use crate::device::kernels::level_set::{EDGE_PIXEL, LEAD};
+use crate::error::{Error, Result};
+use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed};
+use crate::level_set::cpu::{self, Edges};
+use crate::level_set::plan::{EdgePlan, Plan};
+use crate::progress::Ticker;
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Zip};
 use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -21,8 +25,42 @@ pub(in crate::level_set) struct Loaded {
     pub(super) layout: Layout,
     pub phi: [Buffer; 2],
     pub image: Buffer,
-    pub pixel_type: PixelType,
+    pub(super) pixels: PixelKind,
+    /// The contrast of the edge term, if there is one.
+    pub(super) edge_contrast: Option<f64>,
 }
+
+/// The kind of the image's elements.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum PixelKind {
+    /// Pixels alone.
+    Plain(PixelType),
+    /// Pixels with the edge-stopping function and its slope, the kernels' `EdgePixel`.
+    WithEdges,
+}
+
+impl PixelKind {
+    /// Returns the name that kernels for it have.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Plain(pixel_type) => pixel_type.name(),
+            Self::WithEdges => "edges",
+        }
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Self::Plain(pixel_type) => pixel_type.bytes(),
+            Self::WithEdges => size_of::<EdgePixel>(),
+        }
+    }
+}
+
+/// A pixel, the edge-stopping function and its slope.
+type EdgePixel = [f32; EDGE_PIXEL];
+
+/// The bytes of an image with edges that are made and uploaded at once.
+const EDGE_PART_BYTES: usize = 64 << 20;
 
 impl Loaded {
     /// Queues the copies of both images, which may be in host or in device memory.
@@ -48,7 +86,8 @@ impl Loaded {
             layout,
             phi: [memory.device(phi_bytes)?, memory.device(phi_bytes)?],
             image: memory.device(layout.elements() * pixel_type.bytes())?,
-            pixel_type,
+            pixels: PixelKind::Plain(pixel_type),
+            edge_contrast: None,
         };
         let Self { stream, image, .. } = &loaded;
         stream.fill(image, 0, image.bytes(), 0)?;
@@ -57,13 +96,73 @@ impl Loaded {
         Ok(loaded)
     }
 
+    /// Measures the edges of the image, which must be in host memory, on the CPU, and replaces the image by one with them.
+    pub(in crate::level_set) fn put_edges(
+        &mut self,
+        context: &Context,
+        plan: &Plan,
+        edges: EdgePlan,
+        input: &Image<'_>,
+        ticker: &Ticker,
+    ) -> Result<()> {
+        if let Image::Device(_) = input {
+            return Err(Error::unsupported(
+                "cannot use the level set's edge_weight with an image in CUDA memory; give it in host memory, or set \
+                 edge_weight to 0",
+            ));
+        }
+        let edges = Edges::new(context, plan, edges, input, &cpu::Layout::plain(plan.shape), ticker)?;
+        let image = self.cuda.memory().device(self.layout.elements() * size_of::<EdgePixel>())?;
+        self.stream.fill(&image, 0, image.bytes(), 0)?;
+        let [width, height, depth] = plan.shape;
+        let planes = (EDGE_PART_BYTES / (width * height * size_of::<EdgePixel>())).clamp(1, depth);
+        let mut part: Vec<EdgePixel> = zeroed(planes * width * height)?;
+        for first in (0..depth).step_by(planes) {
+            let planes = planes.min(depth - first);
+            let part = &mut part[..planes * width * height];
+            context.pool().install(|| {
+                part.par_chunks_mut(width).enumerate().for_each(|(row, to)| {
+                    let (row, index) = (row % height, [first + row / height, row % height]);
+                    for (x, to) in to.iter_mut().enumerate() {
+                        let edge = edges.at_voxel((index[0] * height + row) * width + x);
+                        let at = [index[0], index[1], x];
+                        let intensity = match input {
+                            Image::U8(view) => f32::from(view[at]),
+                            Image::U16(view) => f32::from(view[at]),
+                            Image::F32(view) => view[at],
+                            Image::Device(_) => unreachable!("refused above"),
+                        };
+                        to[..5].copy_from_slice(&[
+                            intensity,
+                            edge.stopping,
+                            edge.slope[0],
+                            edge.slope[1],
+                            edge.slope[2],
+                        ]);
+                    }
+                });
+            });
+            ticker.check()?;
+            let view = ArrayView3::from_shape((planes, height, width), part);
+            let view = view.unwrap_or_else(|_| unreachable!("its size"));
+            let pitch = self.layout.pitch * size_of::<EdgePixel>();
+            let side = transfer::slice_side(&image, &self.layout, size_of::<EdgePixel>(), first);
+            let to = DeviceRows { stream: &self.stream, side, pitch };
+            self.cuda.transfer().upload_views(context.pool(), vec![(view, to)])?;
+            self.stream.synchronize()?;
+        }
+        (self.image, self.pixels, self.edge_contrast) = (image, PixelKind::WithEdges, Some(edges.contrast));
+        Ok(())
+    }
+
     /// Waits for the image, and returns its smallest and its largest finite pixel; both are 0 where there is none.
     pub(in crate::level_set) fn extremes(&self) -> Result<[f64; 2]> {
         self.stream.synchronize()?;
-        let (bytes, shape) = (self.pixel_type.bytes(), self.layout.shape);
+        let PixelKind::Plain(pixel_type) = self.pixels else { unreachable!("they are measured before the edges") };
+        let (bytes, shape) = (pixel_type.bytes(), self.layout.shape);
         let row = self.layout.pitch * bytes;
         let pixels = DevicePixels {
-            pixel_type: self.pixel_type,
+            pixel_type,
             address: self.image.address() + ((PADDING_BEFORE + LEAD) * bytes) as u64,
             shape,
             strides: [row, row * shape[1]],

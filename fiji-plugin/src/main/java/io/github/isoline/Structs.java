@@ -139,7 +139,8 @@ final class Structs {
         "expected_iterations",
         "limit_share",
         "outcome",
-        "reserved"
+        "reserved",
+        "edge_contrast"
     })
     public static final class LevelSetState extends Structure {
         public int struct_size, converged, check_interval, side;
@@ -148,6 +149,7 @@ final class Structs {
         public long expected_iterations;
         public double limit_share;
         public int outcome, reserved;
+        public double edge_contrast;
     }
 
     /** {@code isoline_polygons}. */

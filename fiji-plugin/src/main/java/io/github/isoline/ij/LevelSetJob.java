@@ -27,6 +27,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     /** The bytes per pixel for independent slices: the library's copy of the image, φ twice, and φ read back. */
     private static final int WORKING_BYTES = 3 * Float.BYTES;
+    /** The bytes per pixel for edges: the edge-stopping function and its slope, and two images to compute them with. */
+    private static final int EDGE_BYTES = 5 * Float.BYTES;
 
     private final VoxelSize voxel;
     private final StartSurface start;
@@ -102,7 +104,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     int workingBytes() {
-        return type().bytes() + WORKING_BYTES;
+        return type().bytes() + WORKING_BYTES + (settings.hasEdges() ? EDGE_BYTES : 0);
     }
 
     @Override

@@ -24,6 +24,7 @@ final class LevelSetSettings extends Settings {
     static final String SIDE = "side";
     static final String DEVIATIONS = "deviations";
     static final String ALPHA = "alpha";
+    static final String EDGE_WEIGHT = "edge_weight";
     static final String REINITIALISE_EVERY = "reinitialise_every";
     static final String MASK_STACK = "mask_stack";
     static final String PHI = "phi";
@@ -93,7 +94,12 @@ final class LevelSetSettings extends Settings {
                         .label("Range width")
                         .unit("standard deviations")
                         .usedWith(RANGE, ROI));
-        declare(Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"));
+        declare(
+                Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
+                Setting.of(parameter(EDGE_WEIGHT))
+                        .unit("0: none; 1 to 10")
+                        .recordedIfChanged()
+                        .forgotten());
         declare(
                 Setting.choice(MODE, "converged", "iterations"),
                 Setting.of(parameter(ITERATIONS)).whole(1));
@@ -150,6 +156,11 @@ final class LevelSetSettings extends Settings {
     /** Returns true if the pixels of both sides of the front give the range. */
     boolean hasRegions() {
         return !is(REGIONS, OFF);
+    }
+
+    /** Returns true if the edges of the image count. */
+    boolean hasEdges() {
+        return number(EDGE_WEIGHT) > 0;
     }
 
     /** Returns true if frames start from the result of the frame before. */
