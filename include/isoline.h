@@ -2304,8 +2304,8 @@ typedef struct {
      * g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
      * down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
      * active contour (Caselles, Kimmel and Sapiro 1997); a larger β holds the front at an edge against a stronger image
-     * term. The largest stable time step is smaller then: β (1 - α) S/4 is added to both denominators. CPU only: a
-     * context that chose its device computes on the CPU, one of a named CUDA device returns ISOLINE_UNSUPPORTED.
+     * term. The largest stable time step is smaller then: β (1 - α) S/4 is added to both denominators. The image must be in
+     * host memory (ISOLINE_UNSUPPORTED), where the CPU measures its edges for both devices.
      */
     double edge_weight;
     /**
@@ -2316,7 +2316,7 @@ typedef struct {
     double edge_sigma;
     /**
      * K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
-     * the gradient that 90 % of the voxels do not exceed. A larger K lets the front cross fainter edges. Used only with
+     * the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K lets the front cross fainter edges. Used only with
      * `edge_weight`.
      */
     double edge_contrast;
@@ -2364,7 +2364,7 @@ typedef struct {
     uint32_t outcome;
     /** 0. */
     uint32_t reserved;
-    /** The contrast K of the edge term; NaN without `edge_weight`. */
+    /** The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`. */
     double edge_contrast;
 } isoline_level_set_state;
 

@@ -179,6 +179,9 @@ def level_set(
     rms_tolerance: float = 8.0,
     iterations: int = 10000,
     regions: Literal['off', 'chan_vese', 'gaussian', 'poisson', 'gamma', 'rayleigh', 'bernoulli'] = 'off',
+    edge_weight: float = 0.0,
+    edge_sigma: float | None = None,
+    edge_contrast: float | None = None,
 ) -> Any: ...
 
 def snake(

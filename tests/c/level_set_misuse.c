@@ -85,6 +85,11 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
         SPOILT(work.params.side = ISOLINE_LEVEL_SET_BELOW + 1 + far[i], ISOLINE_INVALID_ARGUMENT, "side");
     }
     SPOILT(work.input.spacing[2] = 1001, ISOLINE_INVALID_ARGUMENT, "1000 times");
+    SPOILT(work.params.edge_weight = -1, ISOLINE_INVALID_ARGUMENT, "edge_weight");
+    SPOILT(work.params.edge_weight = 1001, ISOLINE_INVALID_ARGUMENT, "edge_weight");
+    SPOILT(work.params.edge_sigma = -1, ISOLINE_INVALID_ARGUMENT, "edge_sigma");
+    SPOILT(work.params.edge_sigma = 1e6, ISOLINE_INVALID_ARGUMENT, "edge_sigma");
+    SPOILT(work.params.edge_contrast = 0, ISOLINE_INVALID_ARGUMENT, "edge_contrast");
     SPOILT(work.params.reserved = 1, ISOLINE_INVALID_ARGUMENT, "params->reserved");
     SPOILT(work.params.dimensions = 1, ISOLINE_INVALID_ARGUMENT, "dimensions");
     SPOILT(work.params.epsilon = -1, ISOLINE_INVALID_ARGUMENT, "epsilon");
