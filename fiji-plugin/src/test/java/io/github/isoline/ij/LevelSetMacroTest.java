@@ -47,6 +47,21 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     }
 
     @Test
+    void edgesHoldTheFrontWhereTheRangeLeaks() {
+        ImagePlus disc = disc(60, 50, 12);
+        ImagePlus image = disc(60, 50, 12);
+        for (int y = 0; y < image.getHeight(); y++) {
+            for (int x = 0; x < image.getWidth(); x++) {
+                image.getProcessor().set(x, y, (disc.getProcessor().get(x, y) > 45 ? 80 : 20) + 2 * x);
+            }
+        }
+        String options = "start=box box_x=24-35 box_y=19-30 range=values target=120 epsilon=110 edge_weight=";
+        assertTrue(dice(mask(image, options + 0), disc) < 0.5);
+        double held = dice(mask(image, options + 3), disc);
+        assertTrue(held > 0.95, "Dice " + held);
+    }
+
+    @Test
     void twoRegionsThatAreAlikeAreRefused() {
         ImagePlus flat = NewImage.createByteImage("flat", 40, 36, 1, NewImage.FILL_BLACK);
         Outcome outcome = macro(flat, call("start=box regions=chan_vese mask_stack"));
