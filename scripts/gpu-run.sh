@@ -6,7 +6,7 @@
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
 #   bench      every bench; bench:NAME for one, as bench:level_set; those in Python are left out like an oracle
-#   sanitizer  memcheck, racecheck and initcheck: the sanitizer_ tests under NVIDIA's compute-sanitizer;
+#   sanitizer  memcheck, racecheck, initcheck and synccheck: the sanitizer_ tests under NVIDIA's compute-sanitizer;
 #              initcheck:NAME for one tool and one test program, as initcheck:distance
 # Parts may run apart, each with a RESULTS of its own; merge_gpu_records.py makes one record of theirs.
 #
@@ -17,15 +17,15 @@
 # Exit status: 0 if everything that ran passed, on a GPU.
 set -uo pipefail
 
-usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck]'
+usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck] [synccheck]'
 here=$(cd "$(dirname "$0")" && pwd)
 results=${1:?$usage}
 shift
 parts=${*:-tests macro oracle bench sanitizer}
 for part in $parts; do
     case "$part" in
-        tests | rust | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck) ;;
-        memcheck:* | racecheck:* | initcheck:*) ;;
+        tests | rust | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck | synccheck) ;;
+        memcheck:* | racecheck:* | initcheck:* | synccheck:*) ;;
         *)
             printf "run: there is no part '%s'\n%s\n" "$part" "$usage" >&2
             exit 2
@@ -295,7 +295,7 @@ check() { # check TOOL NAME: what sanitize wrote, to the log and the record
     write_record incomplete
 }
 
-if [[ " $parts" =~ \ (sanitizer|memcheck|racecheck|initcheck) ]]; then
+if [[ " $parts" =~ \ (sanitizer|memcheck|racecheck|initcheck|synccheck) ]]; then
     sanitizer=$(command -v compute-sanitizer)
     for candidate in /usr/local/cuda*/bin/compute-sanitizer; do
         [ -n "$sanitizer" ] || [ ! -x "$candidate" ] || sanitizer=$candidate
@@ -306,7 +306,7 @@ if [[ " $parts" =~ \ (sanitizer|memcheck|racecheck|initcheck) ]]; then
         pairs=()
         pids=()
         # Side by side, at most one per core.
-        for tool in memcheck racecheck initcheck; do
+        for tool in memcheck racecheck initcheck synccheck; do
             for program in "$work"/rust/*; do
                 wanted sanitizer "$tool" "$tool:$(basename "$program")" || continue
                 # Tests made for this are named so: every kernel once, on small images. (Not grep -q, which would leave

@@ -25,7 +25,8 @@ step() { # step NAME COMMAND...
     times+=("$name $((SECONDS - began)) s")
 }
 
-# The tests of the plugin wait for windows most of the time; other steps run meanwhile.
+# The tests of the plugin wait for windows most of the time, and one core compiles most of the release build; other steps
+# run meanwhile.
 beside() { # beside NAME COMMAND: starts it; what it prints comes at 'wait_for NAME'
     local name=$1
     shift
@@ -51,10 +52,11 @@ debug_kernels=()
 if [ ! -e /dev/nvidiactl ] && [ -z "${ISOLINE_CUDA_ARCHS:-}" ]; then
     debug_kernels=(ISOLINE_CUDA_ARCHS=75)
 fi
+beside build cargo build --release --locked
 step lint env "${debug_kernels[@]}" scripts/lint.sh
 step rust env "${debug_kernels[@]}" cargo test --locked
 step header scripts/header.sh --check
-step build cargo build --release --locked
+wait_for build
 step c tests/c/run.sh "$target/release"
 beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
 step install tests/install_test.sh "$target/release"
