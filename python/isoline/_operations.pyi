@@ -156,6 +156,17 @@ def isolines(
     range_max: float | None = None,
 ) -> Polylines: ...
 
+def isosurface(
+    image: ImageLike,
+    *,
+    spacing: Spacing = None,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    close: bool = True,
+    level: float | None = None,
+) -> Surface: ...
+
 def level_set(
     image: ImageLike,
     initial_mask: ImageLike,
