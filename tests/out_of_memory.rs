@@ -202,7 +202,9 @@ fn isosurface(context: &Context) -> Result<Vec<u8>> {
         let mut surface = Surface::new();
         let input = image(shape);
         armed(|| isosurface::run(context, input.view().into(), &params, None, &mut surface))?;
-        found.extend(surface.vertices().iter().chain(surface.normals()).flatten().flat_map(|number| number.to_le_bytes()));
+        found.extend(
+            surface.vertices().iter().chain(surface.normals()).flatten().flat_map(|number| number.to_le_bytes()),
+        );
         found.extend(surface.triangles().iter().flatten().flat_map(|index| index.to_le_bytes()));
         found.extend(surface.measures().area.to_bits().to_le_bytes());
     }

@@ -106,40 +106,44 @@ pub(super) fn normals(
 /// Returns the other side of each edge: side k of triangle t, 3t + k, goes from its corner k to the next one.
 fn opposite_sides(places: &Places, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
     let sides = par_collected((0..3 * triangles.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
-    let ends = |side: u32| {
-        let triangle = triangles[side as usize / 3];
-        let [a, b] = [triangle[side as usize % 3], triangle[(side as usize + 1) % 3]];
-        [a.min(b), a.max(b)]
-    };
     tasks(places)?.into_par_iter().try_for_each(|rows| {
-        // The sides of the edges whose first vertices are the task's, by these.
         let own = places.vertices(&rows);
         let around = around(places, &rows);
-        let own_sides = || {
-            let sides = 3 * around.start as u32..3 * around.end as u32;
-            sides.map(|side| (side, ends(side)[0] as usize)).filter(|(_, vertex)| own.contains(vertex))
+        // Calls `visit` with each side of an edge whose first vertex is the task's, that vertex and the other one.
+        let for_own_sides = |visit: &mut dyn FnMut(u32, usize, u32)| {
+            for (index, triangle) in triangles[around.clone()].iter().enumerate() {
+                for place in 0..3 {
+                    let [a, b] = [triangle[place], triangle[(place + 1) % 3]];
+                    let vertex = a.min(b) as usize;
+                    if own.contains(&vertex) {
+                        visit((3 * (around.start + index) + place) as u32, vertex - own.start, a.max(b));
+                    }
+                }
+            }
         };
+        // Of each vertex, the sides that have met no other one yet, with the vertex at their other end.
         let mut first: Vec<u32> = zeroed(own.len() + 1)?;
-        own_sides().for_each(|(_, vertex)| first[vertex - own.start + 1] += 1);
+        for_own_sides(&mut |_, vertex, _| first[vertex + 1] += 1);
         ticker.check()?;
         for vertex in 0..own.len() {
             first[vertex + 1] += first[vertex];
         }
-        let mut listed: Vec<u32> = zeroed(first[own.len()] as usize)?;
-        let mut filled: Vec<u32> = zeroed(own.len())?;
-        own_sides().for_each(|(side, vertex)| {
-            let vertex = vertex - own.start;
-            let (start, count) = (first[vertex] as usize, &mut filled[vertex]);
-            let end = ends(side)[1];
-            let of_vertex = &mut listed[start..first[vertex + 1] as usize];
-            match of_vertex[..*count as usize].iter().find(|other| ends(**other)[1] == end) {
-                Some(other) => {
-                    sides[side as usize].store(*other, Relaxed);
-                    sides[*other as usize].store(side, Relaxed);
+        let mut listed: Vec<[u32; 2]> = zeroed(first[own.len()] as usize)?;
+        let mut counts: Vec<u32> = zeroed(own.len())?;
+        for_own_sides(&mut |side, vertex, end| {
+            let of_vertex = &mut listed[first[vertex] as usize..first[vertex + 1] as usize];
+            let count = counts[vertex] as usize;
+            match of_vertex[..count].iter().position(|other| other[0] == end) {
+                Some(place) => {
+                    let other = of_vertex[place][1];
+                    of_vertex[place] = of_vertex[count - 1];
+                    counts[vertex] -= 1;
+                    sides[side as usize].store(other, Relaxed);
+                    sides[other as usize].store(side, Relaxed);
                 }
                 None => {
-                    of_vertex[*count as usize] = side;
-                    *count += 1;
+                    of_vertex[count] = [end, side];
+                    counts[vertex] += 1;
                 }
             }
         });
@@ -148,22 +152,22 @@ fn opposite_sides(places: &Places, triangles: &[[u32; 3]], ticker: &Ticker) -> R
     Ok(sides)
 }
 
-/// Returns the normal of the triangle beyond a side. Triangles without area, which have one side without length, are passed
-/// through their other one. `None` where there is none.
-fn normal_beyond(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], side: usize) -> Option<Vector> {
+/// Returns the side that meets a side, and the normal of its triangle. Triangles without area, which have one side without
+/// length, are passed through their other one. `None` where the surface ends.
+fn beyond(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], side: usize) -> Option<(usize, Vector)> {
     let mut side = side;
     for _ in 0..MOST_FLAT {
         side = match sides[side].load(Relaxed) {
             NONE => return None,
-            beyond => beyond as usize,
+            other => other as usize,
         };
         let triangle = triangles[side / 3];
         let normal = normal(vertices, triangle);
         if normal != [0.0; 3] {
-            return Some(normal);
+            return Some((side, normal));
         }
         let has_length =
-            |side: &usize| vertices[triangle[*side] as usize] != vertices[triangle[(*side + 1) % 3] as usize];
+            |place: &usize| vertices[triangle[*place] as usize] != vertices[triangle[(*place + 1) % 3] as usize];
         let mut others = [(side + 1) % 3, (side + 2) % 3].into_iter().filter(has_length);
         let (Some(other), None) = (others.next(), others.next()) else { return None };
         side = side / 3 * 3 + other;
@@ -199,14 +203,17 @@ pub(super) fn measures(
             sums[0] += twice / 2.0;
             sums[1] += dot(a, cross(b, c)) / 6.0;
             for (place, [from, to]) in [[0, 1], [1, 2], [2, 0]].into_iter().enumerate() {
-                let Some(beyond) = normal_beyond(vertices, triangles, &sides, first + place) else { continue };
+                // The first of two sides that meet has the edge.
+                let Some((other, beyond)) = beyond(vertices, triangles, &sides, first + place) else { continue };
                 let along = minus(vertices[triangle[to] as usize], vertices[triangle[from] as usize]);
                 let length = dot(along, along).sqrt();
-                if length > 0.0 {
-                    let angle = (dot(cross(normal, beyond), along) / length).atan2(dot(normal, beyond));
-                    // Half an edge: the other half is that of its other side.
-                    sums[2] += length * angle / 4.0;
+                if other < first + place || length == 0.0 {
+                    continue;
                 }
+                let [sine, cosine] = [dot(cross(normal, beyond), along) / length, dot(normal, beyond)];
+                // Most edges of a mask's surface are flat.
+                let angle = if sine == 0.0 && cosine > 0.0 { 0.0 } else { sine.atan2(cosine) };
+                sums[2] += length * angle / 2.0;
             }
         }
         (sums, border)
