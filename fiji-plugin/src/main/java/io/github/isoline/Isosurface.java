@@ -5,8 +5,8 @@ import com.sun.jna.ptr.PointerByReference;
 
 /**
  * An isosurface: the surface on which a volume has a value, as a mesh of triangles in Java's own memory, and what was
- * measured on it. Coordinates, areas and volumes are in the unit of the input's spacing; the origin is the centre of the
- * first voxel.
+ * measured on it. Coordinates, areas and volumes are in the unit of the input's spacing; the origin is the centre of
+ * the first voxel.
  */
 public final class Isosurface {
     /** The name of the operation. */

@@ -82,13 +82,16 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
             double[] levels = {level};
             Polylines curves = run(
                             settings.device(),
-                            (context, progress) -> Isolines.run(
-                                    context, new Params(Isolines.NAME), levels, pixels, 1, progress))
+                            (context, progress) ->
+                                    Isolines.run(context, new Params(Isolines.NAME), levels, pixels, 1, progress))
                     .polylines();
             PreviewPaths paths = IsolinesPreview.paths(curves, image, slice);
             show(() -> new Roi[] {paths});
             return String.format(
-                    Locale.ROOT, "level %s cuts this slice in %s", Setting.shortest(level), RunLog.count(curves.count(), "curve"));
+                    Locale.ROOT,
+                    "level %s cuts this slice in %s",
+                    Setting.shortest(level),
+                    RunLog.count(curves.count(), "curve"));
         }
     }
 }

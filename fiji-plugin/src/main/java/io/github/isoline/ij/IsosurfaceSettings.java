@@ -20,8 +20,9 @@ final class IsosurfaceSettings extends Settings {
                 // In a macro a switch that is left out is off, so the switch is for what is unusual.
                 Setting.toggle(OPEN_BORDER)
                         .label("Open at the border")
-                        .help("On: the surface ends at the border of the volume. Off: it is closed there, half a voxel beyond"
-                                + " the last centres."),
+                        .help(
+                                "On: the surface ends at the border of the volume. Off: it is closed there, half a voxel beyond"
+                                        + " the last centres."),
                 // The only word: slices are always one volume.
                 Setting.choice(STACK, "volume").recordedIf(s -> false));
         declareAxes();
@@ -30,7 +31,8 @@ final class IsosurfaceSettings extends Settings {
                 Setting.text(FILE, "")
                         .forgotten()
                         .label("Save as")
-                        .help("A file for the triangles, whose ending is .stl, .ply or .obj; nothing: none is written."));
+                        .help(
+                                "A file for the triangles, whose ending is .stl, .ply or .obj; nothing: none is written."));
         // The switch says it.
         declareOthers(CLOSE);
     }

@@ -203,7 +203,9 @@ class IsosurfaceTest extends HeadlessTest {
             boolean empty = table.getValue("Ch", row) == 2;
             assertEquals(empty ? 0 : 1, table.getValue("Pieces", row));
             Path made = folder.resolve(String.format("a.b-%04d.stl", row + 1));
-            assertEquals(84 + 50 * (long) table.getValue("Triangles", row), made.toFile().length());
+            assertEquals(
+                    84 + 50 * (long) table.getValue("Triangles", row),
+                    made.toFile().length());
         }
         assertEquals(2, table.getValue("Frame", 3));
     }
@@ -222,7 +224,8 @@ class IsosurfaceTest extends HeadlessTest {
             assertEquals(ABORTED, outcome.returned, outcome.log);
             assertOneSentence(outcome.log, options[1]);
         }
-        assertOneSentence(isosurface(open("coins.png"), "results_table").log, "an isosurface needs a volume of several");
+        assertOneSentence(
+                isosurface(open("coins.png"), "results_table").log, "an isosurface needs a volume of several");
         ImagePlus channels = ball();
         channels.setDimensions(SIDE / 2, 1, 1);
         assertOneSentence(isosurface(channels, "results_table").log, "say so in Image > Properties");

@@ -28,7 +28,9 @@ class IsosurfaceWindowTest extends WindowTest {
     void dialogPreviewsAndIsRecorded() throws Exception {
         File file = home.resolve("mesh.stl").toFile();
         Map<String, String> seen = play("isosurface dialog", "-Disoline.mesh=" + file);
-        assertTrue(seen.get("first status").matches("Preview: level .* cuts this slice in [1-9][0-9]* curves?"), seen.toString());
+        assertTrue(
+                seen.get("first status").matches("Preview: level .* cuts this slice in [1-9][0-9]* curves?"),
+                seen.toString());
         assertEquals("1", seen.get("overlay during preview"));
         assertEquals("false", seen.get("ok with another ending"));
         assertEquals("1", seen.get("rows"));
