@@ -320,7 +320,7 @@ fn crossed<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, classes: &Classes, row:
         let before = if w > 0 { classes.cells[at - 1] >> (WORD - 1) } else { 0 };
         classes.cells[at] | classes.cells[at] << 1 | before
     };
-    let (above, before) = (axis != 1 && row % height > 0, axis != 2 && row >= height);
+    let (above, before) = (axis != 1 && !row.is_multiple_of(height), axis != 2 && row >= height);
     let mut cells = of_row(row);
     if above {
         cells |= of_row(row - 1);
@@ -352,17 +352,19 @@ fn add_up(counts: &mut [u32], corners: u64, level: f64) -> Result<()> {
     Ok(())
 }
 
+/// Vertices and triangles.
+type Mesh = (Vec<[f32; 3]>, Vec<[u32; 3]>);
+
 /// Returns the vertices and the triangles.
 fn fill<T: Pixel + Into<f64>>(
     volume: &Volume<'_, T>,
     classes: &Classes,
     marks: &Marks,
     ticker: &Ticker,
-) -> Result<(Vec<[f32; 3]>, Vec<[u32; 3]>)> {
+) -> Result<Mesh> {
     let places = &marks.places;
     let all = 0..places.rows();
-    let (mut vertices, mut triangles): (Vec<[f32; 3]>, Vec<[u32; 3]>) =
-        (zeroed(places.vertices(&all).end)?, zeroed(places.triangles(&all).end)?);
+    let (mut vertices, mut triangles): Mesh = (zeroed(places.vertices(&all).end)?, zeroed(places.triangles(&all).end)?);
     let mut tasks = Vec::new();
     let (mut vertices_left, mut triangles_left) = (&mut vertices[..], &mut triangles[..]);
     for first in all.clone().step_by(volume.task_rows()) {
