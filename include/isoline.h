@@ -2099,7 +2099,7 @@ typedef struct {
      */
     uint32_t close;
     /**
-     * The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, halfway between the smallest and the
+     * The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, the mean of the smallest and the
      * largest finite voxel.
      */
     double level;
@@ -2181,7 +2181,7 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
  * where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
  * infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
- * Where a voxel equals the level, triangles without area remain.
+ * Triangles without area remain where a voxel equals the level.
  *
  * Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
  * slice, row and column of their cells.

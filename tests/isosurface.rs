@@ -427,7 +427,7 @@ fn threads_and_strides_do_not_change_a_bit() {
 }
 
 #[test]
-fn the_level_is_halfway_unless_given() {
+fn the_level_is_the_middle_of_the_range_unless_given() {
     let mut volume = Array3::from_shape_fn((4, 4, 8), |(_, _, x)| 2.0 + x as f32);
     volume[[0, 0, 0]] = f32::NAN;
     volume[[3, 3, 7]] = f32::INFINITY;

@@ -83,7 +83,8 @@ def main():
                 failed += 1
                 print(f"FAIL {name}: vertices inside cells")
             # Each of ours is one of theirs, and each of theirs one of ours.
-            distances = numpy.concatenate([scipy.spatial.cKDTree(a).query(b)[0] for a, b in ((ours, theirs), (theirs, ours))])
+            pairs = (ours, theirs), (theirs, ours)
+            distances = numpy.concatenate([scipy.spatial.cKDTree(a).query(b)[0] for a, b in pairs])
             farthest, ratio = max(farthest, distances.max()), abs(own.area / area - 1)
             worst[plain] = max(worst[plain], ratio)
             compared += len(ours)

@@ -19,7 +19,7 @@ pub struct isoline_isosurface_params {
     /// 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were low, half a voxel
     /// beyond the last centres. 0: it is open there.
     pub close: u32,
-    /// The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, halfway between the smallest and the
+    /// The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, the mean of the smallest and the
     /// largest finite voxel.
     pub level: f64,
 }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
 /// where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
 /// infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
-/// Where a voxel equals the level, triangles without area remain.
+/// Triangles without area remain where a voxel equals the level.
 ///
 /// Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
 /// slice, row and column of their cells.

@@ -172,7 +172,7 @@ fn variant(high: usize, joins: impl Fn(u8) -> bool) -> Variant {
         let mut edges = [0; EDGES];
         let mut count = 0;
         let mut at = first;
-        // What is followed is taken, so that each loop is found once.
+        // An edge is taken when it is followed, so that each loop is found once.
         while let Some(to) = next[at].take() {
             edges[count] = at as u8;
             variant.edges |= 1 << at;

@@ -233,7 +233,7 @@ fn shift(row: &mut [u32]) {
 
 /// The bits of the crossed edges, the vertices before each word, and the places of what is found.
 struct Marks {
-    /// Of each row the words of the edges along x, y and z.
+    /// The words of the edges along x, y and z of each row.
     words: Vec<u32>,
     before: Vec<u32>,
     places: Places,

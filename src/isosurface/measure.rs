@@ -121,7 +121,7 @@ fn opposite_sides(places: &Places, triangles: &[[u32; 3]], ticker: &Ticker) -> R
                 }
             }
         };
-        // Of each vertex, the sides that have met no other one yet, with the vertex at their other end.
+        // The sides of each vertex that have met no other one yet, with the vertex at their other end.
         let mut first: Vec<u32> = zeroed(own.len() + 1)?;
         for_own_sides(&mut |_, vertex, _| first[vertex + 1] += 1);
         ticker.check()?;

@@ -46,7 +46,7 @@ use std::time::Instant;
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// The level, finite, in the image's own units. `None` (default): halfway between the smallest and the largest finite
+    /// The level, finite, in the image's own units. `None` (default): the mean of the smallest and the largest finite
     /// voxel.
     pub level: Option<f64>,
     /// The border of the volume is closed, as if all voxels beyond it were low. Default `true`.
@@ -70,7 +70,7 @@ impl Params {
     }
 }
 
-/// What is measured on a surface. Lengths are in the unit of the spacing; sums are in double precision and in an order that
+/// The measures of a surface. Lengths are in the unit of the spacing; sums are in double precision and in an order that
 /// depends on the mesh alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measures {

@@ -9,7 +9,7 @@ pub(crate) const LEVEL: Parameter = Parameter::float(
     c"The value on which the surface lies: voxels above it are inside. A larger one leaves fewer voxels inside.",
 )
 .unit(c"pixel values")
-.automatic(c"Halfway between the smallest and the largest finite voxel.");
+.automatic(c"The mean of the smallest and the largest finite voxel.");
 
 pub(crate) const CLOSE: Parameter = Parameter::flag(
     c"close",

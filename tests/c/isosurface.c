@@ -95,7 +95,7 @@ static void a_ball_has_its_measures(const char *device) {
 
 static void the_border_is_closed_unless_it_shall_not(const char *device) {
     job work = new_job(device);
-    /* Of the ball a half. */
+    /* A half of the ball. */
     work.input.depth = SIDE / 2;
     GOOD(run(&work));
     isoline_surface_arrays all = arrays_of(work.made);
