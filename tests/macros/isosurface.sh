@@ -10,11 +10,5 @@ done
 cmp "$work/isosurface-headless/brain.tif-surface.csv" "$work/isosurface-window/brain.tif-surface.csv"
 cmp "$work/isosurface-headless/brain.tif-surface.stl" "$work/isosurface-window/brain.tif-surface.stl"
 
-# A single slice is refused with a sentence.
-cat > "$work/single.ijm" << 'MACRO'
-open(getArgument());
-run("Isosurface...", "results_table");
-MACRO
-cp tests/data/coins.png "$work/isosurface-headless"
-refused headless "$work/single.ijm" "$work/isosurface-headless/coins.png"
-grep -q "has a single z slice" "$work/log"
+refused "Isosurface..." "results_table" "has a single z slice"
+refused "Isosurface..." "level=100 file=mesh.vtk" "file must end with .stl, .ply or .obj"
