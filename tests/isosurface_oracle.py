@@ -3,12 +3,13 @@
 
 Usage: isosurface_oracle.py FOLDER-OF-LIBISOLINE [--device cpu|cuda|auto]
 
-scikit-image (Lewiner and others 2003) computes a vertex in single precision, from weights to which it adds a small number, so
-that vertices agree to 0.00005 voxels. Where faces are ambiguous both may have vertices inside cells, which are left out:
+scikit-image (Lewiner and others 2003) computes a vertex in single precision, from weights to which it adds a small number,
+so that vertices agree to 0.00005 voxels. Where faces are ambiguous both may have vertices inside cells, which are left out:
 scikit-image also tests the inside. There the areas agree to 2 %, elsewhere to 0.1 %: polygons that are not flat are cut into
 triangles in other ways.
 
-Volumes: distances to bodies, a gyroid, the pictures of tests/data as slices, smooth noise and noise. No voxel equals a level.
+Volumes: distances to bodies, a gyroid, the pictures of tests/data as slices, smooth noise and noise. No voxel equals a
+level.
 """
 import argparse
 import pathlib
@@ -49,7 +50,8 @@ def volumes():
     for name in ("cell", "coins"):
         picture = photograph(name)[:200, :250].astype(numpy.float64)
         stack = numpy.stack([scipy.ndimage.gaussian_filter(picture, 1 + z) for z in range(12)])
-        yield f"{name}, blurred more from slice to slice", (stack * 257).astype(numpy.uint16), int(stack.mean() * 257) + 0.5, False
+        level = int(stack.mean() * 257) + 0.5
+        yield f"{name}, blurred more from slice to slice", (stack * 257).astype(numpy.uint16), level, False
     random = numpy.random.default_rng(3)
     noise = random.random((40, 50, 60))
     yield "smooth noise", scipy.ndimage.gaussian_filter(noise, 2).astype(numpy.float32), 0.5003, False

@@ -1,4 +1,4 @@
-"""Edge strength, edge drawing, level sets, region snakes, distance, isolines and isosurfaces, on an NVIDIA GPU or on all CPU cores.
+"""Edge strength, edge drawing, level sets, region snakes, distance, isolines, isosurfaces, on a GPU or on all CPU cores.
 
     import isoline
     field = isoline.edge_strength(image, threshold=127, mode="converged", rho=16)
