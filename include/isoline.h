@@ -2082,6 +2082,165 @@ void isoline_polylines_free(isoline_polylines *polylines);
 /** @} */
 
 /**
+ * @defgroup isosurface Isosurface
+ * @{
+ */
+
+/** A surface, created by isoline_isosurface. The object never changes. Opaque. */
+typedef struct isoline_surface isoline_surface;
+
+/** The parameters of isoline_isosurface. isoline_isosurface_params_init fills them with the defaults. */
+typedef struct {
+    /** The size of the struct, set by isoline_isosurface_params_init. */
+    uint32_t struct_size;
+    /**
+     * 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were low, half a voxel
+     * beyond the last centres. 0: it is open there.
+     */
+    uint32_t close;
+    /**
+     * The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, the mean of the smallest and the
+     * largest finite voxel.
+     */
+    double level;
+} isoline_isosurface_params;
+
+/**
+ * A surface as flat arrays, and what was measured on it. The arrays are borrowed: they are valid until the surface is freed,
+ * and must only be read.
+ */
+typedef struct {
+    /** The size of the struct, set by isoline_surface_arrays_init. */
+    uint32_t struct_size;
+    /** 1 if the surface is closed: no edge has only one triangle. Else 0. */
+    uint32_t closed;
+    /** The number of vertices. */
+    uint64_t vertex_count;
+    /** The number of triangles. */
+    uint64_t triangle_count;
+    /**
+     * x, y and z of each vertex, in the unit of the image's spacing, from the centre of the first voxel: 3 `vertex_count`
+     * numbers; NULL if there are none.
+     */
+    const float *vertices;
+    /**
+     * The normal of each vertex, towards lower values, of length 1: the mean of those of its triangles, by area; 0, 0, 0
+     * where they have no area. 3 `vertex_count` numbers; NULL if there are none.
+     */
+    const float *normals;
+    /**
+     * The three vertices of each triangle, counterclockwise for who looks at it from the side of lower values:
+     * 3 `triangle_count` indices; NULL if there are none.
+     */
+    const uint32_t *triangles;
+    /** The level of the surface, in the image's own units. */
+    double level;
+    /** The area of all triangles, in the square of the unit of the image's spacing. */
+    double area;
+    /**
+     * The volume within a closed surface, in the cube of the unit of the image's spacing: positive around higher values,
+     * negative around lower ones. NaN of a surface that is not closed.
+     */
+    double volume;
+    /**
+     * The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
+     * normals of the two triangles, positive where higher values bulge outwards, divided by twice the area. 1/R of a
+     * ball. NaN of a surface without area.
+     */
+    double mean_curvature;
+    /** The number of edges that have one triangle, because the surface ends there. */
+    uint64_t border_edge_count;
+    /** The number of connected pieces. */
+    uint64_t piece_count;
+    /** The Euler characteristic: vertices - edges + triangles. */
+    int64_t euler;
+} isoline_surface_arrays;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_isosurface_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
+                                              size_t struct_size);
+
+/**
+ * Computes the isosurface, the surface on which a volume has a value (the level), as a mesh of triangles, by marching cubes
+ * with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
+ * context's device; every number of threads gives the same bits.
+ *
+ * A voxel above the level is high, any other low, one that equals the level too. Between a high voxel and a low neighbour is
+ * one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
+ * value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
+ * asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
+ * where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
+ * infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
+ * Triangles without area remain where a voxel equals the level.
+ *
+ * Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
+ * slice, row and column of their cells.
+ *
+ * @param context not NULL.
+ * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+ *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis.
+ * @param params NULL for the defaults.
+ * @param progress NULL for none.
+ * @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
+ *   vertices or corners of triangles; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+ *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_isosurface(isoline_context *context,
+                                  const isoline_image *input,
+                                  const isoline_isosurface_params *params,
+                                  const isoline_progress *progress,
+                                  isoline_surface **surface,
+                                  isoline_report *report);
+
+/**
+ * Zeroes `arrays` and sets its struct_size.
+ *
+ * @param arrays the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_surface_arrays).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_surface_arrays_init(isoline_surface_arrays *arrays,
+                                           size_t struct_size);
+
+/**
+ * Returns the vertices, normals and triangles of a surface, without a copy, and what was measured.
+ *
+ * @param surface not NULL.
+ * @param arrays a struct after isoline_surface_arrays_init; written on success. Its pointers are borrowed: valid until the
+ *   surface is freed.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+ *   May be called on any thread.
+ */
+isoline_status isoline_surface_all(const isoline_surface *surface,
+                                   isoline_surface_arrays *arrays);
+
+/**
+ * Frees a surface, after which every pointer into it dangles. It must not be used again. May be called on any thread,
+ * before or after its context is freed.
+ *
+ * @param surface may be NULL.
+ */
+void isoline_surface_free(isoline_surface *surface);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+/** @} */
+
+/**
  * @defgroup level_set Level set
  * @{
  */

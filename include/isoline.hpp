@@ -16,13 +16,13 @@
  * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says:
  *   written only on success, but for the slices of a stack. An object that was to be replaced keeps its value. Calls
  *   that allocate may also throw std::bad_alloc.
- * - Ownership. isoline::context, buffer, segments, lines, polylines, level_set and snake own an object of the library and
- *   free it at their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
+ * - Ownership. isoline::context, buffer, segments, lines, polylines, surface, level_set and snake own an object of the
+ *   library and free it at their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
  *   calls with it throw isoline::error with ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C
  *   API.
  * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that
  *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments,
- *   lines and polylines is valid until they end, that of isoline::snake until its next step, its restart or its end.
+ *   lines, polylines and surface is valid until they end, that of isoline::snake until its next step, its restart or its end.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
  *   too; the call throws it again when the library has returned.
@@ -663,6 +663,52 @@ inline report isolines(context &context, const any_image &input, span<const doub
         });
     });
     polylines = std::move(found);
+    return result;
+}
+
+// ---------------------------------------------------------------------------------------------------------- isosurface
+
+/** A surface as flat arrays, and what was measured on it. */
+struct surface_arrays {
+    /** x, y and z of each vertex. */
+    span<const float> vertices;
+    /** x, y and z of the normal of each vertex. */
+    span<const float> normals;
+    /** The three vertices of each triangle. */
+    span<const std::uint32_t> triangles;
+    /** The struct of C, with the measures. */
+    isoline_surface_arrays info;
+};
+
+/** A mesh of triangles, the result of isoline::isosurface. It never changes, and may outlive its context. */
+class surface : public object<isoline_surface, isoline_surface_free> {
+  public:
+    using object::object;
+    /** Returns the whole surface without a copy. */
+    surface_arrays all() const {
+        defaults<isoline_surface_arrays, isoline_surface_arrays_init> all;
+        check(isoline_surface_all(get(), &all));
+        const std::size_t coordinates = 3 * static_cast<std::size_t>(all.vertex_count);
+        return {{all.vertices, coordinates},
+                {all.normals, coordinates},
+                {all.triangles, 3 * static_cast<std::size_t>(all.triangle_count)},
+                all};
+    }
+};
+
+/** The parameters of isoline::isosurface. */
+using isosurface_params = defaults<isoline_isosurface_params, isoline_isosurface_params_init>;
+
+/** Computes the isosurface of a volume. */
+inline report isosurface(context &context, const any_image &input, surface &surface, const isosurface_params &params = {},
+                         const progress &on_progress = {}) {
+    isoline::surface found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_surface **out) {
+            return isoline_isosurface(context.get(), input.get(), &params, watch, out, reported);
+        });
+    });
+    surface = std::move(found);
     return result;
 }
 

@@ -29,7 +29,7 @@ from ._arrays import ImageLike, Spacing
 from ._context import DeviceLike
 from ._native import Report
 from ._progress import ProgressLike
-from ._results import Maps, Polylines, Segments
+from ._results import Maps, Polylines, Segments, Surface
 from ._solvers import Snake"""
 
 

@@ -1,11 +1,12 @@
 //! Images as views of the caller's memory: x is fastest, then y, then z; row 0 is at the top.
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, finite};
 use crate::huge_pages;
 use crate::progress::Ticker;
 use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 /// The way to process a stack: as many slices or as one volume.
@@ -269,6 +270,29 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
         )));
     }
     check_size("output", output, "the input", input)
+}
+
+/// Refuses spacings along x, y and z with which squares of lengths, in units of the smallest one, or lengths themselves might
+/// not be finite floats, whatever the image's size.
+pub(crate) fn check_spacing(spacings: &[f64]) -> Result<()> {
+    const RANGE: RangeInclusive<f64> = 1e-15..=1e15;
+    const MOST_ANISOTROPY: f64 = 1e9;
+    for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(spacings) {
+        let name = format!("spacing along {axis}");
+        if !RANGE.contains(&finite(&name, spacing)?) {
+            let [least, most] = [RANGE.start(), RANGE.end()];
+            return Err(Error::argument(format!(
+                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing}; give it in another unit"
+            )));
+        }
+    }
+    let [least, most] = [f64::min, f64::max].map(|best| spacings.iter().copied().reduce(best).unwrap_or(1.0));
+    if most > MOST_ANISOTROPY * least {
+        return Err(Error::argument(format!(
+            "one spacing may be at most {MOST_ANISOTROPY:e} times another, but they are {spacings:?}"
+        )));
+    }
+    Ok(())
 }
 
 /// Refuses an image of another size than that of `whose`.

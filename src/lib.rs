@@ -29,6 +29,7 @@ mod error;
 mod huge_pages;
 mod image;
 pub mod isolines;
+pub mod isosurface;
 pub mod level_set;
 mod levels;
 pub mod mask;
@@ -45,13 +46,14 @@ pub use progress::{Progress, set_cancel_flag};
 pub use report::Report;
 
 /// Every operation, in the order of the C API's numbers.
-pub static OPERATIONS: [&parameter::Operation; 6] = [
+pub static OPERATIONS: [&parameter::Operation; 7] = [
     &edge_strength::parameters::OPERATION,
     &edge_drawing::parameters::OPERATION,
     &level_set::parameters::OPERATION,
     &snake::parameters::OPERATION,
     &distance::parameters::OPERATION,
     &isolines::parameters::OPERATION,
+    &isosurface::parameters::OPERATION,
 ];
 
 /// Returns the version as `major << 16 | minor << 8 | patch`.

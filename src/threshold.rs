@@ -27,6 +27,21 @@ pub(crate) trait Pixel: Copy + Send + Sync {
     }
 }
 
+/// The pixels whose bits are a word.
+pub(crate) const WORD: usize = u32::BITS as usize;
+
+/// Returns a word of bits, one of each pixel.
+#[inline(always)]
+pub(crate) fn bits<T: Copy>(pixels: &[T], is_set: impl Fn(T) -> bool) -> u32 {
+    match <&[T; WORD]>::try_from(pixels) {
+        // The compiler makes vectors of a known number of pixels.
+        Ok(pixels) => {
+            pixels.iter().enumerate().fold(0, |word, (place, pixel)| word | u32::from(is_set(*pixel)) << place)
+        }
+        Err(_) => pixels.iter().enumerate().fold(0, |word, (place, pixel)| word | u32::from(is_set(*pixel)) << place),
+    }
+}
+
 macro_rules! integer_pixel {
     ($pixel:ty) => {
         impl Pixel for $pixel {

@@ -9,6 +9,7 @@
 
 use isoline::edge_drawing::{self, Segments};
 use isoline::isolines::{self, Polylines};
+use isoline::isosurface::{self, Surface};
 use isoline::level_set::{self, LevelSet};
 use isoline::snake::{self, Node, Overlap, Polygons, Schedule, Snake};
 use isoline::{Context, Dimensions, ErrorKind, Result, distance, edge_strength, mask};
@@ -194,6 +195,22 @@ fn isolines(context: &Context) -> Result<Vec<u8>> {
     Ok(found)
 }
 
+fn isosurface(context: &Context) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for shape in [(24, 90, 110), (1, 20_000, 9), (1, 12, 9000)] {
+        let params = isosurface::Params { level: Some(110.0), ..isosurface::Params::default() };
+        let mut surface = Surface::new();
+        let input = image(shape);
+        armed(|| isosurface::run(context, input.view().into(), &params, None, &mut surface))?;
+        found.extend(
+            surface.vertices().iter().chain(surface.normals()).flatten().flat_map(|number| number.to_le_bytes()),
+        );
+        found.extend(surface.triangles().iter().flatten().flat_map(|index| index.to_le_bytes()));
+        found.extend(surface.measures().area.to_bits().to_le_bytes());
+    }
+    Ok(found)
+}
+
 fn level_set(context: &Context, variant: level_set::Variant, dimensions: Dimensions) -> Result<Vec<u8>> {
     let shape = (24, 300, 260);
     let input = image(shape);
@@ -287,7 +304,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 15] = [
+const OPERATIONS: [Operation; 16] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -295,6 +312,7 @@ const OPERATIONS: [Operation; 15] = [
     ("validated", validated),
     ("distances", distances),
     ("isolines", isolines),
+    ("isosurface", isosurface),
     ("band", band),
     ("dense_slices", dense_slices),
     ("scalar_level_set", scalar_level_set),

@@ -1,10 +1,11 @@
-"""Edge strength, edge drawing, level sets, region snakes, distance and isolines, on an NVIDIA GPU or on all CPU cores.
+"""Edge strength, edge drawing, level sets, region snakes, distance, isolines, isosurfaces, on a GPU or on all CPU cores.
 
     import isoline
     field = isoline.edge_strength(image, threshold=127, mode="converged", rho=16)
     edges, segments = isoline.edge_drawing(image)
     distance = isoline.signed_distance(mask, spacing=(3, 1, 1))
     curves = isoline.isolines(image, [20, 40])
+    area = isoline.isosurface(volume, level=100, spacing=(3, 1, 1)).area
     inside = isoline.level_set(volume, start, spacing=(3, 1, 1), target=120, epsilon=30, progress=True)
     outlines = isoline.snake(image, [[(10, 10), (90, 10), (90, 60), (10, 60)]], noise="poisson").polygons()
 
@@ -31,7 +32,7 @@ from ._native import (
     Status,
     default_library,
 )
-from ._results import Maps, Polylines, Segments
+from ._results import Maps, Polylines, Segments, Surface
 from ._solvers import LevelSet, Snake
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         edge_drawing_threshold,
         edge_strength,
         isolines,
+        isosurface,
         level_set,
         signed_distance,
         snake,
@@ -50,12 +52,12 @@ if TYPE_CHECKING:
 
 # Made from the library's tables when one of them is first asked for, so that a program can still choose the library.
 _OPERATIONS = ["distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold",
-               "edge_strength", "isolines", "level_set", "signed_distance", "snake"]
+               "edge_strength", "isolines", "isosurface", "level_set", "signed_distance", "snake"]
 
 __all__ = ["CancelFlag", "Cancelled", "Context", "Device", "Error", "InvalidArgument", "InvalidSize", "InvalidType",
-           "LevelSet", "Library", "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "devices",
-           "distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold", "edge_strength",
-           "isolines", "level_set", "signed_distance", "snake"]
+           "LevelSet", "Library", "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "Surface",
+           "devices", "distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold",
+           "edge_strength", "isolines", "isosurface", "level_set", "signed_distance", "snake"]
 
 
 def devices() -> list[Device]:

@@ -1,6 +1,7 @@
 """python -m isoline OPERATION INPUT OUTPUT [--PARAMETER VALUE]...: an operation from one file to another.
 
-Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`.
+Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`,
+an isosurface to one with `vertices`, `normals`, `triangles` and what was measured.
 Edge strength, edge drawing and, with --largest, the distance of a .zarr are computed chunk by chunk, here or by the workers
 of --local or --scheduler. The same command, started again after it was ended, computes the chunks that are missing.
 """
@@ -20,7 +21,8 @@ from . import _operations
 from ._native import CHOICE, FLAG, FLOAT, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance")
-WITH_SPACING = ("distance", "isolines", "level_set")
+WITH_SPACING = ("distance", "isolines", "isosurface", "level_set")
+ARRAYS = ("isolines", "isosurface")
 
 
 def switch(word: str) -> bool:
@@ -45,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
         text = operation.info.help.decode()
         one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("input", help=".npy, .tif or .zarr")
-        one.add_argument("output", help=".npz" if name == "isolines" else ".npy, .tif or .zarr; replaced if it exists, but "
+        one.add_argument("output", help=".npz" if name in ARRAYS else ".npy, .tif or .zarr; replaced if it exists, but "
                          "for a .zarr that is computed by chunk")
         one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
         one.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
@@ -152,7 +154,7 @@ def run(options: dict) -> None:
     local, scheduler, overwrite = (options.pop(key, None) for key in ("local", "scheduler", "overwrite"))
     halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
     levels = options.pop("multiscale", 1)
-    kind = ending(target, *([".npz"] if name == "isolines" else [".npy", ".tif", ".zarr"]))
+    kind = ending(target, *([".npz"] if name in ARRAYS else [".npy", ".tif", ".zarr"]))
     places = pathlib.Path(path).resolve(), pathlib.Path(target).resolve()
     if places[1] in (places[0], *places[0].parents):
         raise ValueError(f"cannot write {target}: it is the input; name another file")
@@ -180,10 +182,10 @@ def run(options: dict) -> None:
         return
     image = numpy.asarray(image)
     shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
-    if name == "isolines":
-        found = isoline.isolines(image, **shown)
+    if name in ARRAYS:
+        found = getattr(isoline, name)(image, **shown)
         with complete(target) as part:
-            numpy.savez(part, lines=found.lines, points=found.points)
+            numpy.savez(part, **vars(found))
         return
     if name == "edge_drawing":
         result = isoline.edge_drawing(image, segments=False, **shown)[0]

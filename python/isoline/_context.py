@@ -12,9 +12,9 @@ import numpy
 from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe, device_of, on_device
-from ._native import Device, Library, Owned, PolylineArrays, Report, SegmentArrays, default_library
+from ._native import Device, Library, Owned, PolylineArrays, Report, SegmentArrays, SurfaceArrays, default_library
 from ._progress import ProgressLike, Watch
-from ._results import LINE, Maps, Polylines, Segments, copied
+from ._results import LINE, Maps, Polylines, Segments, Surface, copied
 
 
 class Context(Owned):
@@ -166,24 +166,29 @@ class Context(Owned):
         self.library.call("edge_drawing_threshold", self.handle, byref(described), byref(params), byref(threshold))
         return threshold.value
 
-    def isolines_caller(self, image, levels=None, spacing=None, report=None, **parameters):
-        """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
-        params, handle = self.library.params("isolines", **parameters), c_void_p()
-        levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
-        (described, image), free = describe(image, spacing), self.library.library.isoline_polylines_free
+    def _caller(self, noun, image, call):
+        """A function that makes an object by `call` and returns its handle, which it frees at the next call."""
+        handle, free = c_void_p(), getattr(self.library.library, f"isoline_{noun}_free")
 
         def run(progress=None):
             free(handle)
             handle.value = None
-            self.library.call("isolines", self.handle, byref(described), c_void_p(levels.ctypes.data),
-                              c_size_t(len(levels)), byref(params), progress, byref(handle),
-                              report and byref(report))
+            call(progress, byref(handle))
             return handle
 
-        # The image must live as long as the function, and the last polylines no longer.
+        # The image must live as long as the function, and the last object no longer.
         run.kept = image
         weakref.finalize(run, lambda: free(handle))
         return run
+
+    def isolines_caller(self, image, levels=None, spacing=None, report=None, **parameters):
+        """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
+        params = self.library.params("isolines", **parameters)
+        levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
+        described, image = describe(image, spacing)
+        return self._caller("polylines", image, lambda progress, handle: self.library.call(
+            "isolines", self.handle, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
+            progress, handle, report and byref(report)))
 
     def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
                  **options) -> Polylines:
@@ -194,6 +199,22 @@ class Context(Owned):
         arrays = PolylineArrays()
         self.library.call("polylines_all", handle, byref(arrays))
         return Polylines(arrays)
+
+    def isosurface_caller(self, image, spacing=None, report=None, **parameters):
+        """A function that computes an isosurface and returns the handle of the surface, which it frees at the next call."""
+        params = self.library.params("isosurface", **parameters)
+        described, image = describe(image, spacing)
+        return self._caller("surface", image, lambda progress, handle: self.library.call(
+            "isosurface", self.handle, byref(described), byref(params), progress, handle, report and byref(report)))
+
+    def isosurface(self, image: ImageLike, *, progress: ProgressLike = None, **options) -> Surface:
+        """The Surface of a volume at a level; see isoline.isosurface."""
+        call = self.isosurface_caller(image, **options)
+        with Watch(progress) as watch:
+            handle = call(watch.argument)
+        arrays = SurfaceArrays()
+        self.library.call("surface_all", handle, byref(arrays))
+        return Surface(arrays)
 
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:

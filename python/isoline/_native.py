@@ -20,6 +20,7 @@ from ctypes import (
     c_double,
     c_float,
     c_int,
+    c_int64,
     c_size_t,
     c_uint8,
     c_uint32,
@@ -211,6 +212,13 @@ class PolylineArrays(Sized):
                 ("polylines", c_void_p), ("points", c_void_p)]
 
 
+class SurfaceArrays(Sized):
+    _fields_ = [("struct_size", c_uint32), ("closed", c_uint32), ("vertex_count", c_uint64), ("triangle_count", c_uint64),
+                ("vertices", c_void_p), ("normals", c_void_p), ("triangles", c_void_p), ("level", c_double),
+                ("area", c_double), ("volume", c_double), ("mean_curvature", c_double), ("border_edge_count", c_uint64),
+                ("piece_count", c_uint64), ("euler", c_int64)]
+
+
 # isoline_log_level as levels of Python.
 LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 LOG = logging.getLogger("isoline")
@@ -247,7 +255,7 @@ class Library:
     # Functions that return something else than a status.
     OTHERS = {"last_error": c_char_p, "version_string": c_char_p, "status_name": c_char_p, "operation_count": c_size_t,
               "device_count": c_size_t, "snake_count": c_size_t}
-    FREED = ("context", "buffer", "segments", "lines", "polylines", "level_set", "snake")
+    FREED = ("context", "buffer", "segments", "lines", "polylines", "surface", "level_set", "snake")
 
     def __init__(self, path=None):
         file = locate(path)

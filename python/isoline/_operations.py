@@ -16,7 +16,7 @@ from ._arrays import ImageLike, Spacing
 from ._context import DeviceLike, context_of
 from ._native import CHOICE, FLAG, FLOAT, INTEGER, Operation, Report, default_library
 from ._progress import ProgressLike
-from ._results import Maps, Polylines, Segments
+from ._results import Maps, Polylines, Segments, Surface
 from ._solvers import Snake
 
 COMMON = {
@@ -163,6 +163,16 @@ def isolines(image: ImageLike, levels: npt.ArrayLike | None = None, *, spacing: 
     Returns the Polylines: a sequence of arrays (n, 2) of x and y, and `lines` with level, length, area and parent of each.
     """
     return context_of(device, image).isolines(image, levels, spacing=spacing, progress=progress, report=report, **parameters)
+
+
+@from_table("isosurface", image="An array (z, y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU.")
+def isosurface(image: ImageLike, *, spacing: Spacing = None, device: DeviceLike = "auto", progress: ProgressLike = None,
+               report: Report | None = None, **parameters: Any) -> Surface:
+    """{help}
+
+    Returns the Surface: its vertices, normals and triangles as arrays, and area, volume, mean_curvature, pieces and more.
+    """
+    return context_of(device, image).isosurface(image, spacing=spacing, progress=progress, report=report, **parameters)
 
 
 @from_table("level_set", initial_mask="The start: an array of the image's shape, above 0 inside.")

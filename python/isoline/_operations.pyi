@@ -8,7 +8,7 @@ from ._arrays import ImageLike, Spacing
 from ._context import DeviceLike
 from ._native import Report
 from ._progress import ProgressLike
-from ._results import Maps, Polylines, Segments
+from ._results import Maps, Polylines, Segments, Surface
 from ._solvers import Snake
 
 def edge_strength(
@@ -155,6 +155,17 @@ def isolines(
     range_min: float | None = None,
     range_max: float | None = None,
 ) -> Polylines: ...
+
+def isosurface(
+    image: ImageLike,
+    *,
+    spacing: Spacing = None,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    close: bool = True,
+    level: float | None = None,
+) -> Surface: ...
 
 def level_set(
     image: ImageLike,

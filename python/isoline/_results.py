@@ -85,6 +85,30 @@ class Polylines:
         return f"<{len(self)} polylines of {len(self.points)} points>"
 
 
+class Surface:
+    """An isosurface: `vertices` and `normals`, arrays (n, 3) of x, y and z, and `triangles`, an array (m, 3) of indices.
+
+    Vertices are in the unit of the spacing, from the centre of the first voxel; normals point to lower values. Measured are
+    level, area, volume (NaN unless closed), mean_curvature, border_edges (with one triangle), pieces, euler and closed.
+    """
+
+    def __init__(self, arrays):
+        self.vertices: npt.NDArray = copied(arrays.vertices, numpy.float32, 3 * arrays.vertex_count).reshape(-1, 3)
+        self.normals: npt.NDArray = copied(arrays.normals, numpy.float32, 3 * arrays.vertex_count).reshape(-1, 3)
+        self.triangles: npt.NDArray = copied(arrays.triangles, numpy.uint32, 3 * arrays.triangle_count).reshape(-1, 3)
+        self.level: float = arrays.level
+        self.area: float = arrays.area
+        self.volume: float = arrays.volume
+        self.mean_curvature: float = arrays.mean_curvature
+        self.border_edges: int = arrays.border_edge_count
+        self.pieces: int = arrays.piece_count
+        self.euler: int = arrays.euler
+        self.closed: bool = bool(arrays.closed)
+
+    def __repr__(self) -> str:
+        return f"<a surface of {len(self.triangles)} triangles, area {self.area:g}>"
+
+
 class Maps(NamedTuple):
     """The intermediate images of edge drawing, each of the image's shape."""
 

@@ -42,6 +42,10 @@ def test_operations_of_several_files(folder):
     pathlib.Path("starts.json").write_text(json.dumps(starts), encoding="utf-8")
     assert main(["snake", "slice.npy", "b.npy", "--polygons", "starts.json", "--noise", "poisson"]) == 0
     assert numpy.array_equal(numpy.load("b.npy"), isoline.snake(IMAGE[10], starts, noise="poisson").labels())
+    assert main(["isosurface", "image.npy", "s.npz", "--level", "50", "--spacing", "2,1,1"]) == 0
+    mesh, surface = numpy.load("s.npz"), isoline.isosurface(IMAGE, level=50, spacing=(2, 1, 1))
+    assert numpy.array_equal(mesh["vertices"], surface.vertices) and numpy.array_equal(mesh["triangles"], surface.triangles)
+    assert mesh["area"] == surface.area > 0 and mesh["volume"] == surface.volume > 0
     assert main(["isolines", "image.npy", "c.npz", "--levels", "50,100.5"]) == 0
     found, curves = numpy.load("c.npz"), isoline.isolines(IMAGE, [50, 100.5])
     assert numpy.array_equal(found["lines"], curves.lines) and numpy.array_equal(found["points"], curves.points)

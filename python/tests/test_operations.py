@@ -16,7 +16,7 @@ from isoline._native import default_library
 
 FUNCTIONS = {"edge_strength": "edge_strength", "edge_drawing": "edge_drawing", "edge_drawing_lines": "edge_drawing",
              "edge_drawing_maps": "edge_drawing", "distance": "distance", "isolines": "isolines",
-             "level_set": "level_set", "snake": "snake"}
+             "isosurface": "isosurface",             "level_set": "level_set", "snake": "snake"}
 IMAGE = numpy.zeros((60, 80), numpy.uint8)
 IMAGE[20:40, 25:60] = 200
 
@@ -121,6 +121,24 @@ def test_isolines():
     assert (found.lines["area"] > 2 * 34 * 19).all() and (found.lines["flags"] == 1).all()
     assert [len(points) for points in found] == found.lines["count"].tolist()
     assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
+
+
+def test_isosurface():
+    volume = numpy.zeros((12, 60, 80), numpy.uint8)
+    volume[3:9] = IMAGE
+    report = isoline.Report()
+    found = isoline.isosurface(volume, spacing=(2, 1, 1), report=report)
+    assert found.level == 100 and found.closed and found.pieces == 1 and found.euler == 2 and found.border_edges == 0
+    assert "area" in repr(found) and report.device == "cpu" and 2 * 6 * 35 * 20 > found.volume > 0.98 * 2 * 5.5 * 35 * 20
+    corners = found.vertices[found.triangles.astype(int)]
+    normals = numpy.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]).astype(float)
+    assert numpy.linalg.norm(normals, axis=1).sum() / 2 == pytest.approx(found.area, rel=1e-6)
+    assert found.vertices.shape == found.normals.shape and found.vertices[:, 2].max() == 2 * 8.5
+    assert numpy.allclose(numpy.linalg.norm(found.normals, axis=1), 1)
+    half = isoline.isosurface(volume[:6], level=50, close=False)
+    assert not half.closed and numpy.isnan(half.volume) and half.border_edges > 100
+    with pytest.raises(isoline.InvalidArgument, match="level"):
+        isoline.isosurface(volume, level=float("inf"))
 
 
 def test_level_set():

@@ -64,6 +64,9 @@ mod distance;
 // Header: Isolines
 mod isolines;
 
+// Header: Isosurface
+mod isosurface;
+
 // Header: Level set
 mod level_set;
 
@@ -85,6 +88,7 @@ static ENTRIES: [Entry; OPERATIONS.len()] = [
     Entry::of::<snake::isoline_snake_params>(),
     Entry::of::<distance::isoline_distance_params>(),
     Entry::of::<isolines::isoline_isolines_params>(),
+    Entry::of::<isosurface::isoline_isosurface_params>(),
 ];
 
 /// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.

@@ -23,18 +23,14 @@ pub(crate) mod cuda;
 pub(crate) mod parameters;
 
 use crate::device::{Context, DeviceNeeds, Workload};
-use crate::error::{Error, Result, finite};
-use crate::image::{Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_type, host_only};
+use crate::error::Result;
+use crate::image::{
+    Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_spacing, check_type, host_only,
+};
 use crate::parameter;
 use crate::progress::{Progress, may_cancel};
 use crate::report::Report;
-use std::ops::RangeInclusive;
 use std::time::Instant;
-
-/// So that squares of distances, in units of the smallest spacing, and distances themselves are finite floats whatever
-/// the image's size.
-const SPACINGS: RangeInclusive<f64> = 1e-15..=1e15;
-const MOST_ANISOTROPY: f64 = 1e9;
 
 /// The pixels whose distances are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,22 +76,7 @@ impl Params {
     fn check(&self) -> Result<()> {
         parameters::THRESHOLD.check(self.threshold)?;
         let used = &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }];
-        for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(used) {
-            let name = format!("spacing along {axis}");
-            if !SPACINGS.contains(&finite(&name, spacing)?) {
-                let [least, most] = [SPACINGS.start(), SPACINGS.end()];
-                return Err(Error::argument(format!(
-                    "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing}; give it in another unit"
-                )));
-            }
-        }
-        let [least, most] = [f64::min, f64::max].map(|best| used.iter().copied().reduce(best).unwrap_or(1.0));
-        if most > MOST_ANISOTROPY * least {
-            return Err(Error::argument(format!(
-                "one spacing may be at most {MOST_ANISOTROPY:e} times another, but they are {used:?}"
-            )));
-        }
-        Ok(())
+        check_spacing(used)
     }
 }
 

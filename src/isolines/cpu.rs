@@ -8,13 +8,10 @@ use crate::error::{Error, Result};
 use crate::image::{Image, extend, push, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
-use crate::threshold::Pixel;
+use crate::threshold::{Pixel, WORD, bits};
 use ndarray::{ArrayView2, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::time::Instant;
-
-/// The pixels whose bits are a word.
-const WORD: usize = u32::BITS as usize;
 
 /// The pixels of one task.
 const TASK_PIXELS: usize = 1 << 16;
@@ -145,18 +142,6 @@ impl Classes {
         let before = if w > 0 { self.high[at - 1] >> (WORD - 1) } else { 0 };
         let after = if w + 1 < self.pitch { self.high[at + 1] & 1 } else { 0 };
         u64::from(before) | u64::from(self.high[at]) << 1 | u64::from(after) << (WORD + 1)
-    }
-}
-
-/// Returns a word of bits, one of each pixel.
-#[inline(always)]
-fn bits<T: Copy>(pixels: &[T], is_set: impl Fn(T) -> bool) -> u32 {
-    match <&[T; WORD]>::try_from(pixels) {
-        // The compiler makes vectors of a known number of pixels.
-        Ok(pixels) => {
-            pixels.iter().enumerate().fold(0, |word, (place, pixel)| word | u32::from(is_set(*pixel)) << place)
-        }
-        Err(_) => pixels.iter().enumerate().fold(0, |word, (place, pixel)| word | u32::from(is_set(*pixel)) << place),
     }
 }
 

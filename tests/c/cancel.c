@@ -97,6 +97,13 @@ static isoline_status isolines(work *all) {
     return status;
 }
 
+static isoline_status isosurface(work *all) {
+    isoline_surface *made = NULL;
+    const isoline_status status = isoline_isosurface(all->context, &all->bytes, NULL, &all->progress, &made, NULL);
+    isoline_surface_free(made);
+    return status;
+}
+
 /* Functions without a callback. */
 
 static isoline_status threshold(work *all) {
@@ -449,6 +456,7 @@ static void a_set_flag_ends_every_call(const char *device) {
                  {"edge_maps", edge_maps},
                  {"threshold", threshold},
                  {"isolines", isolines},
+                 {"isosurface", isosurface},
                  {"level_set", level_set},
                  {"new_level_set", new_level_set},
                  {"read_mask", read_mask},
@@ -567,6 +575,7 @@ static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device
 static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake, 64); }
 static void isolines_are_cancelled_in_time(const char *device) { in_time(device, isolines, 64); }
+static void an_isosurface_is_cancelled_in_time(const char *device) { in_time(device, isosurface, 160); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
 static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
 static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 200000); }
@@ -584,6 +593,7 @@ int main(void) {
     RUN_ON_EACH(a_level_set_is_cancelled_in_time);
     RUN_ON_EACH(a_region_snake_is_cancelled_in_time);
     RUN_ON_EACH(isolines_are_cancelled_in_time);
+    RUN_ON_EACH(an_isosurface_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);
     RUN_ON_EACH(a_volume_that_the_flag_ends_is_untouched);
     RUN_ON_EACH(the_flag_is_that_of_one_thread);

@@ -95,6 +95,7 @@ constexpr bool is_moved_only() {
 }
 static_assert(is_moved_only<isoline::context>() && is_moved_only<isoline::segments>());
 static_assert(is_moved_only<isoline::polylines>() && is_moved_only<isoline::lines>());
+static_assert(is_moved_only<isoline::surface>());
 static_assert(is_moved_only<isoline::level_set>() && is_moved_only<isoline::snake>());
 static_assert(is_moved_only<isoline::buffer<float>>());
 static_assert(sizeof(isoline::context) == sizeof(void *), "an object is a pointer");
@@ -118,6 +119,7 @@ void objects_are_moved(const char *device) {
     THROWS(ISOLINE_NULL_POINTER, "segments", isoline::segments().points(0));
     THROWS(ISOLINE_NULL_POINTER, "polylines", isoline::polylines().all());
     THROWS(ISOLINE_NULL_POINTER, "lines", isoline::lines().all());
+    THROWS(ISOLINE_NULL_POINTER, "surface", isoline::surface().all());
     THROWS(ISOLINE_NULL_POINTER, "level_set", isoline::level_set().step(1));
     THROWS(ISOLINE_NULL_POINTER, "snake", isoline::snake().step(1));
     CHECK(isoline::segments().size() == 0 && isoline::snake().size() == 0);
@@ -304,6 +306,7 @@ void every_call_ends_early(const char *device) {
     const isoline::image numbers(labels.data(), WIDTH, HEIGHT);
     isoline::segments segments;
     isoline::polylines curves;
+    isoline::surface mesh;
     isoline::lines lines;
     isoline::segments drawn;
     isoline::edge_drawing(context, in, drawn);
@@ -314,6 +317,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::edge_strength(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::distance(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isolines(context, in, {}, curves, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::isosurface(context, in, mesh, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, segments, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, segments, {}, w); });
@@ -511,6 +515,7 @@ void structs_have_the_defaults(const char *) {
     is_what_c_fills(isoline::edge_drawing_params());
     is_what_c_fills(isoline::distance_params());
     is_what_c_fills(isoline::isolines_params());
+    is_what_c_fills(isoline::isosurface_params());
     is_what_c_fills(isoline::level_set_params());
     is_what_c_fills(isoline::level_set_state());
     is_what_c_fills(isoline::snake_params());
@@ -626,6 +631,29 @@ void isolines_are_those_of_c(const char *device) {
             CHECK(std::memcmp(&one.polylines[i], &other.polylines[i], sizeof(isoline::polyline)) == 0);
         }
     }
+}
+
+void an_isosurface_is_that_of_c(const char *device) {
+    std::vector<std::uint8_t> pixels = drawn(3);
+    isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH);
+    isoline_image c_in = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, pixels.data());
+    in.spacing[2] = c_in.spacing[2] = 2.5;
+    isoline::isosurface_params params;
+    params.level = 90;
+    isoline::surface made;
+    isoline_surface *c_made = nullptr;
+    {
+        isoline::context context(device);
+        CHECK(isoline::isosurface(context, in, made, params).slices_done == DEPTH);
+        GOOD(isoline_isosurface(context.get(), &c_in, &params, nullptr, &c_made, nullptr));
+        params.level = NAN;
+        THROWS(ISOLINE_INVALID_ARGUMENT, "level", isoline::isosurface(context, in, made, params));
+    }
+    // A surface outlives its context.
+    const isoline::surface c_surface(c_made);
+    const isoline::surface_arrays all = made.all(), wanted = c_surface.all();
+    CHECK(all.triangles.size() > 0 && all.info.level == 90 && all.info.closed == 1 && all.info.area == wanted.info.area);
+    CHECK(same(all.vertices, wanted.vertices) && same(all.normals, wanted.normals) && same(all.triangles, wanted.triangles));
 }
 
 void edge_drawing_is_that_of_c(const char *device) {
@@ -876,6 +904,7 @@ int main() {
     RUN(parameters_are_described);
     RUN_ON_EACH(edge_strength_and_distance_are_those_of_c);
     RUN_ON_EACH(isolines_are_those_of_c);
+    RUN_ON_EACH(an_isosurface_is_that_of_c);
     RUN_ON_EACH(edge_drawing_is_that_of_c);
     RUN_ON_EACH(a_level_set_is_that_of_c);
     RUN_ON_EACH(statistics_come_in_blocks);

@@ -118,6 +118,14 @@ static isoline_status isolines(void) {
     return status;
 }
 
+static isoline_status isosurface(void) {
+    isoline_surface *surface = NULL;
+    isoline_status status = isoline_isosurface(given.context, &given.input, NULL, NULL, &surface, NULL);
+    CHECK((status == ISOLINE_OK) == (surface != NULL));
+    isoline_surface_free(surface);
+    return status;
+}
+
 static isoline_status level_set(void) {
     isoline_level_set_params params;
     isoline_level_set_params_init(&params, sizeof params);
@@ -254,6 +262,7 @@ OPERATION(reference)
 OPERATION(lines)
 OPERATION(distance)
 OPERATION(isolines)
+OPERATION(isosurface)
 OPERATION(level_set)
 OPERATION(snakes)
 
@@ -266,6 +275,7 @@ int main(void) {
     RUN(lines_under_limits);
     RUN(distance_under_limits);
     RUN(isolines_under_limits);
+    RUN(isosurface_under_limits);
     RUN(level_set_under_limits);
     RUN(snakes_under_limits);
     return summary();

@@ -16,6 +16,7 @@ typedef union {
     isoline_snake_params snake;
     isoline_distance_params distance;
     isoline_isolines_params isolines;
+    isoline_isosurface_params isosurface;
     unsigned char bytes[512];
 } any_params;
 
@@ -45,6 +46,9 @@ static isoline_status init_distance(any_params *p) {
 }
 static isoline_status init_isolines(any_params *p) {
     return isoline_isolines_params_init(&p->isolines, sizeof p->isolines);
+}
+static isoline_status init_isosurface(any_params *p) {
+    return isoline_isosurface_params_init(&p->isosurface, sizeof p->isosurface);
 }
 
 static isoline_status run_edge_strength(isoline_context *c, const isoline_image *in, const isoline_image *out,
@@ -87,6 +91,14 @@ static isoline_status run_isolines(isoline_context *c, const isoline_image *in, 
     isoline_polylines_free(polylines);
     return status;
 }
+static isoline_status run_isosurface(isoline_context *c, const isoline_image *in, const isoline_image *out,
+                                     const any_params *p) {
+    isoline_surface *surface = NULL;
+    (void)out;
+    isoline_status status = isoline_isosurface(c, in, &p->isosurface, NULL, &surface, NULL);
+    isoline_surface_free(surface);
+    return status;
+}
 
 static const functions OPERATIONS[] = {
     {"edge_strength", sizeof(isoline_edge_strength_params), init_edge_strength, run_edge_strength},
@@ -95,6 +107,7 @@ static const functions OPERATIONS[] = {
     {"snake", sizeof(isoline_snake_params), init_snake, run_snake},
     {"distance", sizeof(isoline_distance_params), init_distance, run_distance},
     {"isolines", sizeof(isoline_isolines_params), init_isolines, run_isolines},
+    {"isosurface", sizeof(isoline_isosurface_params), init_isosurface, run_isosurface},
 };
 enum { COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0] };
 

@@ -1,6 +1,6 @@
 /*
- * The operations on an image: edge strength, edge drawing, isolines and distance, with the segments and the polylines that
- * they return. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
+ * The operations on an image: edge strength, edge drawing, isolines, isosurface and distance, with the segments, the polylines
+ * and the surface that they return. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
  * same bits.
  */
 #include "fuzz.h"
@@ -155,6 +155,59 @@ void isolines(Bytes &bytes) {
     }
     isoline_polylines_free(made);
     isoline_polylines_free(twin);
+}
+
+// -------------------------------------------------------------------------------------------------------- isosurface
+
+/* Reads a surface, and checks what isoline.h says of it. */
+isoline_surface_arrays read_surface(Bytes &bytes, const isoline_surface *surface) {
+    isoline_surface_arrays all = defaults(isoline_surface_arrays_init);
+    GOOD(isoline_surface_all(surface, &all));
+    MUST((all.vertices == nullptr) == (all.vertex_count == 0) && (all.normals == nullptr) == (all.vertex_count == 0));
+    MUST((all.triangles == nullptr) == (all.triangle_count == 0) && all.piece_count <= all.vertex_count);
+    MUST(all.closed == (all.border_edge_count == 0) && (all.closed == 1) == (all.volume == all.volume));
+    MUST(std::isfinite(all.level) && all.area >= 0 && (all.area > 0) == (all.mean_curvature == all.mean_curvature));
+    for (uint64_t i = 0; i < 3 * all.vertex_count; i++) {
+        MUST(std::isfinite(all.vertices[i]) && std::fabs(all.normals[i]) <= 1.0001F);
+    }
+    for (uint64_t i = 0; i < 3 * all.triangle_count; i++) {
+        MUST(all.triangles[i] < all.vertex_count && all.triangles[i] != all.triangles[i % 3 == 2 ? i - 2 : i + 1]);
+    }
+    REFUSED(isoline_surface_all(nullptr, &all));
+    Struct<isoline_surface_arrays> odd(bytes, defaults(isoline_surface_arrays_init));
+    const isoline_status status = CALL(isoline_surface_all(surface, odd.get()));
+    MUST((status == ISOLINE_OK) != odd.too_small());
+    MUST(status == ISOLINE_OK ? odd.rest_unchanged() && odd.read().vertices == all.vertices : odd.unchanged());
+    return all;
+}
+
+void isosurface(Bytes &bytes) {
+    Stage stage(bytes, 20, 6);
+    Params<isoline_isosurface_params> params(bytes, "isosurface", isoline_isosurface_params_init, 16);
+    isoline_surface *made = nullptr, *twin = nullptr;
+    const bool again = bytes.rarely(4);
+    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_surface **to, isoline_report *report) {
+        return CALL(isoline_isosurface(context, stage.input.image(), params.get(), progress, to, report));
+    };
+    stage.may_succeed = stage.may_succeed && params.valid();
+    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), &made, stage.told.report.get());
+    stage.check(status);
+    MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    stage.device.release();
+    const isoline_surface_arrays found = read_surface(bytes, made);
+    if (again) {
+        MUST(call(common(), nullptr, &twin, nullptr) == ISOLINE_OK);
+        const isoline_surface_arrays other = read_surface(bytes, twin);
+        MUST(found.vertex_count == other.vertex_count && found.triangle_count == other.triangle_count);
+        const auto same = [](const void *a, const void *b, uint64_t size) { return size == 0 || std::memcmp(a, b, size) == 0; };
+        MUST(same(found.vertices, other.vertices, 12 * found.vertex_count) && same(found.normals, other.normals, 12 * found.vertex_count));
+        MUST(same(found.triangles, other.triangles, 12 * found.triangle_count) && same(&found.area, &other.area, sizeof found.area));
+    }
+    isoline_surface_free(made);
+    isoline_surface_free(twin);
 }
 
 // ------------------------------------------------------------------------------------------------------ edge drawing
@@ -377,13 +430,19 @@ void without(Bytes &bytes) {
     REFUSED(isoline_isolines(common(), input.image(), nullptr, 0, nullptr, nullptr, nullptr, nullptr));
     MUST(polylines == nullptr);
     isoline_polylines_free(nullptr);
+    isoline_surface *surface = nullptr;
+    REFUSED(isoline_isosurface(nullptr, input.image(), nullptr, nullptr, &surface, nullptr));
+    REFUSED(isoline_isosurface(common(), nullptr, nullptr, nullptr, &surface, nullptr));
+    REFUSED(isoline_isosurface(common(), input.image(), nullptr, nullptr, nullptr, nullptr));
+    MUST(surface == nullptr);
+    isoline_surface_free(nullptr);
 }
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Bytes bytes(data, size);
-    switch (bytes.below(16)) {
+    switch (bytes.below(18)) {
     case 0:
     case 1:
     case 2:
@@ -398,6 +457,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 11: strength(bytes); break;
     case 12:
     case 13: isolines(bytes); break;
+    case 14:
+    case 15: isosurface(bytes); break;
     default: distance(bytes); break;
     }
     return 0;

@@ -111,6 +111,20 @@ final class IsolineLibrary {
 
     static native void isoline_polylines_free(Pointer polylines);
 
+    static native int isoline_isosurface(
+            Pointer context,
+            Structs.Image input,
+            Pointer params,
+            Structs.Progress progress,
+            PointerByReference surface,
+            Structs.Report report);
+
+    static native int isoline_surface_arrays_init(Structs.SurfaceArrays out, long structSize);
+
+    static native int isoline_surface_all(Pointer surface, Structs.SurfaceArrays arrays);
+
+    static native void isoline_surface_free(Pointer surface);
+
     static native int isoline_level_set_state_init(Structs.LevelSetState out, long structSize);
 
     static native int isoline_level_set_new(

@@ -121,6 +121,19 @@ final class Structs {
         public Pointer polylines, points;
     }
 
+    /** {@code isoline_surface_arrays}. */
+    @FieldOrder({
+        "struct_size", "closed", "vertex_count", "triangle_count", "vertices", "normals", "triangles",
+        "level", "area", "volume", "mean_curvature", "border_edge_count", "piece_count", "euler"
+    })
+    public static final class SurfaceArrays extends Structure {
+        public int struct_size, closed;
+        public long vertex_count, triangle_count;
+        public Pointer vertices, normals, triangles;
+        public double level, area, volume, mean_curvature;
+        public long border_edge_count, piece_count, euler;
+    }
+
     /** {@code isoline_level_set_state}. */
     @FieldOrder({
         "struct_size",

@@ -52,6 +52,8 @@ public final class Isoline {
             new Call<>("signed_distance", DistanceSettings::new, DistanceJob::new);
     private static final Call<IsolinesSettings> ISOLINES =
             new Call<>("isolines", IsolinesSettings::new, IsolinesJob::new);
+    private static final Call<IsosurfaceSettings> ISOSURFACE =
+            new Call<>("isosurface", IsosurfaceSettings::new, IsosurfaceJob::new);
     private static final Call<LevelSetSettings> LEVEL_SET =
             new Call<>("level_set", LevelSetSettings::new, LevelSetJob::new);
     private static final Call<SnakeSettings> REGION_SNAKE =
@@ -148,6 +150,27 @@ public final class Isoline {
     }
 
     /**
+     * Computes the surface on which a volume has a value, and measures it.
+     *
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, stack or hyperstack
+     * @param options such as {@code level=100} (pixel value), {@code open_border}, {@code file=FILE.stl}
+     * @return a row for each volume
+     * @throws IsolineException as described above
+     */
+    public static Result isosurface(ImagePlus image, String options) throws IsolineException {
+        return ISOSURFACE.on(image, options);
+    }
+
+    /**
+     * Computes the surface on which a volume has a value, and measures it.
+     *
+     * @see #isosurface(ImagePlus, String)
+     */
+    public static Result isosurface(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return ISOSURFACE.on(image, options);
+    }
+
+    /**
      * Segments by a level set that grows or shrinks from a start.
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack; its selection is
@@ -197,7 +220,7 @@ public final class Isoline {
      * Returns a line for each option of an operation: key, values, default, unit and meaning.
      *
      * @param operation {@code edge_strength}, {@code edge_drawing}, {@code signed_distance}, {@code isolines},
-     *     {@code level_set} or {@code region_snake}
+     *     {@code isosurface}, {@code level_set} or {@code region_snake}
      * @throws IsolineException if there is no such operation, or no native library
      */
     public static String options(String operation) throws IsolineException {

@@ -40,7 +40,7 @@ final class IsolinesPreview extends LivePreview<IsolinesSettings> {
         pixels.write(0, Pixels.of(image, slice));
         Isolines.Result result = run(
                 settings.device(), (context, progress) -> Isolines.run(context, params, levels, pixels, 1, progress));
-        PreviewPaths curves = paths(result.polylines(), slice);
+        PreviewPaths curves = paths(result.polylines(), image, slice);
         show(() -> new Roi[] {curves});
         return String.format(
                 Locale.ROOT,
@@ -51,7 +51,8 @@ final class IsolinesPreview extends LivePreview<IsolinesSettings> {
                 result.report().device());
     }
 
-    private PreviewPaths paths(Polylines curves, int slice) {
+    /** Returns the curves of a slice as one element for its overlay. */
+    static PreviewPaths paths(Polylines curves, ImagePlus image, int slice) {
         PreviewPaths paths = new PreviewPaths(image, slice);
         LevelColours colours = new LevelColours();
         colours.add(curves);

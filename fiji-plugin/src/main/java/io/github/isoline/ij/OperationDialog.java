@@ -176,6 +176,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             case LevelSetSettings.FOLLOW:
                 return frames > 1;
             case Settings.STACK:
+                return stack && setting.words.length > 1;
             case LevelSetSettings.ROI_SLICES:
                 return stack;
             case Settings.RANGE_MIN:

@@ -149,7 +149,7 @@ abstract class StackJob<S extends Settings> {
         }
     }
 
-    private void deliverRows() throws IsolineException {
+    final void deliverRows() throws IsolineException {
         ResultsTable given = settings.workspace.table();
         if (given != null) {
             addRows(given);

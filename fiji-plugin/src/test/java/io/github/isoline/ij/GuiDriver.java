@@ -119,6 +119,9 @@ final class GuiDriver {
             case "isolines dialog":
                 IsolinesWindowTest.Scenes.play(driver, image);
                 break;
+            case "isosurface dialog":
+                IsosurfaceWindowTest.Scenes.play(driver, image);
+                break;
             case "error":
                 driver.error();
                 break;

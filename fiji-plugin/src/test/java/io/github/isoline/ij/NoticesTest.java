@@ -58,6 +58,7 @@ class NoticesTest {
         "level-set, Mostofi, Keleş",
         "region-snake, Couturier, Keleş",
         "isolines, Lorensen, Keleş",
+        "isosurface, Nielson, Keleş",
     })
     void helpSaysHowToCite(String page, String author, String other) {
         String help = Help.text(page);

@@ -300,7 +300,15 @@ class ScriptTest extends HeadlessTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"edge_strength", "edge_drawing", "signed_distance", "isolines", "level_set", "region_snake"})
+            strings = {
+                "edge_strength",
+                "edge_drawing",
+                "signed_distance",
+                "isolines",
+                "isosurface",
+                "level_set",
+                "region_snake"
+            })
     void optionsAreListedWithDefaultAndUnit(String operation) throws IsolineException {
         String options = Isoline.options(operation);
         assertTrue(options.startsWith("device: "), options);

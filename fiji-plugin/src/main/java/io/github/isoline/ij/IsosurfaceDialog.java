@@ -1,0 +1,97 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
+import io.github.isoline.Params;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Polylines;
+import java.util.List;
+import java.util.Locale;
+
+/** The dialog of the isosurface command. Its preview shows where the surface cuts the current slice. */
+final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
+    IsosurfaceDialog(ImagePlus image, IsosurfaceSettings defaults) throws IsolineException {
+        super(image, IsosurfacePlugin.COMMAND, "Lorensen, Cline; Nielson, Hamann", defaults);
+    }
+
+    @Override
+    LivePreview<IsosurfaceSettings> newPreview() {
+        return new Preview(image, this);
+    }
+
+    @Override
+    String previewProblem() {
+        return settings.problemOf(IsosurfaceSettings.LEVEL);
+    }
+
+    @Override
+    void hint(List<String> lines) {
+        lines.add(drawPreview ? previewLine() : "Preview: off");
+    }
+
+    @Override
+    String meaning() {
+        String size;
+        try {
+            VoxelSize voxel = new VoxelSize(image, true);
+            size = String.format(
+                    "Voxels of %s x %s x %s %s.%s",
+                    Setting.shortest(voxel.x),
+                    Setting.shortest(voxel.y),
+                    Setting.shortest(voxel.z),
+                    voxel.unit,
+                    voxel.warning == null ? "" : " Attention: " + voxel.warning);
+        } catch (BadInput e) {
+            size = e.getMessage();
+        }
+        String planes = settings.planes(image).describe();
+        return size + " Looks at " + (planes.isEmpty() ? "the whole stack" : planes) + "; a selection is ignored.";
+    }
+
+    /** Shows the isolines of the current slice at the level of the surface. */
+    private static final class Preview extends LivePreview<IsosurfaceSettings> {
+        private PixelBuffer pixels;
+
+        Preview(ImagePlus image, Listener listener) {
+            super(image, listener);
+        }
+
+        @Override
+        String compute(IsosurfaceSettings settings, boolean draw) throws BadInput, IsolineException {
+            if (!draw) {
+                hide();
+                return "";
+            }
+            double level = 0;
+            if (settings.isAutomatic(IsosurfaceSettings.LEVEL)) {
+                GreyRange range = new GreyRange();
+                if (!eachSlice(settings.planes(image).indices(), GreyRange::of, range::add)) {
+                    return null;
+                }
+                level = range.hasExtent() ? range.min / 2 + range.max / 2 : range.min;
+            } else {
+                level = settings.number(IsosurfaceSettings.LEVEL);
+            }
+            int slice = image.getCurrentSlice();
+            if (pixels == null) {
+                pixels = buffer(settings.device(), Pixels.type(image));
+            }
+            pixels.write(0, Pixels.of(image, slice));
+            double[] levels = {level};
+            Polylines curves = run(
+                            settings.device(),
+                            (context, progress) ->
+                                    Isolines.run(context, new Params(Isolines.NAME), levels, pixels, 1, progress))
+                    .polylines();
+            PreviewPaths paths = IsolinesPreview.paths(curves, image, slice);
+            show(() -> new Roi[] {paths});
+            return String.format(
+                    Locale.ROOT,
+                    "level %s cuts this slice in %s",
+                    Setting.shortest(level),
+                    RunLog.count(curves.count(), "curve"));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
+import io.github.isoline.Isosurface;
+import io.github.isoline.Params;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Computes the isosurface of each volume of an ImagePlus. */
+final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
+    private final List<Isosurface> surfaces = new ArrayList<>();
+    private VoxelSize size;
+    private Params params;
+
+    IsosurfaceJob(ImagePlus image, IsosurfaceSettings settings) throws BadInput {
+        super(image, settings, DEFAULT_CALL_BYTES);
+    }
+
+    @Override
+    void begin() throws BadInput, IsolineException {
+        size = new VoxelSize(image, true);
+        params = settings.toParams();
+    }
+
+    @Override
+    PixelBuffer.Type outputType() {
+        return null;
+    }
+
+    @Override
+    Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws IsolineException {
+        input.setSpacing(size.x, size.y, size.z);
+        Isosurface surface = Isosurface.run(context, params, input, part.length, progress);
+        surfaces.add(surface);
+        rows.add(table -> {
+            addPosition(table, planes, part[0], false);
+            table.addValue("Level", surface.level());
+            table.addValue("Surface area", surface.area());
+            table.addValue("Volume", surface.volume());
+            table.addValue("Mean curvature", surface.meanCurvature());
+            table.addValue("Pieces", surface.pieces());
+            table.addValue("Euler", surface.euler());
+            table.addValue("Closed", surface.isClosed() ? 1 : 0);
+            table.addValue("Vertices", surface.vertexCount());
+            table.addValue("Triangles", surface.triangleCount());
+            table.addValue("Unit", size.unit);
+        });
+        return surface.report();
+    }
+
+    @Override
+    ImagePlus end(Progress progress) {
+        return null;
+    }
+
+    @Override
+    void deliver() throws BadInput, IsolineException {
+        String file = settings.text(IsosurfaceSettings.FILE).trim();
+        if (!file.isEmpty()) {
+            // Files are written first, since they are the output that can fail.
+            int ending = file.lastIndexOf('.');
+            for (int i = 0; i < surfaces.size(); i++) {
+                String number = surfaces.size() == 1 ? "" : String.format("-%04d", i + 1);
+                MeshFile.save(surfaces.get(i), file.substring(0, ending) + number + file.substring(ending));
+            }
+        }
+        if (settings.is(Settings.RESULTS_TABLE)) {
+            deliverRows();
+        }
+    }
+
+    @Override
+    RowTable rowTable() {
+        return RowTable.of(IsosurfacePlugin.COMMAND, "Surface area", null, image);
+    }
+
+    @Override
+    String outcome() {
+        long triangles = surfaces.stream().mapToLong(Isosurface::triangleCount).sum();
+        return RunLog.count((int) Math.min(Integer.MAX_VALUE, triangles), "triangle");
+    }
+
+    @Override
+    List<String> warnings() {
+        List<String> said = new ArrayList<>();
+        if (size.warning != null) {
+            said.add(size.warning);
+        }
+        if (surfaces.stream().anyMatch(surface -> surface.triangleCount() == 0)) {
+            said.add("no voxels above and below the level are neighbours, so there is no surface.");
+        }
+        return said;
+    }
+}

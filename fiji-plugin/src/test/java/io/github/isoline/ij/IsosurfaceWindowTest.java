@@ -1,0 +1,88 @@
+package io.github.isoline.ij;
+
+import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.button;
+import static io.github.isoline.ij.GuiDriver.checkbox;
+import static io.github.isoline.ij.GuiDriver.dialog;
+import static io.github.isoline.ij.GuiDriver.open;
+import static io.github.isoline.ij.GuiDriver.press;
+import static io.github.isoline.ij.GuiDriver.say;
+import static io.github.isoline.ij.GuiDriver.status;
+import static io.github.isoline.ij.GuiDriver.toggle;
+import static io.github.isoline.ij.GuiDriver.type;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.measure.ResultsTable;
+import ij.plugin.frame.Recorder;
+import java.awt.Dialog;
+import java.io.File;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Tests the isosurface command in ImageJ's window: its dialog, preview, table, help and the recorder. */
+class IsosurfaceWindowTest extends WindowTest {
+    @Test
+    void dialogPreviewsAndIsRecorded() throws Exception {
+        File file = home.resolve("mesh.stl").toFile();
+        Map<String, String> seen = play("isosurface dialog", "-Disoline.mesh=" + file);
+        assertTrue(
+                seen.get("first status").matches("Preview: level .* cuts this slice in [1-9][0-9]* curves?"),
+                seen.toString());
+        assertEquals("1", seen.get("overlay during preview"));
+        assertEquals("false", seen.get("ok with another ending"));
+        assertEquals("1", seen.get("rows"));
+        String recorded = seen.get("recorded");
+        assertTrue(recorded.contains("level=90.5") && recorded.contains("open_border"), recorded);
+        String options = recorded.split("\"")[3];
+        // A macro understands the recorded options.
+        assertEquals(
+                options, Settings.fromMacro(new IsosurfaceSettings(), options).toString());
+        assertEquals(84 + 50 * Long.parseLong(seen.get("triangles")), file.length());
+        assertEquals("Isosurface Help", seen.get("help"));
+    }
+
+    /** Plays a user who looks for a surface. {@link GuiDriver} does so in a process of its own, without JUnit. */
+    static final class Scenes {
+        private Scenes() {}
+
+        static void play(GuiDriver driver, ImagePlus single) throws Exception {
+            ImagePlus image = IJ.openImage(single.getOriginalFileInfo().directory + "brain.tif");
+            image.setSlice(image.getStackSize() / 2);
+            image.show();
+            Recorder recorder = new Recorder();
+            recorder.setLocation(20, 700);
+            Dialog dialog = open(image, IsosurfacePlugin.COMMAND + "...");
+            await("a preview", () -> status(dialog).contains(" cuts this slice in "));
+            String first = status(dialog);
+            say("first status", first);
+            await("curves", () -> image.getOverlay() != null);
+            say("overlay during preview", image.getOverlay().size());
+            driver.picture("isosurface-dialog");
+            type(dialog, IsosurfaceSettings.FILE, "mesh.txt");
+            await("a complaint", () -> !button(dialog, "OK").isEnabled());
+            say("ok with another ending", button(dialog, "OK").isEnabled());
+            type(dialog, IsosurfaceSettings.FILE, System.getProperty("isoline.mesh"));
+            type(dialog, IsosurfaceSettings.LEVEL, "90.5");
+            await("another preview", () -> status(dialog).contains("level 90.5 cuts"));
+            toggle(checkbox(dialog, "Open at the border"), true);
+            press(button(dialog, "OK"));
+            await("the end", () -> !dialog.isShowing() && !image.isLocked());
+            await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+            say("rows", ResultsTable.getResultsTable().size());
+            say("triangles", (long) ResultsTable.getResultsTable().getValue("Triangles", 0));
+            driver.picture("isosurface");
+            for (String line : recorder.getText().trim().split("\n")) {
+                if (line.startsWith("run(\"Isosurface")) {
+                    say("recorded", line);
+                }
+            }
+            Dialog again = open(image, IsosurfacePlugin.COMMAND + "...");
+            press(button(again, "Help"));
+            await("the help", () -> dialog() != again);
+            say("help", dialog().getTitle());
+        }
+    }
+}

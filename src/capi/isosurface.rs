@@ -1,0 +1,214 @@
+//! The isosurface, and the surface that it is.
+
+use super::context::{context, isoline_context};
+use super::fields::{check_ranges, params_of};
+use super::image::{Checked, isoline_image};
+use super::progress::{callback, isoline_progress};
+use super::report::isoline_report;
+use super::sized::{self, sized_struct};
+use super::{check, guard, isoline_status, null, object};
+use crate::error::Result;
+use crate::isosurface::{self, Params, Surface, parameters};
+
+/// The parameters of isoline_isosurface. isoline_isosurface_params_init fills them with the defaults.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_isosurface_params {
+    /// The size of the struct, set by isoline_isosurface_params_init.
+    pub struct_size: u32,
+    /// 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were low, half a voxel
+    /// beyond the last centres. 0: it is open there.
+    pub close: u32,
+    /// The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, the mean of the smallest and the
+    /// largest finite voxel.
+    pub level: f64,
+}
+
+params_of!(isoline_isosurface_params, 16, parameters::OPERATION, [], close, level);
+
+impl isoline_isosurface_params {
+    fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
+        check_ranges(self)?;
+        Ok(Params { level: parameters::LEVEL.unless_automatic(self.level), close: self.close != 0, spacing })
+    }
+}
+
+/// A surface, created by isoline_isosurface. The object never changes. Opaque.
+pub struct isoline_surface(Surface);
+
+impl object::Owned for isoline_surface {
+    // A surface is memory alone.
+    fn is_of_this_process(&self) -> bool {
+        true
+    }
+}
+
+/// A surface as flat arrays, and what was measured on it. The arrays are borrowed: they are valid until the surface is freed,
+/// and must only be read.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct isoline_surface_arrays {
+    /// The size of the struct, set by isoline_surface_arrays_init.
+    pub struct_size: u32,
+    /// 1 if the surface is closed: no edge has only one triangle. Else 0.
+    pub closed: u32,
+    /// The number of vertices.
+    pub vertex_count: u64,
+    /// The number of triangles.
+    pub triangle_count: u64,
+    /// x, y and z of each vertex, in the unit of the image's spacing, from the centre of the first voxel: 3 `vertex_count`
+    /// numbers; NULL if there are none.
+    pub vertices: *const f32,
+    /// The normal of each vertex, towards lower values, of length 1: the mean of those of its triangles, by area; 0, 0, 0
+    /// where they have no area. 3 `vertex_count` numbers; NULL if there are none.
+    pub normals: *const f32,
+    /// The three vertices of each triangle, counterclockwise for who looks at it from the side of lower values:
+    /// 3 `triangle_count` indices; NULL if there are none.
+    pub triangles: *const u32,
+    /// The level of the surface, in the image's own units.
+    pub level: f64,
+    /// The area of all triangles, in the square of the unit of the image's spacing.
+    pub area: f64,
+    /// The volume within a closed surface, in the cube of the unit of the image's spacing: positive around higher values,
+    /// negative around lower ones. NaN of a surface that is not closed.
+    pub volume: f64,
+    /// The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
+    /// normals of the two triangles, positive where higher values bulge outwards, divided by twice the area. 1/R of a
+    /// ball. NaN of a surface without area.
+    pub mean_curvature: f64,
+    /// The number of edges that have one triangle, because the surface ends there.
+    pub border_edge_count: u64,
+    /// The number of connected pieces.
+    pub piece_count: u64,
+    /// The Euler characteristic: vertices - edges + triangles.
+    pub euler: i64,
+}
+
+sized_struct!(isoline_surface_arrays, 104);
+
+/// Fills `params` with the defaults.
+///
+/// @param params the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_isosurface_params).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_isosurface_params_init(
+    params: *mut isoline_isosurface_params,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller ensures.
+    guard(|| unsafe { sized::init(params, struct_size, "params") })
+}
+
+/// Computes the isosurface, the surface on which a volume has a value (the level), as a mesh of triangles, by marching cubes
+/// with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
+/// context's device; every number of threads gives the same bits.
+///
+/// A voxel above the level is high, any other low, one that equals the level too. Between a high voxel and a low neighbour is
+/// one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
+/// value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
+/// asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
+/// where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
+/// infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
+/// Triangles without area remain where a voxel equals the level.
+///
+/// Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
+/// slice, row and column of their cells.
+///
+/// @param context not NULL.
+/// @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+///   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis.
+/// @param params NULL for the defaults.
+/// @param progress NULL for none.
+/// @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
+///   vertices or corners of triangles; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_isosurface(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    params: *const isoline_isosurface_params,
+    progress: *const isoline_progress,
+    surface: *mut *mut isoline_surface,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
+            let mut progress = callback(progress)?;
+            check::not_null(surface, "surface")?;
+            isoline_report::check(report)?;
+            let mut found = Surface::new();
+            let done = isosurface::run(context, input.input(), &params, progress.as_deref_mut(), &mut found)?;
+            isoline_report::give(report, &done)?;
+            surface.write(object::hand_out(isoline_surface(found)));
+            Ok(())
+        }
+    })
+}
+
+/// Zeroes `arrays` and sets its struct_size.
+///
+/// @param arrays the struct to fill; not NULL.
+/// @param struct_size sizeof(isoline_surface_arrays).
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_surface_arrays_init(
+    arrays: *mut isoline_surface_arrays,
+    struct_size: usize,
+) -> isoline_status {
+    // SAFETY: as the caller ensures.
+    guard(|| unsafe { sized::init(arrays, struct_size, "arrays") })
+}
+
+/// Returns the vertices, normals and triangles of a surface, without a copy, and what was measured.
+///
+/// @param surface not NULL.
+/// @param arrays a struct after isoline_surface_arrays_init; written on success. Its pointers are borrowed: valid until the
+///   surface is freed.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small.
+///   May be called on any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_surface_all(
+    surface: *const isoline_surface,
+    arrays: *mut isoline_surface_arrays,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: as the caller ensures.
+        let found = unsafe { surface.as_ref() }.map(|surface| &surface.0).ok_or_else(|| null("surface"))?;
+        let measures = found.measures();
+        let all = isoline_surface_arrays {
+            closed: measures.is_closed().into(),
+            vertex_count: found.vertices().len() as u64,
+            triangle_count: found.triangles().len() as u64,
+            vertices: check::address(found.vertices()).cast(),
+            normals: check::address(found.normals()).cast(),
+            triangles: check::address(found.triangles()).cast(),
+            level: measures.level,
+            area: measures.area,
+            volume: measures.volume,
+            mean_curvature: measures.mean_curvature,
+            border_edge_count: measures.border_edges,
+            piece_count: measures.pieces,
+            euler: measures.euler,
+            ..sized::Sized32::defaults()
+        };
+        // SAFETY: as the caller ensures.
+        unsafe { sized::write(arrays, &all, "arrays") }
+    })
+}
+
+/// Frees a surface, after which every pointer into it dangles. It must not be used again. May be called on any thread,
+/// before or after its context is freed.
+///
+/// @param surface may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_surface_free(surface: *mut isoline_surface) {
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(surface, "surface") }
+}

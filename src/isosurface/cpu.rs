@@ -1,0 +1,451 @@
+//! The surface on all threads: bits of the voxels' classes, from these bits of the crossed edges, and from the numbers of
+//! bits and triangles the place of each vertex and triangle in its list.
+
+use super::cells::{EDGES, TABLE, Table, Variant, edge};
+use super::{Plan, Surface, measure};
+use crate::error::{Error, Result};
+use crate::image::{Image, extend, push, zeroed};
+use crate::progress::Ticker;
+use crate::threshold::{Pixel, WORD, bits};
+use ndarray::ArrayView3;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The voxels of one task.
+const TASK_VOXELS: usize = 1 << 16;
+
+/// The lines of a row, in the order of their vertices: edges along x, y and z, and means.
+const LINES: usize = 4;
+
+/// The parts of the work, for the progress.
+const PARTS: u64 = 4;
+
+/// Returns the surface; see [`super::run`]. It runs in the pool of the context.
+pub(super) fn surface(plan: &Plan, input: &Image<'_>, ticker: &Ticker) -> Result<Surface> {
+    match input {
+        Image::U8(view) => surface_of(plan, *view, ticker),
+        Image::U16(view) => surface_of(plan, *view, ticker),
+        Image::F32(view) => surface_of(plan, *view, ticker),
+        Image::Device(_) => Err(Error::in_cuda_memory("image")),
+    }
+}
+
+/// A volume with the border that closes it, of one voxel on each side, or none.
+struct Volume<'a, T> {
+    view: ArrayView3<'a, T>,
+    border: usize,
+    /// The voxels along x, y, z with the border.
+    size: [usize; 3],
+    /// The words of a row of bits.
+    pitch: usize,
+    level: f64,
+    spacing: [f64; 3],
+    table: &'static Table,
+}
+
+/// The numbers of vertices and triangles before each row, and all of them.
+pub(super) struct Places {
+    /// Before each line of each row.
+    lines: Vec<u32>,
+    /// Before the cells of each row, whose first corners are the row's voxels.
+    triangles: Vec<u32>,
+    /// The rows of a slice.
+    pub(super) slice_rows: usize,
+}
+
+impl Places {
+    pub(super) fn rows(&self) -> usize {
+        self.triangles.len() - 1
+    }
+
+    /// Returns the vertices of rows.
+    pub(super) fn vertices(&self, rows: &Range<usize>) -> Range<usize> {
+        self.lines[LINES * rows.start] as usize..self.lines[LINES * rows.end] as usize
+    }
+
+    /// Returns the triangles of rows.
+    pub(super) fn triangles(&self, rows: &Range<usize>) -> Range<usize> {
+        self.triangles[rows.start] as usize..self.triangles[rows.end] as usize
+    }
+}
+
+fn surface_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, ticker: &Ticker) -> Result<Surface> {
+    let border = usize::from(plan.close);
+    let (depth, height, width) = view.dim();
+    let size = [width, height, depth].map(|side| side + 2 * border);
+    let pitch = size[0].div_ceil(WORD);
+    let volume = Volume { view, border, size, pitch, level: plan.level, spacing: plan.spacing, table: &TABLE };
+    ticker.expect(PARTS * volume.rows() as u64);
+    let classes = Classes::new(&volume, ticker)?;
+    let marks = Marks::new(&volume, &classes, ticker)?;
+    let (vertices, triangles) = fill(&volume, &classes, &marks, ticker)?;
+    drop(classes);
+    let Marks { places, .. } = marks;
+    let normals = measure::normals(&places, &vertices, &triangles, ticker)?;
+    let measures = measure::measures(&places, plan.level, &vertices, &triangles, ticker)?;
+    ticker.add(volume.rows() as u64);
+    Ok(Surface { vertices, normals, triangles, measures })
+}
+
+impl<T: Pixel + Into<f64>> Volume<'_, T> {
+    fn rows(&self) -> usize {
+        self.size[1] * self.size[2]
+    }
+
+    /// Returns the rows of one task.
+    fn task_rows(&self) -> usize {
+        (TASK_VOXELS / (self.pitch * WORD)).max(1)
+    }
+
+    /// Returns the rows of the voxels at 0, 1 along y, of those beside them along z, seen from a row.
+    fn corner_rows(&self) -> [usize; 4] {
+        [0, 1, self.size[1], self.size[1] + 1]
+    }
+
+    /// Returns a voxel; `None` beyond the volume.
+    fn value(&self, voxel: [usize; 3]) -> Option<f64> {
+        let [x, y, z] = voxel.map(|at| at.wrapping_sub(self.border));
+        self.view.get([z, y, x]).map(|value| (*value).into())
+    }
+
+    /// Returns the vertex on the edge from a voxel on along an axis.
+    fn position(&self, voxel: [usize; 3], axis: usize) -> [f64; 3] {
+        let mut end = voxel;
+        end[axis] += 1;
+        let share = match (self.value(voxel), self.value(end)) {
+            (Some(a), Some(b)) => (self.level - a) / (b - a),
+            // Half a voxel beyond the border.
+            _ => 0.5,
+        };
+        let mut position = voxel.map(|at| at as f64 - self.border as f64);
+        position[axis] += share;
+        std::array::from_fn(|axis| position[axis] * self.spacing[axis])
+    }
+
+    /// Calls `visit` with each cell of a row that the surface passes, from left to right, and its triangles.
+    fn cells(&self, classes: &Classes, row: usize, mut visit: impl FnMut([usize; 3], &Variant)) {
+        let corner = |x, place: usize| {
+            [x + (place & 1), row % self.size[1] + (place >> 1 & 1), row / self.size[1] + (place >> 2)]
+        };
+        for w in 0..self.pitch {
+            let cells = classes.cells[row * self.pitch + w];
+            if cells == 0 {
+                continue;
+            }
+            let high = self.corner_rows().map(|by| {
+                let at = (row + by) * self.pitch + w;
+                let beyond = if w + 1 < self.pitch { classes.high[at + 1] } else { 0 };
+                u64::from(classes.high[at]) | u64::from(beyond) << WORD
+            });
+            let [all, any] = [
+                high.iter().fold(!0, |all, row| all & row & row >> 1),
+                high.iter().fold(0, |any, row| any | row | row >> 1),
+            ];
+            let mut left = cells & any as u32 & !all as u32;
+            while left != 0 {
+                let bit = left.trailing_zeros();
+                left &= left - 1;
+                let x = w * WORD + bit as usize;
+                let case = high.iter().rev().fold(0, |case, row| case << 2 | (row >> bit & 3) as usize);
+                // Only corners of ambiguous faces are read, which are inside the volume.
+                let above = |place: u8| self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.level;
+                visit(corner(x, 0), self.table.variant(case, above));
+            }
+        }
+    }
+}
+
+/// The bits of the voxels: which are high, and which begin a cell whose corners are all finite.
+struct Classes {
+    high: Vec<u32>,
+    cells: Vec<u32>,
+}
+
+impl Classes {
+    fn new<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, ticker: &Ticker) -> Result<Self> {
+        let Volume { view, border, size: [width, height, depth], pitch, .. } = *volume;
+        let rows = volume.task_rows();
+        let (mut high, mut finite): (Vec<u32>, Vec<u32>) =
+            (zeroed(pitch * volume.rows())?, zeroed(pitch * volume.rows())?);
+        let threshold = T::threshold(volume.level);
+        let chunks = high.par_chunks_mut(pitch * rows).zip(finite.par_chunks_mut(pitch * rows));
+        chunks.enumerate().try_for_each(|(chunk, (high, finite))| {
+            ticker.check()?;
+            let mut packed = Vec::new();
+            for (index, (high, finite)) in high.chunks_mut(pitch).zip(finite.chunks_mut(pitch)).enumerate() {
+                let row = chunk * rows + index;
+                let (y, z) = ((row % height).wrapping_sub(border), (row / height).wrapping_sub(border));
+                let inside = y < view.dim().1 && z < view.dim().0;
+                if inside {
+                    let row = view.slice(ndarray::s![z, y, ..]);
+                    let pixels = match row.as_slice() {
+                        Some(pixels) => pixels,
+                        None => {
+                            packed.clear();
+                            extend(&mut packed, row.iter().copied())?;
+                            &packed
+                        }
+                    };
+                    for ((high, finite), pixels) in high.iter_mut().zip(finite.iter_mut()).zip(pixels.chunks(WORD)) {
+                        *high = bits(pixels, |pixel| pixel.is_above(threshold));
+                        *finite = bits(pixels, |pixel| pixel.to_f32().is_finite());
+                    }
+                }
+                if border == 1 {
+                    if !inside {
+                        (0..width).for_each(|x| finite[x / WORD] |= 1 << (x % WORD));
+                    } else {
+                        // The row begins one voxel later.
+                        shift(high);
+                        shift(finite);
+                        finite[0] |= 1;
+                        finite[(width - 1) / WORD] |= 1 << ((width - 1) % WORD);
+                    }
+                }
+            }
+            ticker.add((high.len() / pitch) as u64);
+            Ok(())
+        })?;
+        let mut cells: Vec<u32> = zeroed(pitch * volume.rows())?;
+        let pairs = |row: usize, w: usize| {
+            let at = row * pitch + w;
+            let beyond = if w + 1 < pitch { finite[at + 1] << (WORD - 1) } else { 0 };
+            finite[at] & (finite[at] >> 1 | beyond)
+        };
+        cells.par_chunks_mut(pitch).enumerate().with_min_len(rows).for_each(|(row, cells)| {
+            if row % height + 1 < height && row / height + 1 < depth {
+                for (w, cells) in cells.iter_mut().enumerate() {
+                    *cells = volume.corner_rows().iter().fold(!0, |all, by| all & pairs(row + by, w));
+                }
+            }
+        });
+        Ok(Self { high, cells })
+    }
+}
+
+/// Moves the bits of a row one place to the right.
+fn shift(row: &mut [u32]) {
+    let mut carry = 0;
+    for word in row {
+        (*word, carry) = (*word << 1 | carry, *word >> (WORD - 1));
+    }
+}
+
+/// The bits of the crossed edges, the vertices before each word, and the places of what is found.
+struct Marks {
+    /// The words of the edges along x, y and z of each row.
+    words: Vec<u32>,
+    before: Vec<u32>,
+    places: Places,
+}
+
+impl Marks {
+    fn new<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, classes: &Classes, ticker: &Ticker) -> Result<Self> {
+        let Volume { size: [_, height, depth], pitch, .. } = *volume;
+        let (rows, task_rows) = (volume.rows(), volume.task_rows());
+        let (mut words, mut before): (Vec<u32>, Vec<u32>) = (zeroed(3 * pitch * rows)?, zeroed(3 * pitch * rows)?);
+        let (mut lines, mut triangles): (Vec<u32>, Vec<u32>) = (zeroed(LINES * rows + 1)?, zeroed(rows + 1)?);
+        words
+            .par_chunks_mut(3 * pitch * task_rows)
+            .zip(before.par_chunks_mut(3 * pitch * task_rows))
+            .zip(lines[..LINES * rows].par_chunks_mut(LINES * task_rows))
+            .zip(triangles[..rows].par_chunks_mut(task_rows))
+            .enumerate()
+            .try_for_each(|(task, (((words, before), lines), triangles))| {
+                ticker.check()?;
+                ticker.add(triangles.len() as u64);
+                let own = words.chunks_mut(3 * pitch).zip(before.chunks_mut(3 * pitch));
+                for (index, ((words, before), (lines, triangles))) in
+                    own.zip(lines.chunks_mut(LINES).zip(triangles)).enumerate()
+                {
+                    let row = task * task_rows + index;
+                    let has = [true, row % height + 1 < height, row / height + 1 < depth];
+                    for axis in (0..3).filter(|axis| has[*axis]) {
+                        for w in 0..pitch {
+                            let word = crossed(volume, classes, row, w, axis);
+                            words[axis * pitch + w] = word;
+                            before[axis * pitch + w] = lines[axis];
+                            lines[axis] += word.count_ones();
+                        }
+                    }
+                    if has == [true; 3] {
+                        volume.cells(classes, row, |_, variant| {
+                            *triangles += variant.triangles().len() as u32;
+                            lines[3] += u32::from(variant.mean != 0);
+                        });
+                    }
+                }
+                Ok(())
+            })?;
+        // All corners of triangles are counted in 32 bits, and so are their vertices, which are fewer.
+        add_up(&mut lines, 1, volume.level)?;
+        add_up(&mut triangles, 3, volume.level)?;
+        before.par_chunks_mut(pitch).enumerate().with_min_len(task_rows).for_each(|(line, before)| {
+            let first = lines[line / 3 * LINES + line % 3];
+            before.iter_mut().for_each(|count| *count += first);
+        });
+        Ok(Self { words, before, places: Places { lines, triangles, slice_rows: height } })
+    }
+
+    /// Returns the vertex on the edge from a voxel of a row on along an axis.
+    #[inline]
+    fn vertex(&self, pitch: usize, row: usize, x: usize, axis: usize) -> u32 {
+        let at = (3 * row + axis) * pitch + x / WORD;
+        self.before[at] + (self.words[at] & ((1 << (x % WORD)) - 1)).count_ones()
+    }
+}
+
+/// Returns the bits of the crossed edges from the voxels of a word on along an axis. Only those of a cell count.
+#[inline]
+fn crossed<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, classes: &Classes, row: usize, w: usize, axis: usize) -> u32 {
+    let Volume { size: [_, height, _], pitch, .. } = *volume;
+    let at = row * pitch + w;
+    let ends = match axis {
+        0 => {
+            let beyond = if w + 1 < pitch { classes.high[at + 1] << (WORD - 1) } else { 0 };
+            classes.high[at] ^ (classes.high[at] >> 1 | beyond)
+        }
+        1 => classes.high[at] ^ classes.high[at + pitch],
+        _ => classes.high[at] ^ classes.high[at + pitch * height],
+    };
+    if ends == 0 {
+        return 0;
+    }
+    // The edge belongs to the cells before and after its voxel along the two other axes.
+    let of_row = |cells: usize| {
+        let at = cells * pitch + w;
+        if axis == 0 {
+            return classes.cells[at];
+        }
+        let before = if w > 0 { classes.cells[at - 1] >> (WORD - 1) } else { 0 };
+        classes.cells[at] | classes.cells[at] << 1 | before
+    };
+    let (above, before) = (axis != 1 && !row.is_multiple_of(height), axis != 2 && row >= height);
+    let mut cells = of_row(row);
+    if above {
+        cells |= of_row(row - 1);
+    }
+    if before {
+        cells |= of_row(row - height);
+    }
+    if above && before {
+        cells |= of_row(row - height - 1);
+    }
+    ends & cells
+}
+
+/// Replaces counts by the sums of those before them.
+fn add_up(counts: &mut [u32], corners: u64, level: f64) -> Result<()> {
+    let mut total = 0u64;
+    for count in counts {
+        let own = u64::from(*count);
+        *count = total as u32;
+        total += own;
+        if total * corners >= u64::from(u32::MAX) {
+            return Err(Error::size(format!(
+                "cannot make the isosurface of level {level}: it must have fewer than {} vertices and a third as many \
+                 triangles (got more); cut the volume into parts",
+                u32::MAX
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Vertices and triangles.
+type Mesh = (Vec<[f32; 3]>, Vec<[u32; 3]>);
+
+/// Returns the vertices and the triangles.
+fn fill<T: Pixel + Into<f64>>(
+    volume: &Volume<'_, T>,
+    classes: &Classes,
+    marks: &Marks,
+    ticker: &Ticker,
+) -> Result<Mesh> {
+    let places = &marks.places;
+    let all = 0..places.rows();
+    let (mut vertices, mut triangles): Mesh = (zeroed(places.vertices(&all).end)?, zeroed(places.triangles(&all).end)?);
+    let mut tasks = Vec::new();
+    let (mut vertices_left, mut triangles_left) = (&mut vertices[..], &mut triangles[..]);
+    for first in all.clone().step_by(volume.task_rows()) {
+        let rows = first..all.end.min(first + volume.task_rows());
+        let (own_vertices, after) = std::mem::take(&mut vertices_left).split_at_mut(places.vertices(&rows).len());
+        vertices_left = after;
+        let (own_triangles, after) = std::mem::take(&mut triangles_left).split_at_mut(places.triangles(&rows).len());
+        triangles_left = after;
+        push(&mut tasks, (rows, own_vertices, own_triangles))?;
+    }
+    tasks.into_par_iter().try_for_each(|(rows, vertices, triangles)| {
+        ticker.check()?;
+        let count = rows.len() as u64;
+        let (mut vertices, mut triangles) = (vertices.iter_mut(), triangles.iter_mut());
+        for row in rows {
+            let whole = row..row + 1;
+            if !places.vertices(&whole).is_empty() {
+                edges(volume, marks, row, &mut vertices);
+            }
+            if !places.triangles(&whole).is_empty() {
+                let mut mean = places.lines[LINES * row + 3];
+                volume.cells(classes, row, |cell, variant| {
+                    let mut numbers = [mean; EDGES + 1];
+                    for_each_bit(variant.edges.into(), |index| {
+                        let (corner, axis) = edge(index);
+                        let row = row + volume.corner_rows()[corner >> 1];
+                        numbers[index] = marks.vertex(volume.pitch, row, cell[0] + (corner & 1), axis);
+                    });
+                    variant.triangles().iter().zip(&mut triangles).for_each(|(edges, to)| {
+                        *to = edges.map(|index| numbers[index as usize]);
+                    });
+                    if variant.mean != 0
+                        && let Some(to) = vertices.next()
+                    {
+                        *to = mean_of(volume, cell, variant.mean);
+                        mean += 1;
+                    }
+                });
+            }
+        }
+        ticker.add(count);
+        Ok(())
+    })?;
+    Ok((vertices, triangles))
+}
+
+/// Makes the vertices on the edges of a row.
+fn edges<'a, T: Pixel + Into<f64>>(
+    volume: &Volume<'_, T>,
+    marks: &Marks,
+    row: usize,
+    vertices: &mut impl Iterator<Item = &'a mut [f32; 3]>,
+) {
+    let [y, z] = [row % volume.size[1], row / volume.size[1]];
+    for axis in 0..3 {
+        let words = &marks.words[(3 * row + axis) * volume.pitch..][..volume.pitch];
+        for (w, word) in words.iter().enumerate() {
+            for_each_bit(*word, |bit| {
+                if let Some(to) = vertices.next() {
+                    *to = volume.position([w * WORD + bit, y, z], axis).map(|at| at as f32);
+                }
+            });
+        }
+    }
+}
+
+/// Returns the mean of the vertices on some edges of a cell.
+fn mean_of<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, [x, y, z]: [usize; 3], edges: u16) -> [f32; 3] {
+    let mut sum = [0.0; 3];
+    for_each_bit(edges.into(), |index| {
+        let (corner, axis) = edge(index);
+        let position = volume.position([x + (corner & 1), y + (corner >> 1 & 1), z + (corner >> 2)], axis);
+        sum = std::array::from_fn(|axis| sum[axis] + position[axis]);
+    });
+    sum.map(|sum| (sum / f64::from(edges.count_ones())) as f32)
+}
+
+#[inline(always)]
+fn for_each_bit(mut word: u32, mut visit: impl FnMut(usize)) {
+    while word != 0 {
+        visit(word.trailing_zeros() as usize);
+        word &= word - 1;
+    }
+}

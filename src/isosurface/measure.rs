@@ -1,0 +1,274 @@
+//! Normals and measures of a mesh. Each sum is over fixed blocks of triangles, so that it does not depend on the threads.
+
+use super::Measures;
+use super::cpu::Places;
+use crate::error::Result;
+use crate::image::{par_collected, push, zeroed};
+use crate::progress::Ticker;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// In place of a side: the edge has one triangle.
+const NONE: u32 = u32::MAX;
+
+/// The triangles of a block of the sums.
+const BLOCK: usize = 1 << 14;
+
+/// The tasks of a thread, each with some rows, and the fewest vertices of one.
+const TASKS_PER_THREAD: usize = 4;
+const TASK_VERTICES: usize = 1 << 14;
+
+/// The most triangles without area between two that have one: those around a voxel that equals the level.
+const MOST_FLAT: usize = 64;
+
+type Vector = [f64; 3];
+
+fn minus(a: [f32; 3], b: [f32; 3]) -> Vector {
+    std::array::from_fn(|axis| f64::from(a[axis]) - f64::from(b[axis]))
+}
+
+fn dot(a: Vector, b: Vector) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn cross(a: Vector, b: Vector) -> Vector {
+    [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+}
+
+/// Returns the normal of a triangle, of twice the length of its area.
+fn normal(vertices: &[[f32; 3]], triangle: [u32; 3]) -> Vector {
+    let [a, b, c] = triangle.map(|vertex| vertices[vertex as usize]);
+    cross(minus(b, a), minus(c, a))
+}
+
+/// Splits rows into tasks with about equal numbers of vertices.
+fn tasks(places: &Places) -> Result<Vec<Range<usize>>> {
+    let rows = places.rows();
+    let count = places.vertices(&(0..rows)).len();
+    let most = count.div_ceil(TASKS_PER_THREAD * rayon::current_num_threads()).max(TASK_VERTICES);
+    let (mut tasks, mut first) = (Vec::new(), 0);
+    for row in 0..rows {
+        if row + 1 == rows || places.vertices(&(first..row + 1)).len() >= most {
+            push(&mut tasks, first..row + 1)?;
+            first = row + 1;
+        }
+    }
+    Ok(tasks)
+}
+
+/// Returns the triangles that may have a vertex of these rows: those of their cells, and of the cells before them.
+fn around(places: &Places, rows: &Range<usize>) -> Range<usize> {
+    places.triangles(&(rows.start.saturating_sub(places.slice_rows + 1)..rows.end))
+}
+
+/// Returns the normal of each vertex.
+pub(super) fn normals(
+    places: &Places,
+    vertices: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    ticker: &Ticker,
+) -> Result<Vec<[f32; 3]>> {
+    let mut normals: Vec<[f32; 3]> = zeroed(vertices.len())?;
+    let mut left = &mut normals[..];
+    let mut parts = Vec::new();
+    for rows in tasks(places)? {
+        let (own, after) = std::mem::take(&mut left).split_at_mut(places.vertices(&rows).len());
+        left = after;
+        push(&mut parts, (rows, own))?;
+    }
+    parts.into_par_iter().try_for_each(|(rows, normals)| {
+        let own = places.vertices(&rows);
+        let mut sums: Vec<Vector> = zeroed(own.len())?;
+        for block in triangles[around(places, &rows)].chunks(BLOCK) {
+            ticker.check()?;
+            for triangle in block {
+                if triangle.iter().any(|vertex| own.contains(&(*vertex as usize))) {
+                    let normal = normal(vertices, *triangle);
+                    for vertex in triangle.iter().filter(|vertex| own.contains(&(**vertex as usize))) {
+                        let sum = &mut sums[*vertex as usize - own.start];
+                        *sum = std::array::from_fn(|axis| sum[axis] + normal[axis]);
+                    }
+                }
+            }
+        }
+        for (normal, sum) in normals.iter_mut().zip(&sums) {
+            let length = dot(*sum, *sum).sqrt();
+            if length > 0.0 {
+                *normal = sum.map(|component| (component / length) as f32);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(normals)
+}
+
+/// Returns the other side of each edge: side k of triangle t, 3t + k, goes from its corner k to the next one.
+fn opposite_sides(places: &Places, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
+    let sides = par_collected((0..3 * triangles.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
+    tasks(places)?.into_par_iter().try_for_each(|rows| {
+        let own = places.vertices(&rows);
+        let around = around(places, &rows);
+        // Calls `visit` with each side of an edge whose first vertex is the task's, that vertex and the other one.
+        let for_own_sides = |visit: &mut dyn FnMut(u32, usize, u32)| {
+            for (index, triangle) in triangles[around.clone()].iter().enumerate() {
+                for place in 0..3 {
+                    let [a, b] = [triangle[place], triangle[(place + 1) % 3]];
+                    let vertex = a.min(b) as usize;
+                    if own.contains(&vertex) {
+                        visit((3 * (around.start + index) + place) as u32, vertex - own.start, a.max(b));
+                    }
+                }
+            }
+        };
+        // The sides of each vertex that have met no other one yet, with the vertex at their other end.
+        let mut first: Vec<u32> = zeroed(own.len() + 1)?;
+        for_own_sides(&mut |_, vertex, _| first[vertex + 1] += 1);
+        ticker.check()?;
+        for vertex in 0..own.len() {
+            first[vertex + 1] += first[vertex];
+        }
+        let mut listed: Vec<[u32; 2]> = zeroed(first[own.len()] as usize)?;
+        let mut counts: Vec<u32> = zeroed(own.len())?;
+        for_own_sides(&mut |side, vertex, end| {
+            let of_vertex = &mut listed[first[vertex] as usize..first[vertex + 1] as usize];
+            let count = counts[vertex] as usize;
+            match of_vertex[..count].iter().position(|other| other[0] == end) {
+                Some(place) => {
+                    let other = of_vertex[place][1];
+                    of_vertex[place] = of_vertex[count - 1];
+                    counts[vertex] -= 1;
+                    sides[side as usize].store(other, Relaxed);
+                    sides[other as usize].store(side, Relaxed);
+                }
+                None => {
+                    of_vertex[count] = [end, side];
+                    counts[vertex] += 1;
+                }
+            }
+        });
+        ticker.check()
+    })?;
+    Ok(sides)
+}
+
+/// Returns the side that meets a side, and the normal of its triangle. Triangles without area, which have one side without
+/// length, are passed through their other one. `None` where the surface ends.
+fn beyond(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], side: usize) -> Option<(usize, Vector)> {
+    let mut side = side;
+    for _ in 0..MOST_FLAT {
+        side = match sides[side].load(Relaxed) {
+            NONE => return None,
+            other => other as usize,
+        };
+        let triangle = triangles[side / 3];
+        let normal = normal(vertices, triangle);
+        if normal != [0.0; 3] {
+            return Some((side, normal));
+        }
+        let has_length =
+            |place: &usize| vertices[triangle[*place] as usize] != vertices[triangle[(*place + 1) % 3] as usize];
+        let mut others = [(side + 1) % 3, (side + 2) % 3].into_iter().filter(has_length);
+        let (Some(other), None) = (others.next(), others.next()) else { return None };
+        side = side / 3 * 3 + other;
+    }
+    None
+}
+
+/// Measures a mesh.
+pub(super) fn measures(
+    places: &Places,
+    level: f64,
+    vertices: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    ticker: &Ticker,
+) -> Result<Measures> {
+    let sides = opposite_sides(places, triangles, ticker)?;
+    let origin = vertices.first().copied().unwrap_or_default();
+    let blocks = par_collected(triangles.par_chunks(BLOCK).enumerate().map(|(block, own)| {
+        let mut sums = [0.0; 3];
+        let mut border = 0;
+        if ticker.is_cancelled() {
+            return (sums, border);
+        }
+        for (index, triangle) in own.iter().enumerate() {
+            let first = 3 * (block * BLOCK + index);
+            border += (first..first + 3).filter(|side| sides[*side].load(Relaxed) == NONE).count() as u64;
+            let normal = normal(vertices, *triangle);
+            let twice = dot(normal, normal).sqrt();
+            if twice == 0.0 {
+                continue;
+            }
+            let [a, b, c] = triangle.map(|vertex| minus(vertices[vertex as usize], origin));
+            sums[0] += twice / 2.0;
+            sums[1] += dot(a, cross(b, c)) / 6.0;
+            for (place, [from, to]) in [[0, 1], [1, 2], [2, 0]].into_iter().enumerate() {
+                // The first of two sides that meet has the edge.
+                let Some((other, beyond)) = beyond(vertices, triangles, &sides, first + place) else { continue };
+                let along = minus(vertices[triangle[to] as usize], vertices[triangle[from] as usize]);
+                let length = dot(along, along).sqrt();
+                if other < first + place || length == 0.0 {
+                    continue;
+                }
+                let [sine, cosine] = [dot(cross(normal, beyond), along) / length, dot(normal, beyond)];
+                // Most edges of a mask's surface are flat.
+                let angle = if sine == 0.0 && cosine > 0.0 { 0.0 } else { sine.atan2(cosine) };
+                sums[2] += length * angle / 2.0;
+            }
+        }
+        (sums, border)
+    }))?;
+    ticker.check()?;
+    let mut sums = [0.0; 3];
+    let mut border_edges = 0;
+    for (own, border) in &blocks {
+        sums = std::array::from_fn(|at| sums[at] + own[at]);
+        border_edges += border;
+    }
+    let [area, volume, curvature] = sums;
+    let edges = (3 * triangles.len() as u64 + border_edges) / 2;
+    Ok(Measures {
+        level,
+        area,
+        volume: if border_edges == 0 { volume } else { f64::NAN },
+        mean_curvature: if area > 0.0 { curvature / area } else { f64::NAN },
+        border_edges,
+        pieces: pieces(vertices.len(), triangles, ticker)?,
+        euler: vertices.len() as i64 - edges as i64 + triangles.len() as i64,
+    })
+}
+
+/// Returns the number of connected pieces: of the vertices that are the smallest of theirs.
+fn pieces(vertices: usize, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<u64> {
+    let parents = par_collected((0..vertices as u32).into_par_iter().map(AtomicU32::new))?;
+    let root = |mut vertex: u32| loop {
+        let parent = parents[vertex as usize].load(Relaxed);
+        if parent == vertex {
+            return vertex;
+        }
+        let beyond = parents[parent as usize].load(Relaxed);
+        if beyond != parent {
+            // Another thread may have set a nearer one to the root meanwhile, which stays.
+            let _ = parents[vertex as usize].compare_exchange_weak(parent, beyond, Relaxed, Relaxed);
+        }
+        vertex = parent;
+    };
+    triangles.par_chunks(BLOCK).try_for_each(|block| {
+        ticker.check()?;
+        for [a, b, c] in block {
+            for other in [b, c] {
+                loop {
+                    let [one, two] = [root(*a), root(*other)];
+                    let [low, high] = [one.min(two), one.max(two)];
+                    let joined = parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok();
+                    if low == high || joined {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(parents.par_iter().enumerate().filter(|(vertex, parent)| parent.load(Relaxed) as usize == *vertex).count()
+        as u64)
+}

@@ -1,0 +1,225 @@
+//! The isosurface: the surface on which a volume has a value, the level, as a mesh of triangles, by marching cubes with
+//! linear interpolation.
+//!
+//! A **cell** is the box between eight neighbouring voxel centres. A voxel is **high** if it is above the level, else
+//! **low**, also if it equals the level. Where an edge of a cell has a high and a low end, it has one vertex, at
+//!
+//! ```text
+//! t = (level − a) / (b − a)        a: the value at the end of the smaller coordinate, b: at the other, in double precision
+//! ```
+//!
+//! which all triangles around it share; it is that of the isolines of a slice.
+//!
+//! * **Coordinates** are in the unit of the spacing; the origin is the centre of the first voxel. x runs to the right, y
+//!   downwards and z with the slices. They and the normals are rounded to single precision.
+//! * **Direction:** normals point from higher to lower values, and the vertices of a triangle run counterclockwise for who
+//!   looks at it from there. The volume within a surface around higher values is positive.
+//! * **Faces:** a face of a cell with two high and two low corners that face each other has two segments. They separate the
+//!   high corners unless the bilinear function of the four corners is above the level where its saddle is: the
+//!   asymptotic decider (Nielson and Hamann 1991), `(a − level)(c − level) > (b − level)(d − level)` for high a and c, low
+//!   b and d. It depends on the four values alone, so that both cells of a face agree and surfaces have no holes.
+//!   Whether the trilinear function joins two sheets inside a cell (interior ambiguity) is not tested: they are separate.
+//! * **Triangles:** the segments of a cell's faces are loops. A loop is a fan from the vertex on its first edge (those
+//!   along x first, then y, z; each by its coordinates) from which no diagonal lies in a face. Where there is none, as in
+//!   loops of 8 edges or more that pass a face twice, a vertex at the mean of the loop's vertices is the centre of the fan.
+//!   Every edge of the mesh so has two triangles, or one at the border of an open surface.
+//! * **Border:** closed ([`Params::close`]), as if all voxels beyond it were low; the vertices between the two are half a
+//!   voxel beyond the border's voxels, on the boundary of the volume's boxes. Otherwise surfaces end there.
+//! * **Voxels that are not finite** (NaN, infinite): the cells that they are corners of have no surface.
+//! * **Order:** vertices by slice and row, in a row those on edges along x, then y, then z, then the means; triangles by
+//!   the cell's slice, row and column.
+//! * **Coincident vertices:** where a voxel equals the level, vertices lie at its centre, and triangles have no area. They
+//!   are kept, so that the mesh stays connected.
+
+mod cells;
+mod cpu;
+mod measure;
+pub(crate) mod parameters;
+
+use crate::device::{Context, HostCopy};
+use crate::error::{Result, finite};
+use crate::image::{Image, check_shapes, check_spacing};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use std::time::Instant;
+
+/// The parameters; [`Params::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// The level, finite, in the image's own units. `None` (default): the mean of the smallest and the largest finite
+    /// voxel.
+    pub level: Option<f64>,
+    /// The border of the volume is closed, as if all voxels beyond it were low. Default `true`.
+    pub close: bool,
+    /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1.
+    pub spacing: [f64; 3],
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { level: None, close: parameters::CLOSE.default != 0.0, spacing: [1.0; 3] }
+    }
+}
+
+impl Params {
+    fn check(&self) -> Result<()> {
+        if let Some(level) = self.level {
+            finite("level", level)?;
+        }
+        check_spacing(&self.spacing)
+    }
+}
+
+/// The measures of a surface. Lengths are in the unit of the spacing; sums are in double precision and in an order that
+/// depends on the mesh alone.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measures {
+    /// The level of the surface.
+    pub level: f64,
+    /// The area of all triangles.
+    pub area: f64,
+    /// The volume within a closed surface, by signed tetrahedra: what is around lower values counts negatively. NaN of a
+    /// surface that is not closed.
+    pub volume: f64,
+    /// The mean over the area of the mean curvature, `Σ l θ / 2 / area` over the edges, with the length l and the angle
+    /// θ between the normals of the two triangles, positive where higher values bulge outwards: 1/R of a ball. Edges with
+    /// one triangle count 0. NaN of a surface without area.
+    pub mean_curvature: f64,
+    /// The number of edges that have one triangle, because the surface ends there; 0 of a closed surface.
+    pub border_edges: u64,
+    /// The number of connected pieces.
+    pub pieces: u64,
+    /// The Euler characteristic, vertices − edges + triangles: of a closed surface 2 for each piece, less 2 for each
+    /// tunnel.
+    pub euler: i64,
+}
+
+impl Measures {
+    /// Returns whether no edge has only one triangle.
+    pub fn is_closed(&self) -> bool {
+        self.border_edges == 0
+    }
+}
+
+impl Default for Measures {
+    /// Returns the measures of no surface.
+    fn default() -> Self {
+        Self { level: 0.0, area: 0.0, volume: 0.0, mean_curvature: f64::NAN, border_edges: 0, pieces: 0, euler: 0 }
+    }
+}
+
+/// A mesh of triangles.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    vertices: Vec<[f32; 3]>,
+    normals: Vec<[f32; 3]>,
+    triangles: Vec<[u32; 3]>,
+    measures: Measures,
+}
+
+impl Surface {
+    /// Returns an empty surface.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns x, y and z of each vertex, in the unit of the spacing, from the centre of the first voxel.
+    pub fn vertices(&self) -> &[[f32; 3]] {
+        &self.vertices
+    }
+
+    /// Returns the normal of each vertex, of length 1: the mean of those of its triangles, by area. 0, 0, 0 where they have
+    /// no area.
+    pub fn normals(&self) -> &[[f32; 3]] {
+        &self.normals
+    }
+
+    /// Returns the vertices of each triangle.
+    pub fn triangles(&self) -> &[[u32; 3]] {
+        &self.triangles
+    }
+
+    /// Returns what was measured.
+    pub fn measures(&self) -> &Measures {
+        &self.measures
+    }
+}
+
+/// One call: the checked parameters with the level.
+struct Plan {
+    level: f64,
+    close: bool,
+    spacing: [f64; 3],
+}
+
+/// Computes the isosurface of the volume `input` (u8, u16 or f32) into `surface`, which is replaced only on success. It is
+/// computed on the CPU, whatever the context's device; pixels in CUDA memory are copied to the host. The same bits with
+/// any number of threads.
+///
+/// # Errors
+/// A parameter out of range, 2³² − 1 or more vertices or corners of triangles, out of memory, a device failure, or
+/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// use isoline::{Context, isosurface::{self, Params, Surface}};
+/// use ndarray::Array3;
+///
+/// let distance = |z, y, x| ((x as f32 - 15.0).powi(2) + (y as f32 - 15.0).powi(2) + (z as f32 - 15.0).powi(2)).sqrt();
+/// let ball = Array3::from_shape_fn((31, 31, 31), |(z, y, x)| 10.0 - distance(z, y, x));
+/// let mut surface = Surface::new();
+/// let params = Params { level: Some(0.0), ..Params::default() };
+/// isosurface::run(&Context::new("cpu")?, ball.view().into(), &params, None, &mut surface)?;
+/// let measures = surface.measures();
+/// assert!(measures.is_closed() && measures.euler == 2);
+/// assert!((measures.area / (4.0 * std::f64::consts::PI * 100.0) - 1.0).abs() < 0.01);
+/// # Ok::<(), isoline::Error>(())
+/// ```
+pub fn run(
+    context: &Context,
+    input: Image<'_>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    surface: &mut Surface,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    params.check()?;
+    check_shapes(input.shape(), input.shape())?;
+    let _lock = context.lock()?;
+    let ticker = Ticker::new("isosurface");
+    ticker.report(&mut progress)?;
+    let found = match &input {
+        Image::Device(pixels) => {
+            let copy = HostCopy::new(context, pixels)?;
+            compute(context, &copy.view(), params, &mut progress, &ticker)
+        }
+        _ => compute(context, &input, params, &mut progress, &ticker),
+    }?;
+    // The last call of the callback: a cancellation, however late, leaves the result untouched.
+    ticker.report(&mut progress)?;
+    *surface = found;
+    let mut report = Report::on_cpu(context, started, input.shape()[2]);
+    report.complete(started, format_args!("isosurface of {:?} voxels", input.shape()));
+    Ok(report)
+}
+
+/// Computes the surface of a volume in host memory.
+fn compute(
+    context: &Context,
+    input: &Image<'_>,
+    params: &Params,
+    progress: &mut Option<&mut Progress<'_>>,
+    ticker: &Ticker,
+) -> Result<Surface> {
+    run_with_progress(context.pool(), progress, ticker, || {
+        let level = match params.level {
+            Some(level) => level,
+            None => {
+                let [low, high] = input.extremes_while(ticker)?.unwrap_or_default();
+                // Halved first, so that the sum does not overflow.
+                low / 2.0 + high / 2.0
+            }
+        };
+        cpu::surface(&Plan { level, close: params.close, spacing: params.spacing }, input, ticker)
+    })
+}

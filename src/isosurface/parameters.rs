@@ -1,0 +1,26 @@
+//! The table of the isosurface's parameters.
+
+use crate::parameter::{Operation, Parameter};
+
+pub(crate) const LEVEL: Parameter = Parameter::float(
+    c"level",
+    c"Level",
+    0.0,
+    c"The value on which the surface lies: voxels above it are inside. A larger one leaves fewer voxels inside.",
+)
+.unit(c"pixel values")
+.automatic(c"The mean of the smallest and the largest finite voxel.");
+
+pub(crate) const CLOSE: Parameter = Parameter::flag(
+    c"close",
+    c"Close at the border",
+    true,
+    c"The surface is closed where an object is cut by the border of the volume, half a voxel beyond the last centres; otherwise it is open there.",
+);
+
+pub(crate) const OPERATION: Operation = Operation {
+    name: c"isosurface",
+    title: c"Isosurface",
+    help: c"The surface on which a volume has a value, as a mesh of triangles, with its area and volume.",
+    parameters: &[CLOSE, LEVEL],
+};

@@ -1,0 +1,209 @@
+/*
+ * The isosurface: bodies whose measures are known, every misuse refused, and memory. tests/isosurface.rs has the definition
+ * for every size, image.c and operation.c what all operations refuse.
+ */
+#include "images.h"
+#include "process.h"
+#include "watch.h"
+
+enum { SIDE = 24, COUNT = SIDE * SIDE * SIDE };
+
+/* A ball of radius 8, as whole numbers: 20 for each voxel of distance. */
+static uint8_t *ball(void) {
+    uint8_t *pixels = (uint8_t *)allocate(COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        const double x = (double)(i % SIDE) - 11.3, y = (double)(i / SIDE % SIDE) - 11.6, z = (double)(i / SIDE / SIDE) - 11.9;
+        const double value = 100 + 10 * (8 - sqrt(x * x + y * y + z * z));
+        pixels[i] = (uint8_t)(value < 0 ? 0 : value);
+    }
+    return pixels;
+}
+
+typedef struct {
+    isoline_context *context;
+    uint8_t *pixels;
+    isoline_image input;
+    isoline_isosurface_params params;
+    isoline_surface *made;
+    isoline_report report;
+} job;
+
+static job new_job(const char *device) {
+    job made;
+    memset(&made, 0, sizeof made);
+    made.context = open_context(device);
+    made.pixels = ball();
+    made.input = describe(ISOLINE_U8, SIDE, SIDE, SIDE, made.pixels);
+    GOOD(isoline_isosurface_params_init(&made.params, sizeof made.params));
+    made.params.level = 99.5;
+    GOOD(isoline_report_init(&made.report, sizeof made.report));
+    return made;
+}
+
+static isoline_status run(job *work) {
+    return isoline_isosurface(work->context, &work->input, &work->params, NULL, &work->made, &work->report);
+}
+
+static void end(job *work) {
+    free(work->pixels);
+    isoline_context_free(work->context);
+}
+
+static isoline_surface_arrays arrays_of(const isoline_surface *surface) {
+    isoline_surface_arrays arrays;
+    GOOD(isoline_surface_arrays_init(&arrays, sizeof arrays));
+    GOOD(isoline_surface_all(surface, &arrays));
+    return arrays;
+}
+
+static void a_ball_has_its_measures(const char *device) {
+    job work = new_job(device);
+    work.input.spacing[0] = work.input.spacing[1] = work.input.spacing[2] = 0.5;
+    GOOD(run(&work));
+    CHECK_NUMBER(work.report.slices_done, SIDE);
+    CHECK(work.report.seconds_total > 0 && work.report.iterations == 0 && work.report.device_kind == ISOLINE_DEVICE_CPU);
+    /* A surface does not need its context. */
+    end(&work);
+    const isoline_surface_arrays all = arrays_of(work.made);
+    const double pi = 3.14159265358979, radius = 4;
+    CHECK(all.closed == 1 && all.border_edge_count == 0 && all.piece_count == 1 && all.euler == 2 && all.level == 99.5);
+    CHECK(fabs(all.area / (4 * pi * radius * radius) - 1) < 0.03);
+    CHECK(fabs(all.volume / (4 * pi / 3 * radius * radius * radius) - 1) < 0.03);
+    CHECK(fabs(all.mean_curvature * radius - 1) < 0.05);
+    /* The sums of the area and of the volume again, from the arrays. */
+    double area = 0, volume = 0;
+    for (uint64_t i = 0; i < all.triangle_count; i++) {
+        const float *a = &all.vertices[3 * all.triangles[3 * i]], *b = &all.vertices[3 * all.triangles[3 * i + 1]],
+                    *c = &all.vertices[3 * all.triangles[3 * i + 2]];
+        double u[3], v[3], n[3], dot = 0, towards = 0, squared = 0;
+        for (size_t k = 0; k < 3; k++) {
+            u[k] = (double)b[k] - (double)a[k], v[k] = (double)c[k] - (double)a[k];
+        }
+        for (size_t k = 0; k < 3; k++) {
+            n[k] = u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
+            dot += n[k] * (double)a[k];
+            squared += n[k] * n[k];
+            towards += n[k] * (double)all.normals[3 * all.triangles[3 * i] + k];
+        }
+        area += sqrt(squared) / 2;
+        volume += dot / 6;
+        CHECK(towards >= 0);
+    }
+    CHECK(fabs(area / all.area - 1) < 1e-9 && fabs(volume / all.volume - 1) < 1e-9);
+    isoline_surface_free(work.made);
+}
+
+static void the_border_is_closed_unless_it_shall_not(const char *device) {
+    job work = new_job(device);
+    /* A half of the ball. */
+    work.input.depth = SIDE / 2;
+    GOOD(run(&work));
+    isoline_surface_arrays all = arrays_of(work.made);
+    CHECK(all.closed == 1 && all.euler == 2 && all.volume > 900);
+    const double area = all.area;
+    isoline_surface_free(work.made);
+    work.params.close = 0;
+    GOOD(run(&work));
+    all = arrays_of(work.made);
+    CHECK(all.closed == 0 && all.border_edge_count > 20 && all.euler == 1 && all.volume != all.volume && all.area < area - 150);
+    isoline_surface_free(work.made);
+    memset(work.pixels, 9, COUNT);
+    GOOD(isoline_isosurface(work.context, &work.input, NULL, NULL, &work.made, NULL));
+    all = arrays_of(work.made);
+    CHECK(all.vertex_count == 0 && all.triangle_count == 0 && all.vertices == NULL && all.normals == NULL && all.triangles == NULL);
+    CHECK(all.level == 9 && all.area == 0 && all.volume == 0 && all.closed == 1);
+    isoline_surface_free(work.made);
+    end(&work);
+}
+
+/* `change` makes the call fail with `status` and a message that has `word`; nothing is written. */
+#define SPOILT(change, status, word)                                                                                   \
+    do {                                                                                                               \
+        job work = good_job;                                                                                           \
+        change;                                                                                                        \
+        job before = work;                                                                                             \
+        check_status(run(&work), (status), (word), __FILE__, __LINE__, #change);                                       \
+        CHECK(memcmp(&before, &work, sizeof before) == 0);                                                             \
+    } while (0)
+
+static void what_does_not_fit_is_refused_by_name(const char *device) {
+    job good_job = new_job(device);
+    SPOILT(work.params.struct_size = sizeof work.params - 1, ISOLINE_INVALID_ARGUMENT, "params->struct_size");
+    SPOILT(work.params.close = 2, ISOLINE_INVALID_ARGUMENT, "close");
+    SPOILT(work.params.level = (double)INFINITY, ISOLINE_INVALID_ARGUMENT, "level");
+    SPOILT(work.params.level = (double)NAN, ISOLINE_INVALID_ARGUMENT, "level");
+    SPOILT(work.input.spacing[2] = 1e16, ISOLINE_INVALID_ARGUMENT, "spacing");
+    SPOILT(work.report.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "report->struct_size");
+    SPOILT(work.input.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "input->struct_size");
+    SPOILT(work.input.width = 0, ISOLINE_INVALID_SIZE, "input");
+    SPOILT(work.input.type = 3, ISOLINE_INVALID_TYPE, "input->type");
+    SPOILT(work.input.data = NULL, ISOLINE_NULL_POINTER, "input->data");
+    end(&good_job);
+}
+
+static void null_is_refused_only_where_it_must_not_be(const char *device) {
+    job w = new_job(device);
+    isoline_surface_arrays arrays;
+    GOOD(isoline_surface_arrays_init(&arrays, sizeof arrays));
+    REFUSED(isoline_isosurface(NULL, &w.input, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "context");
+    REFUSED(isoline_isosurface(w.context, NULL, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "input");
+    REFUSED(isoline_isosurface(w.context, &w.input, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, "surface");
+    REFUSED(isoline_isosurface_params_init(NULL, sizeof w.params), ISOLINE_NULL_POINTER, "params");
+    REFUSED(isoline_surface_arrays_init(NULL, sizeof arrays), ISOLINE_NULL_POINTER, "arrays");
+    REFUSED(isoline_surface_all(NULL, &arrays), ISOLINE_NULL_POINTER, "surface");
+    CHECK(w.made == NULL);
+    GOOD(run(&w));
+    REFUSED(isoline_surface_all(w.made, NULL), ISOLINE_NULL_POINTER, "arrays");
+    arrays.struct_size = 4;
+    REFUSED(isoline_surface_all(w.made, &arrays), ISOLINE_INVALID_ARGUMENT, "arrays->struct_size");
+    isoline_surface_free(w.made);
+    isoline_surface_free(NULL);
+    end(&w);
+}
+
+static void cuda_pixels_need_a_cuda_context(const char *device) {
+    job good_job = new_job(device);
+    SPOILT(work.input.memory = ISOLINE_CUDA, ISOLINE_UNSUPPORTED, "CUDA");
+    end(&good_job);
+}
+
+static void a_cancel_returns_no_surface(const char *device) {
+    job work = new_job(device);
+    watch seen = {0, 1, 0, 0, 0};
+    isoline_progress progress = watched_by(&seen);
+    REFUSED(isoline_isosurface(work.context, &work.input, NULL, &progress, &work.made, &work.report), ISOLINE_CANCELLED,
+            "cancelled");
+    CHECK(work.made == NULL);
+    seen.cancel_at = 0;
+    seen.last = 0;
+    GOOD(isoline_isosurface(work.context, &work.input, NULL, &progress, &work.made, &work.report));
+    CHECK(seen.calls >= 2 && seen.bad == 0);
+    isoline_surface_free(work.made);
+    end(&work);
+}
+
+static void call_once(void *user) {
+    job *work = (job *)user;
+    GOOD(run(work));
+    isoline_surface_free(work->made);
+    work->params.level = (double)NAN;
+    REFUSED(run(work), ISOLINE_INVALID_ARGUMENT, NULL);
+    work->params.level = 99.5;
+}
+
+static void calls_do_not_grow(const char *device) {
+    job work = new_job(device);
+    must_not_grow(call_once, &work, (int)scaled(50, 2), (int)scaled(500, 10));
+    end(&work);
+}
+
+int main(void) {
+    RUN_ON_EACH(a_ball_has_its_measures);
+    RUN_ON_EACH(the_border_is_closed_unless_it_shall_not);
+    RUN_ON_EACH(what_does_not_fit_is_refused_by_name);
+    RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
+    RUN(cuda_pixels_need_a_cuda_context);
+    RUN_ON_EACH(a_cancel_returns_no_surface);
+    RUN_ON_EACH(calls_do_not_grow);
+    return summary();
+}
