@@ -106,6 +106,11 @@ impl Report {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        log::debug!("{call}: {} iterations, {:.4} s on {}{others}", self.iterations, self.seconds_total, self.device.name);
+        log::debug!(
+            "{call}: {} iterations, {:.4} s on {}{others}",
+            self.iterations,
+            self.seconds_total,
+            self.device.name
+        );
     }
 }

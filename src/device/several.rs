@@ -37,7 +37,10 @@ impl<T: Slices> Slices for Option<T> {
 
 impl Slices for Image<'_> {
     fn split_at(self, slice: usize) -> (Self, Self) {
-        fn part<'a>(image: Image<'a>, slices: impl ndarray::SliceArg<ndarray::Ix3, OutDim = ndarray::Ix3>) -> Image<'a> {
+        fn part<'a>(
+            image: Image<'a>,
+            slices: impl ndarray::SliceArg<ndarray::Ix3, OutDim = ndarray::Ix3>,
+        ) -> Image<'a> {
             match image {
                 Image::U8(view) => Image::U8(view.slice_move(slices)),
                 Image::U16(view) => Image::U16(view.slice_move(slices)),
@@ -116,11 +119,11 @@ impl Several {
             // Every thread calls it once.
             let results: Vec<Result<_>> = self.threads.broadcast(part).into_iter().flatten().collect();
             // A device that was cancelled says nothing about why.
-            let is_reason = |result: &Result<_>| {
-                matches!(result, Err(error) if error.kind() != ErrorKind::Cancelled)
-            };
+            let is_reason = |result: &Result<_>| matches!(result, Err(error) if error.kind() != ErrorKind::Cancelled);
             match results.iter().position(is_reason) {
-                Some(index) => Err(results.into_iter().nth(index).and_then(Result::err).unwrap_or_else(Error::cancelled)),
+                Some(index) => {
+                    Err(results.into_iter().nth(index).and_then(Result::err).unwrap_or_else(Error::cancelled))
+                }
                 None => results.into_iter().collect(),
             }
         })
@@ -175,10 +178,13 @@ impl Context {
         }
         let (mut jobs, mut rest) = (Vec::new(), (*input, output));
         for share in self.shares(count) {
-            let ((own, after), (own_output, after_output)) = (rest.0.split_at(share.len()), rest.1.split_at(share.len()));
+            let ((own, after), (own_output, after_output)) =
+                (rest.0.split_at(share.len()), rest.1.split_at(share.len()));
             jobs.push((share, (own, own_output)));
             rest = (after, after_output);
         }
-        join(self.run_shares(stage, jobs, progress, |part, (input, output), progress| work(part, &input, output, progress))?)
+        join(self.run_shares(stage, jobs, progress, |part, (input, output), progress| {
+            work(part, &input, output, progress)
+        })?)
     }
 }
