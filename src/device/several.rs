@@ -130,6 +130,14 @@ impl Several {
     }
 }
 
+/// Returns the range of items of each device that takes part where `count` items are dealt out to some devices.
+pub(crate) fn shares(devices: usize, count: usize) -> Vec<Range<usize>> {
+    let devices = devices.min(count);
+    // Of many items the product overflows, not the quotient.
+    let first = |index: usize| (count as u128 * index as u128 / devices as u128) as usize;
+    (0..devices).map(|index| first(index)..first(index + 1)).collect()
+}
+
 impl Context {
     /// Returns the devices of this context, each as a context of its own; itself if it has one device.
     pub(super) fn parts(&self) -> &[Self] {
@@ -141,14 +149,7 @@ impl Context {
         self.shared.several.is_some() && count > 1
     }
 
-    /// Returns the range of items of each device that takes part where `count` items are dealt out.
-    pub(crate) fn shares(&self, count: usize) -> Vec<Range<usize>> {
-        let devices = self.parts().len().min(count);
-        (0..devices).map(|index| count * index / devices..count * (index + 1) / devices).collect()
-    }
-
-    /// Runs jobs side by side, each on a device of this context, which has several: those that [`shares`](Self::shares) gave
-    /// a range. `work` reports the progress of its own job. The results have the index of the first item of each.
+    /// Runs jobs side by side, each on a device of this context, which has several: those that [`shares`] gives a range. `work` reports the progress of its own job. The results have the index of the first item of each.
     pub(crate) fn run_shares<I: Send, T: Send>(
         &self,
         stage: &'static str,
@@ -177,7 +178,7 @@ impl Context {
             return work(self, input, output, progress);
         }
         let (mut jobs, mut rest) = (Vec::new(), (*input, output));
-        for share in self.shares(count) {
+        for share in shares(self.parts().len(), count) {
             let ((own, after), (own_output, after_output)) =
                 (rest.0.split_at(share.len()), rest.1.split_at(share.len()));
             jobs.push((share, (own, own_output)));
