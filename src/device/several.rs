@@ -189,3 +189,127 @@ impl Context {
         })?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    fn parts(count: usize) -> Context {
+        Context::of_parts(&vec!["cpu"; count]).unwrap()
+    }
+
+    fn jobs(devices: usize, count: usize) -> Vec<(Range<usize>, Range<usize>)> {
+        shares(devices, count).into_iter().map(|share| (share.clone(), share)).collect()
+    }
+
+    #[test]
+    fn shares_are_contiguous_and_differ_by_one_at_most() {
+        for (devices, count) in [(1, 0), (3, 0), (3, 1), (3, 2), (3, 3), (3, 7), (8, 64), (5, usize::MAX)] {
+            let shares = shares(devices, count);
+            assert_eq!(shares.len(), devices.min(count));
+            assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!(shares.iter().map(|share| share.len()).sum::<usize>(), count);
+            let lengths = || shares.iter().map(|share| share.len());
+            assert!(lengths().max().unwrap_or(0) - lengths().min().unwrap_or(0) <= 1);
+        }
+    }
+
+    #[test]
+    fn each_device_gets_its_share_on_a_thread_of_its_own() {
+        let context = parts(3);
+        for count in [1, 2, 3, 7] {
+            let done = context.run_shares("test", jobs(3, count), &mut None, |part, share, _| {
+                Ok((std::ptr::from_ref(part) as usize, std::thread::current().id(), share))
+            });
+            let done = done.unwrap();
+            for (index, (first, (part, _, share))) in done.iter().enumerate() {
+                assert_eq!((*first, *part), (share.start, std::ptr::from_ref(&context.parts()[index]) as usize));
+            }
+            assert_eq!(done.len(), count.min(3));
+            assert!(done.windows(2).all(|pair| pair[0].1.1 != pair[1].1.1));
+        }
+    }
+
+    #[test]
+    fn the_error_of_one_device_ends_the_call_and_cancels_the_others() {
+        let context = parts(3);
+        let mut callback = |_: f64, _: &str| ControlFlow::Continue(());
+        for failing in 0..3 {
+            let started = Instant::now();
+            let done = context.run_shares("test", jobs(3, 7), &mut Some(&mut callback), |_, share, progress| {
+                if share.start == 7 * failing / 3 {
+                    return Err(Error::memory(format!("device {failing} is out of memory")));
+                }
+                let ticker = Ticker::new("test");
+                while started.elapsed() < Duration::from_secs(30) {
+                    ticker.report(progress)?;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok(())
+            });
+            let error = done.unwrap_err();
+            assert_eq!(error.message(), format!("device {failing} is out of memory"));
+            assert!(started.elapsed() < Duration::from_secs(5));
+        }
+    }
+
+    #[test]
+    fn without_a_callback_the_others_end_their_work_and_the_first_error_is_returned() {
+        let (context, ended) = (parts(3), AtomicUsize::new(0));
+        let done = context.run_shares("test", jobs(3, 3), &mut None, |_, share, progress| {
+            assert!(progress.is_none(), "nothing can cancel, so that results may be written directly");
+            if share.start > 0 {
+                return Err(Error::memory(format!("device {}", share.start)));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            ended.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        assert_eq!(done.unwrap_err().message(), "device 1");
+        assert_eq!(ended.into_inner(), 1);
+    }
+
+    #[test]
+    fn progress_is_the_mean_of_all_items_and_never_falls() {
+        let (context, mut seen) = (parts(2), Vec::new());
+        let caller = std::thread::current().id();
+        let mut callback = |fraction: f64, _: &str| {
+            assert_eq!(std::thread::current().id(), caller);
+            seen.push(fraction);
+            ControlFlow::Continue(())
+        };
+        context
+            .run_shares("test", jobs(2, 3), &mut Some(&mut callback), |_, share, progress| {
+                // The first device, with one item, is done at once; the other, with two, is half done and then falls back.
+                if share.start > 0 {
+                    for fraction in [0.5, 0.2] {
+                        progress.as_mut().map(|progress| progress(fraction, "part"));
+                        std::thread::sleep(Duration::from_millis(150));
+                    }
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert!(seen.is_sorted() && seen.len() > 3, "{seen:?}");
+        assert!((seen.last().unwrap() - 2.0 / 3.0).abs() < 1e-3, "{seen:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "boom")]
+    fn the_panic_of_one_device_reaches_the_caller() {
+        let _ = parts(2).run_shares("test", jobs(2, 2), &mut None, |_, share, _| {
+            assert!(share.start == 0, "boom");
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_context_of_one_device_deals_nothing_out() {
+        let context = Context::new("cpu").unwrap();
+        assert!(!context.deals_out(100) && parts(2).deals_out(2) && !parts(2).deals_out(1));
+        assert_eq!(context.devices().len(), 1);
+        assert!(Context::of_parts(&["cpu"]).unwrap().shared.several.is_none());
+    }
+}
