@@ -10,7 +10,7 @@ use isoline::edge_strength::{self, Mode, Start};
 use isoline::isolines::{self, Polylines};
 use isoline::snake::{self, Node, Overlap, Polygons, Snake};
 use isoline::{Context, Dimensions, Error, ErrorKind, Image, PixelType, distance, set_cancel_flag};
-use ndarray::{Array2, Array3, Axis, s};
+use ndarray::{Array2, Array3, ArrayView3, ArrayViewMut3, Axis, s};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -222,7 +222,7 @@ fn volumes_and_single_slices_run_on_the_first_device() {
     let stack = stack(7, 40, 50);
     for Group { several, .. } in groups() {
         for context in several {
-            let mut output = Array3::zeros(stack.dim());
+            let mut output = Array3::<f32>::zeros(stack.dim());
             let params =
                 edge_strength::Params { dimensions: Dimensions::Volume, threshold: 7500.0, ..Default::default() };
             let report =
@@ -258,22 +258,12 @@ fn page_locked_buffers_serve_every_gpu() {
     let stack = stack(7, 300, 400);
     let params = edge_strength::Params { threshold: 7500.0, ..Default::default() };
     compare("buffers", |context| {
-        let bytes = stack.len() * size_of::<u16>();
-        let (mut source, mut target) = (context.host_buffer(bytes).unwrap(), context.host_buffer(2 * bytes).unwrap());
-        let pixels = bytemuck::cast_slice(stack.as_slice().unwrap());
-        source.as_mut_slice()[..bytes].copy_from_slice(pixels);
-        let input = ndarray::ArrayView3::<u16>::from_shape(
-            stack.dim(),
-            &bytemuck::cast_slice(source.as_slice())[..stack.len()],
-        )
-        .unwrap();
-        let output = ndarray::ArrayViewMut3::<f32>::from_shape(
-            stack.dim(),
-            &mut bytemuck::cast_slice_mut(target.as_mut_slice())[..stack.len()],
-        )
-        .unwrap();
+        let [mut source, mut target] = [2, 4].map(|bytes| context.host_buffer(stack.len() * bytes).unwrap());
+        source.pixels_mut::<u16>().copy_from_slice(stack.as_slice().unwrap());
+        let input = ArrayView3::from_shape(stack.dim(), source.pixels::<u16>()).unwrap();
+        let output = ArrayViewMut3::from_shape(stack.dim(), target.pixels_mut::<f32>()).unwrap();
         edge_strength::run(context, input.into(), &params, None, output.into()).unwrap();
-        target.as_slice()[..2 * bytes].to_vec()
+        target.pixels::<u8>().to_vec()
     });
 }
 
@@ -359,7 +349,7 @@ fn progress_rises_on_the_calling_thread_only() {
             };
             let mode = Mode::Iterate { iterations: 400 };
             let params = edge_strength::Params { mode, threshold: 7500.0, ..Default::default() };
-            let mut output = Array3::zeros(stack.dim());
+            let mut output = Array3::<f32>::zeros(stack.dim());
             let progress = Some(&mut callback as &mut isoline::Progress<'_>);
             edge_strength::run(&context, stack.view().into(), &params, progress, output.view_mut().into()).unwrap();
             assert!(!seen.is_empty() && seen.is_sorted(), "{seen:?}");
@@ -477,7 +467,7 @@ fn callbacks_may_use_other_contexts_and_calls_of_other_threads_wait() {
     let stack = stack(3, 200, 200);
     let params = edge_strength::Params { threshold: 7500.0, ..Default::default() };
     let run = |context: &Context, progress: Option<&mut isoline::Progress<'_>>| -> Result<Vec<u32>, Error> {
-        let mut output = Array3::zeros(stack.dim());
+        let mut output = Array3::<f32>::zeros(stack.dim());
         edge_strength::run(context, stack.view().into(), &params, progress, output.view_mut().into())?;
         Ok(bits(&output))
     };

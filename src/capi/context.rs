@@ -48,7 +48,9 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
         } else {
             // SAFETY: a NUL-terminated string, as the caller ensures.
             unsafe { CStr::from_ptr(device) }.to_str().map_err(|_| {
-                Error::argument("cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N, a list or cuda:all")
+                Error::argument(
+                    "cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N, a list or cuda:all",
+                )
             })?
         };
         let context = isoline_context(Context::new(device)?);

@@ -77,7 +77,8 @@ static void an_unknown_text_is_refused_with_the_choices(const char *device) {
 
 static void a_list_has_each_number_once(const char *device) {
     (void)device;
-    const char *const unknown[] = {"cuda:,", "cuda:0,x", "cuda:0, 1", "cuda:0,cuda:1", "cuda:all,0", "cuda:ALL", "cpu,cpu", "cpu:2"};
+    const char *const unknown[] = {"cuda:,",     "cuda:0,x", "cuda:0, 1", "cuda:0,cuda:1",
+                                   "cuda:all,0", "cuda:ALL", "cpu,cpu",   "cpu:2"};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         isoline_context *context = NULL;
         REFUSED(isoline_context_new(unknown[i], &context), ISOLINE_INVALID_ARGUMENT, "a list such as cuda:0,2, or cuda:all");
