@@ -12,8 +12,8 @@ use isoline::snake::{self, Node, Overlap, Polygons, Snake};
 use isoline::{Context, Dimensions, Error, ErrorKind, Image, PixelType, distance, set_cancel_flag};
 use ndarray::{Array2, Array3, ArrayView3, ArrayViewMut3, Axis, s};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 /// The number of slices: one, fewer than devices, as many, and odd splits.
@@ -30,14 +30,15 @@ fn parts(device: &str, count: usize) -> Context {
     Context::of_parts(&vec![device; count]).unwrap()
 }
 
-/// Returns the groups that this machine has; says which it has not.
+/// Returns the groups that this machine has; says once which it has not.
 fn groups() -> Vec<Group> {
+    static SAY: Once = Once::new();
     let cpu = Context::new("cpu").unwrap();
     let mut groups = vec![Group { name: "CPU", one: cpu, several: [2, 3, 5].map(|count| parts("cpu", count)).into() }];
     let one = match Context::new("cuda:0") {
         Ok(one) => one,
         Err(error) => {
-            eprintln!("SKIPPED on one GPU that is split, and on several GPUs: {error}");
+            SAY.call_once(|| eprintln!("SKIPPED on one GPU that is split, and on several GPUs: {error}"));
             return groups;
         }
     };
@@ -46,20 +47,20 @@ fn groups() -> Vec<Group> {
     match Context::new("cuda:0,1") {
         Ok(two) => {
             let several = vec![two, Context::new("cuda:1,0").unwrap(), Context::new("cuda:all").unwrap()];
-            eprintln!("on {} GPUs", several[2].devices().len());
+            SAY.call_once(|| eprintln!("on {} GPUs", several[2].devices().len()));
             groups.push(Group { name: "several GPUs", one: Context::new("cuda:0").unwrap(), several });
         }
-        Err(error) => eprintln!("SKIPPED on several GPUs: {error}"),
+        Err(error) => SAY.call_once(|| eprintln!("SKIPPED on several GPUs: {error}")),
     }
     groups
 }
 
 /// Compares every context of several devices with the one of its group.
-fn compare<T: PartialEq + std::fmt::Debug>(what: &str, run: impl Fn(&Context) -> T) {
-    for Group { name, one, several } in groups() {
-        let expected = run(&one);
+fn compare<T: PartialEq>(groups: &[Group], what: &str, run: impl Fn(&Context) -> T) {
+    for Group { name, one, several } in groups {
+        let expected = run(one);
         for context in several {
-            let got = run(&context);
+            let got = run(context);
             assert!(got == expected, "{what}, {name}: other bits on {} devices", context.devices().len());
         }
     }
@@ -99,12 +100,13 @@ fn bits(values: &Array3<f32>) -> Vec<u32> {
 
 #[test]
 fn edge_strength_has_the_bits_of_one_device() {
+    let groups = groups();
     for depth in DEPTHS {
         each_type(&stack(depth, 61, 83), |image, threshold, name| {
             for mode in [Mode::Iterate { iterations: 37 }, Mode::Converged { tolerance: 1e-3, max_cycles: 20 }] {
                 for start in [Start::Mask, Start::Input(None)] {
                     let params = edge_strength::Params { mode, start, threshold, ..Default::default() };
-                    compare(&format!("{depth} slices of {name}, {mode:?}, {start:?}"), |context| {
+                    compare(&groups, &format!("{depth} slices of {name}, {mode:?}, {start:?}"), |context| {
                         let [width, height, depth] = image.shape();
                         let mut output = Array3::from_elem((depth, height, width), -1.0f32);
                         let report =
@@ -120,9 +122,10 @@ fn edge_strength_has_the_bits_of_one_device() {
 
 #[test]
 fn slices_of_any_layout_have_the_bits_of_one_device() {
+    let groups = groups();
     let stack = stack(7, 40, 50);
     let params = edge_strength::Params { threshold: 7500.0, ..Default::default() };
-    compare("views with strides", |context| {
+    compare(&groups, "views with strides", |context| {
         let mut output = Array3::from_elem((7, 43, 104), -1.0f32);
         // Every other column, rows with a gap, and slices backwards.
         let input = stack.slice(s![..;-1, .., ..]);
@@ -134,6 +137,7 @@ fn slices_of_any_layout_have_the_bits_of_one_device() {
 
 #[test]
 fn edge_drawing_has_the_bits_of_one_device() {
+    let groups = groups();
     for depth in DEPTHS {
         each_type(&stack(depth, 70, 90), |image, _, name| {
             for profile in [Profile::Paper, Profile::Reference] {
@@ -141,7 +145,7 @@ fn edge_drawing_has_the_bits_of_one_device() {
                     for gradient_threshold in [None, Some(60.0)] {
                         let params =
                             edge_drawing::Params { profile, validation, gradient_threshold, ..Default::default() };
-                        compare(&format!("{depth} slices of {name}, {params:?}"), |context| {
+                        compare(&groups, &format!("{depth} slices of {name}, {params:?}"), |context| {
                             let [width, height, depth] = image.shape();
                             let mut edges = Array3::from_elem((depth, height, width), 7u8);
                             let (mut segments, view) = (Segments::new(), Some(edges.view_mut().into()));
@@ -165,9 +169,10 @@ fn edge_drawing_has_the_bits_of_one_device() {
 
 #[test]
 fn maps_of_edge_drawing_have_the_bits_of_one_device() {
+    let groups = groups();
     for depth in DEPTHS {
         each_type(&stack(depth, 50, 66), |image, _, name| {
-            compare(&format!("{depth} slices of {name}"), |context| {
+            compare(&groups, &format!("{depth} slices of {name}"), |context| {
                 let [width, height, depth] = image.shape();
                 let mut gradient = Array3::from_elem((depth, height, width), -1.0f32);
                 let mut direction = Array3::from_elem((depth, height, width), 7u8);
@@ -186,10 +191,11 @@ fn maps_of_edge_drawing_have_the_bits_of_one_device() {
 
 #[test]
 fn distance_has_the_bits_of_one_device() {
+    let groups = groups();
     for depth in DEPTHS {
         each_type(&stack(depth, 61, 83), |image, threshold, name| {
             let params = distance::Params { dimensions: Dimensions::Slices, threshold, ..Default::default() };
-            compare(&format!("{depth} slices of {name}"), |context| {
+            compare(&groups, &format!("{depth} slices of {name}"), |context| {
                 let [width, height, depth] = image.shape();
                 let mut output = Array3::from_elem((depth, height, width), -1.0f32);
                 let report = distance::run(context, image, &params, None, output.view_mut().into()).unwrap();
@@ -202,10 +208,11 @@ fn distance_has_the_bits_of_one_device() {
 
 #[test]
 fn isolines_have_the_bits_of_one_device() {
+    let groups = groups();
     for depth in DEPTHS {
         each_type(&stack(depth, 61, 83), |image, _, name| {
             let params = isolines::Params { level_count: 3, ..Default::default() };
-            compare(&format!("{depth} slices of {name}"), |context| {
+            compare(&groups, &format!("{depth} slices of {name}"), |context| {
                 let mut found = Polylines::new();
                 let report = isolines::run(context, image, &params, None, &mut found).unwrap();
                 check_report(&report, context, depth, depth);
@@ -255,9 +262,10 @@ fn device_images_run_on_the_first_gpu() {
 
 #[test]
 fn page_locked_buffers_serve_every_gpu() {
+    let groups = groups();
     let stack = stack(7, 300, 400);
     let params = edge_strength::Params { threshold: 7500.0, ..Default::default() };
-    compare("buffers", |context| {
+    compare(&groups, "buffers", |context| {
         let [mut source, mut target] = [2, 4].map(|bytes| context.host_buffer(stack.len() * bytes).unwrap());
         source.pixels_mut::<u16>().copy_from_slice(stack.as_slice().unwrap());
         let input = ArrayView3::from_shape(stack.dim(), source.pixels::<u16>()).unwrap();
@@ -289,11 +297,12 @@ fn found(snake: &Snake) -> (Vec<Vec<Node>>, String) {
 
 #[test]
 fn snakes_have_the_bits_of_one_device() {
+    let groups = groups();
     for count in [1, 2, 3, 7] {
         let (image, starts) = squares(count);
         for overlap in [Overlap::Allowed, Overlap::Excluded] {
             let params = snake::Params { overlap, ..Default::default() };
-            compare(&format!("{count} targets, {overlap:?}"), |context| {
+            compare(&groups, &format!("{count} targets, {overlap:?}"), |context| {
                 let mut snake = Snake::new(context, image.view().into(), Some(&starts), &params).unwrap();
                 let first = found(&snake);
                 let report = snake.step(3, None).unwrap();
@@ -309,13 +318,14 @@ fn snakes_have_the_bits_of_one_device() {
 
 #[test]
 fn snakes_start_again_with_any_number_of_targets() {
+    let groups = groups();
     let (image, starts) = squares(5);
     let some = |count: usize| {
         let mut polygons = Polygons::new();
         (0..count).for_each(|index| polygons.push(starts.get(index).unwrap()));
         polygons
     };
-    compare("restarts", |context| {
+    compare(&groups, "restarts", |context| {
         let mut snake = Snake::new(context, image.view().into(), Some(&some(3)), &Default::default()).unwrap();
         let mut seen = Vec::new();
         for count in [1, 5, 0, 2, 4] {
@@ -363,7 +373,7 @@ fn progress_rises_on_the_calling_thread_only() {
 
 /// The parameters of a call that takes long on every device.
 fn long() -> edge_strength::Params {
-    edge_strength::Params { mode: Mode::Iterate { iterations: 200_000 }, threshold: 7500.0, ..Default::default() }
+    edge_strength::Params { mode: Mode::Iterate { iterations: 2_000_000 }, threshold: 7500.0, ..Default::default() }
 }
 
 #[test]
