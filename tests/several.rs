@@ -290,7 +290,7 @@ fn squares(count: usize) -> (Array2<u16>, Polygons) {
     (image, starts)
 }
 
-/// What a snake has found, as bits.
+/// Returns polygons and statistics of a snake.
 fn found(snake: &Snake) -> (Vec<Vec<Node>>, String) {
     (snake.polygons().iter().map(<[Node]>::to_vec).collect(), format!("{:?}", snake.statistics()))
 }

@@ -6,7 +6,7 @@ use super::{Context, cpu};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{self, CancelFlag, Progress, Ticker, may_cancel};
-use ndarray::{Axis, s};
+use ndarray::Axis;
 use rayon::{BroadcastContext, ThreadPool};
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ const THREAD_NAME: &str = "isoline-device-";
 /// The units of progress of an item.
 const UNITS: u64 = 1 << 20;
 
-/// What a call has for each slice, and is divided with them.
+/// Images and lists that a call has for its slices, and that are divided with them.
 pub(crate) trait Slices: Sized + Send {
     /// Divides it in front of a slice. It is in host memory.
     fn split_at(self, slice: usize) -> (Self, Self);
@@ -35,38 +35,26 @@ impl<T: Slices> Slices for Option<T> {
     }
 }
 
-impl Slices for Image<'_> {
-    fn split_at(self, slice: usize) -> (Self, Self) {
-        fn part<'a>(
-            image: Image<'a>,
-            slices: impl ndarray::SliceArg<ndarray::Ix3, OutDim = ndarray::Ix3>,
-        ) -> Image<'a> {
-            match image {
-                Image::U8(view) => Image::U8(view.slice_move(slices)),
-                Image::U16(view) => Image::U16(view.slice_move(slices)),
-                Image::F32(view) => Image::F32(view.slice_move(slices)),
-                Image::Device(_) => unreachable!("device memory is not divided"),
+macro_rules! image_slices {
+    ($image:ident) => {
+        impl Slices for $image<'_> {
+            fn split_at(self, slice: usize) -> (Self, Self) {
+                match self {
+                    Self::U8(view) => split_view(view.split_at(Axis(0), slice), Self::U8),
+                    Self::U16(view) => split_view(view.split_at(Axis(0), slice), Self::U16),
+                    Self::F32(view) => split_view(view.split_at(Axis(0), slice), Self::F32),
+                    Self::Device(_) => unreachable!("device memory is not divided"),
+                }
             }
         }
-        (part(self, s![..slice, .., ..]), part(self, s![slice.., .., ..]))
-    }
+    };
 }
+image_slices!(Image);
+image_slices!(ImageMut);
 
-impl Slices for ImageMut<'_> {
-    fn split_at(self, slice: usize) -> (Self, Self) {
-        macro_rules! split {
-            ($view:ident, $variant:ident) => {{
-                let (before, after) = $view.split_at(Axis(0), slice);
-                (Self::$variant(before), Self::$variant(after))
-            }};
-        }
-        match self {
-            Self::U8(view) => split!(view, U8),
-            Self::U16(view) => split!(view, U16),
-            Self::F32(view) => split!(view, F32),
-            Self::Device(_) => unreachable!("device memory is not divided"),
-        }
-    }
+/// Makes images of both parts of a view.
+fn split_view<V, I>((before, after): (V, V), image: impl Fn(V) -> I) -> (I, I) {
+    (image(before), image(after))
 }
 
 /// The devices of a context that has several: each as a context of its own, and with a thread.
@@ -133,7 +121,7 @@ impl Several {
 /// Returns the range of items of each device that takes part where `count` items are dealt out to some devices.
 pub(crate) fn shares(devices: usize, count: usize) -> Vec<Range<usize>> {
     let devices = devices.min(count);
-    // Of many items the product overflows, not the quotient.
+    // The product of many items overflows, not the quotient.
     let first = |index: usize| (count as u128 * index as u128 / devices as u128) as usize;
     (0..devices).map(|index| first(index)..first(index + 1)).collect()
 }
