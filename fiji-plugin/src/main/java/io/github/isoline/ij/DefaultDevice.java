@@ -25,8 +25,9 @@ final class DefaultDevice {
     }
 
     /**
-     * Returns the choices of a dialog and of the Devices command: auto, every device that can be used now, cuda (the first
-     * CUDA device that works) where there is one, and all of them where there are several. Macros of commands may name a list, too.
+     * Returns the choices of a dialog and of the Devices command: auto, every device that can be used now, cuda (the
+     * first CUDA device that works) where there is one, and all of them where there are several. Macros of commands may
+     * name a list, too.
      */
     static List<String> choices(List<DeviceInfo> devices) {
         List<String> ids = new ArrayList<>();
