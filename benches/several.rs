@@ -105,14 +105,14 @@ fn kernels(operation: Operation, gpus: &[Context], input: &Array3<u8>) -> Outcom
     repeat(|| {
         let started = Instant::now();
         std::thread::scope(|scope| {
-            let run = |(gpu, share)| {
-                let Resident { input, output } = share;
-                scope.spawn(move || operation.run(gpu, input.view(), output.view_mut()))
+            let run = |(gpu, share): (&'_ Context, &'_ mut Resident)| {
+                let (input, output) = (share.input.view(), share.output.view_mut());
+                operation.run(gpu, input, output)
             };
-            let calls: Vec<_> = gpus.iter().zip(&mut shares).map(run).collect();
-            calls
-                .into_iter()
-                .try_for_each(|call| call.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map(drop))
+            let calls: Vec<_> = gpus.iter().zip(&mut shares).map(|call| scope.spawn(move || run(call))).collect();
+            let ended =
+                calls.into_iter().map(|call| call.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            ended.collect::<isoline::Result<Vec<_>>>()
         })?;
         Ok(started.elapsed().as_secs_f64())
     })

@@ -20,7 +20,7 @@ pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
 pub(crate) use host_copy::{HostCopy, upload_slice};
 pub(crate) use per_thread::PerThread;
-pub(crate) use several::{Slices, shares};
+pub(crate) use several::{Job, Slices, shares};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use host_buffer::FreedBuffers;

@@ -57,6 +57,9 @@ fn split_view<V, I>((before, after): (V, V), image: impl Fn(V) -> I) -> (I, I) {
     (image(before), image(after))
 }
 
+/// The items of a device: their range, and what the device takes to work on them.
+pub(crate) type Job<I> = (Range<usize>, I);
+
 /// The devices of a context that has several: each as a context of its own, and with a thread.
 pub(super) struct Several {
     pub(super) parts: Vec<Context>,
@@ -76,7 +79,7 @@ impl Several {
     fn run<I: Send, T: Send>(
         &self,
         stage: &'static str,
-        jobs: Vec<(Range<usize>, I)>,
+        jobs: Vec<Job<I>>,
         progress: &mut Option<&mut Progress<'_>>,
         work: impl Fn(&Context, I, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
     ) -> Result<Vec<(usize, T)>> {
@@ -141,7 +144,7 @@ impl Context {
     pub(crate) fn run_shares<I: Send, T: Send>(
         &self,
         stage: &'static str,
-        jobs: Vec<(Range<usize>, I)>,
+        jobs: Vec<Job<I>>,
         progress: &mut Option<&mut Progress<'_>>,
         work: impl Fn(&Context, I, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
     ) -> Result<Vec<(usize, T)>> {
@@ -188,7 +191,7 @@ mod tests {
         Context::of_parts(&vec!["cpu"; count]).unwrap()
     }
 
-    fn jobs(devices: usize, count: usize) -> Vec<(Range<usize>, Range<usize>)> {
+    fn jobs(devices: usize, count: usize) -> Vec<Job<Range<usize>>> {
         shares(devices, count).into_iter().map(|share| (share.clone(), share)).collect()
     }
 

@@ -5,7 +5,7 @@ use super::image::{HostImage, LevelScale};
 use super::polygon::Bounds;
 use super::search::Target;
 use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
-use crate::device::{Context, DeviceNeeds, shares};
+use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::Result;
 use crate::image::{Image, collected, extend, reserved, try_par_collected};
 use crate::progress::{Progress, Ticker};
@@ -34,8 +34,8 @@ impl Backend {
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
         if on_host && context.deals_out(unmeasured.len()) {
-            let jobs = dealt_out(context.devices(), unmeasured)?;
-            let found = context.run_shares(MEASURING, jobs, watch.progress, |part, (_, targets), progress| {
+            let jobs = dealt_out(context.devices().len(), unmeasured)?;
+            let found = context.run_shares(MEASURING, jobs, watch.progress, |part, targets, progress| {
                 let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
                 Self::new(part, input, params, level_scale, targets, &mut watch)
             })?;
@@ -86,7 +86,9 @@ impl Backend {
             Self::Several(backends) => {
                 // If one fails, the others must go on with their earlier targets, too.
                 let before: Vec<_> = backends.iter_mut().map(Self::take_search).collect();
-                let measured = dealt_out(backends.iter_mut(), targets).and_then(|jobs| {
+                let measured = dealt_out(backends.len(), targets).and_then(|jobs| {
+                    let jobs = jobs.into_iter().zip(backends.iter_mut());
+                    let jobs = jobs.map(|((range, targets), backend)| (range, (backend, targets))).collect();
                     context.run_shares(MEASURING, jobs, watch.progress, |part, (backend, targets), progress| {
                         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
                         backend.measure(part, params, targets, &mut watch)
@@ -190,16 +192,13 @@ impl Backend {
     }
 }
 
-/// Deals targets out to devices, each of which gets its range of them.
-fn dealt_out<D>(
-    devices: impl ExactSizeIterator<Item = D>,
-    targets: Vec<Target>,
-) -> Result<Vec<(Range<usize>, (D, Vec<Target>))>> {
-    let ranges = shares(devices.len(), targets.len());
+/// Deals targets out to some devices, each of which gets its range of them.
+fn dealt_out(devices: usize, targets: Vec<Target>) -> Result<Vec<Job<Vec<Target>>>> {
+    let ranges = shares(devices, targets.len());
     let mut left = targets.into_iter();
-    let job = |(range, device): (Range<usize>, D)| {
+    let job = |range: Range<usize>| {
         let own = collected(left.by_ref().take(range.len()))?;
-        Ok((range, (device, own)))
+        Ok((range, own))
     };
-    ranges.into_iter().zip(devices).map(job).collect()
+    ranges.into_iter().map(job).collect()
 }
