@@ -364,9 +364,6 @@ fn progress_rises_on_the_calling_thread_only() {
             edge_strength::run(&context, stack.view().into(), &params, progress, output.view_mut().into()).unwrap();
             assert!(!seen.is_empty() && seen.is_sorted(), "{seen:?}");
             assert!(seen.iter().all(|fraction| (0.0..=1.0).contains(fraction)), "{seen:?}");
-            if context.device().id == "cpu" {
-                assert!(seen.len() > 2 && *seen.last().unwrap() > 0.2, "{seen:?}");
-            }
         }
     }
 }
