@@ -66,7 +66,7 @@
  *   and up to 1024 iterations of the edge strength. For that the first call of each kind on a machine measures both devices,
  *   in less than a second, in which it cannot be cancelled, and keeps the times in the user's cache folder, as
  *   isoline/device-times.tsv, which may be deleted.
- *   The report, the device's `reason` and the log give the cause. "cuda:N" never falls back: a call that the device cannot
+ *   The report, the device's `reason` and the log give the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot
  *   run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the
@@ -380,19 +380,25 @@ extern "C" {
  * Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between
  * them.
  *
- * @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
+ * @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works), "cuda:N", a list such as
+ *   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
  *   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
- *   another. White space around the name is ignored.
+ *   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
+ *   the targets of region snakes: each gets a contiguous range of them, with the results of one device. All else runs on
+ *   the first one of the list: volumes, level sets, single slices, and images in CUDA memory, which must be that
+ *   device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
+ *   cancel flag; otherwise they finish their slices first.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text;
- *   ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
+ *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
  *   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
  */
 isoline_status isoline_context_new(const char *device,
                                    isoline_context **out);
 
 /**
- * Describes a context's device; its `reason` says why the device was selected.
+ * Describes a context's device; its `reason` says why the device was selected. Of a list it is the first device, and the
+ * reason names all.
  *
  * @param context not NULL.
  * @param out a struct after isoline_device_init; written on success.
@@ -406,7 +412,7 @@ isoline_status isoline_context_device(const isoline_context *context,
  * Sets the memory budget of a context: the device memory that its calls may use.
  *
  * @param context not NULL.
- * @param bytes the limit; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
+ * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
  *   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
  *   CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
@@ -600,8 +606,12 @@ typedef struct {
     char device_name[128];
     /** A level set: how it ended, an isoline_level_set_outcome. 0 for other operations. */
     uint32_t outcome;
-    /** 0. */
-    uint32_t reserved;
+    /**
+     * The number of devices that took part, at least 1 in a report that was written. With a context on a list of devices
+     * more where slices or targets were dealt out: the first ones of the list. `device_index` and `device_name` are
+     * then those of the first one; times of copies and computation, and memory, those of the one that has the most.
+     */
+    uint32_t device_count;
 } isoline_report;
 
 #ifdef __cplusplus

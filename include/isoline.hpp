@@ -196,7 +196,7 @@ inline std::vector<device> devices() {
 class context : public object<isoline_context, isoline_context_free> {
   public:
     using object::object;
-    /** Makes a context on "auto", "cpu", "cuda" or "cuda:N". */
+    /** Makes a context on "auto", "cpu", "cuda", "cuda:N", a list such as "cuda:0,2" or "cuda:all". */
     explicit context(const std::string &name = "auto") {
         check(detail::make(*this, [&](isoline_context **out) { return isoline_context_new(name.c_str(), out); }));
     }

@@ -43,7 +43,7 @@ impl CancelFlag {
     }
 
     /// Returns the flag of the calling thread.
-    fn of_this_thread() -> Option<Self> {
+    pub(crate) fn of_this_thread() -> Option<Self> {
         CANCEL_FLAG.try_with(|current| current.borrow().clone()).ok().flatten()
     }
 }

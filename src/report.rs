@@ -1,6 +1,7 @@
 //! The report of a call: device, iterations, times.
 
 use crate::device::{Context, DeviceInfo};
+use crate::error::Result;
 use std::fmt;
 use std::time::Instant;
 
@@ -26,8 +27,12 @@ pub enum Outcome {
 #[non_exhaustive]
 pub struct Report {
     /// The device that ran the call, with the reason. Under `auto` it is the CPU if the call did not fit the GPU or was
-    /// expected to finish first on the CPU.
+    /// expected to finish first on the CPU. Where several devices took part, the first of them.
     pub device: DeviceInfo,
+    /// The number of devices that took part: 1, or where the slices or targets of a call were dealt out to several
+    /// devices as many of the first ones of [`Context::devices`]. Times and memory are then those of the device that has
+    /// the most.
+    pub device_count: u32,
     /// The number of iterations, or of multigrid cycles, done. For a stack, the largest number of any slice.
     pub iterations: u64,
     /// The number of slices finished and written, counted from the first.
@@ -56,6 +61,7 @@ impl Report {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
         Self {
             device: device.clone(),
+            device_count: 1,
             iterations: 0,
             slices_done: 0,
             converged: false,
@@ -75,9 +81,36 @@ impl Report {
         Self { slices_done: slices as u64, seconds_compute, ..Self::new(&context.cpu_for_report()) }
     }
 
+    /// Makes one report of those of several devices, each with the first item of its share. There is at least one.
+    pub(crate) fn joined(parts: Vec<(usize, Self)>) -> Result<Self> {
+        let reports = parts.into_iter().map(|(_, report)| report);
+        let joined = reports.reduce(|all, one| Self {
+            device_count: all.device_count + one.device_count,
+            iterations: all.iterations.max(one.iterations),
+            slices_done: all.slices_done + one.slices_done,
+            converged: all.converged && one.converged,
+            residual: all.residual.max(one.residual),
+            seconds_upload: all.seconds_upload.max(one.seconds_upload),
+            seconds_compute: all.seconds_compute.max(one.seconds_compute),
+            seconds_download: all.seconds_download.max(one.seconds_download),
+            peak_device_bytes: all.peak_device_bytes.max(one.peak_device_bytes),
+            ..all
+        });
+        Ok(joined.unwrap_or_else(|| unreachable!("a report for each device")))
+    }
+
     /// Completes the report of a call that began at `started`, and logs it as `call`.
     pub(crate) fn complete(&mut self, started: Instant, call: fmt::Arguments<'_>) {
         self.seconds_total = started.elapsed().as_secs_f64();
-        log::debug!("{call}: {} iterations, {:.4} s on {}", self.iterations, self.seconds_total, self.device.name);
+        let others = match self.device_count {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        log::debug!(
+            "{call}: {} iterations, {:.4} s on {}{others}",
+            self.iterations,
+            self.seconds_total,
+            self.device.name
+        );
     }
 }

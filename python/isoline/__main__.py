@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("output", help=".npz" if name in ARRAYS else ".npy, .tif or .zarr; replaced if it exists, but "
                          "for a .zarr that is computed by chunk")
         one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
-        one.add_argument("--device", default="auto", help="auto (default), cpu, cuda or cuda:N")
+        one.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N, cuda:0,2 or cuda:all")
         one.add_argument("--quiet", action="store_true", help="no progress")
         if name in WITH_SPACING:
             one.add_argument("--spacing", type=numbers, help="between pixels along z, y, x or y, x, or one number for all; "

@@ -20,8 +20,9 @@ from ._results import LINE, Maps, Polylines, Segments, Surface, copied
 class Context(Owned):
     """A device and what is kept for it between calls: threads, kernels and memory.
 
-    `device` is "auto", "cpu", "cuda" or "cuda:N"; a device that is named never falls back to another. The functions of
-    the package make a context for each device and keep it. Make one where threads of yours are to compute at the same
+    `device` is "auto", "cpu", "cuda", "cuda:N", a list such as "cuda:0,2" or "cuda:all"; a device that is named never falls
+    back to another. The devices of a list share the slices of stacks and the targets of snakes. The functions of the
+    package make a context for each device and keep it. Make one where threads of yours are to compute at the same
     time, each with its own: calls on one context run one after the other.
     """
 

@@ -181,11 +181,11 @@ class Report(Sized):
                 ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),
                 ("seconds_total", c_double), ("seconds_upload", c_double), ("seconds_compute", c_double),
                 ("seconds_download", c_double), ("residual", c_double), ("peak_device_bytes", c_uint64),
-                ("device_name", c_char * 128), ("outcome", c_uint32), ("reserved", c_uint32)]
+                ("device_name", c_char * 128), ("outcome", c_uint32), ("device_count", c_uint32)]
 
     @property
     def device(self) -> str:
-        """The device that computed: "cpu", "cuda:0" and so on."""
+        """The device that computed: "cpu", "cuda:0" and so on; of several, `device_count`, the first."""
         return f"cuda:{self.device_index}" if self.device_kind else "cpu"
 
     def ended(self) -> str:

@@ -22,7 +22,8 @@ from ._solvers import Snake
 COMMON = {
     "spacing": "The distance between pixels along the axes, (z, y, x) or (y, x), or one number for all; None for 1.",
     "out": "The array that receives the result; None makes one. It can be in the memory of a GPU.",
-    "device": '"auto", "cpu", "cuda", "cuda:N" or a Context; "auto" takes the GPU that the image is on, or what is fastest.',
+    "device": '"auto", "cpu", "cuda", "cuda:N", "cuda:all" or a Context; "auto" takes the GPU that the image is on, or what '
+              "is fastest.",
     "progress": "True for a bar of tqdm, or a function of the share done and the name of the step; what it raises, or True, "
                 "cancels the call.",
     "report": "A Report, which the call fills: device, times, iterations.",

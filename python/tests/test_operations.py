@@ -67,7 +67,8 @@ def test_status_numbers_are_those_of_the_library():
     (dict(iterations=2.5), isoline.InvalidArgument, "iterations must be a whole number"),
     (dict(iterations=-1), isoline.InvalidArgument, "iterations must be a whole number"),
     (dict(sigma=1), TypeError, "edge_strength has no parameter 'sigma'; it has dimensions, mode"),
-    (dict(device="gpu"), isoline.InvalidArgument, "must be auto, cpu, cuda or cuda:N (got 'gpu')"),
+    (dict(device="gpu"), isoline.InvalidArgument, "or cuda:all (got 'gpu')"),
+    (dict(device="cuda:0,0"), isoline.InvalidArgument, "each number once (got 0 twice)"),
     (dict(progress=3), TypeError, "progress must be True, a function or None"),
 ])
 def test_parameters_that_are_wrong_are_named(parameters, kind, text):

@@ -27,12 +27,17 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 /// Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between
 /// them.
 ///
-/// @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works) or "cuda:N". "auto" selects
+/// @param device "auto" (also NULL or ""), "cpu", "cuda" (the first CUDA device that works), "cuda:N", a list such as
+///   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
 ///   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
-///   another. White space around the name is ignored.
+///   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
+///   the targets of region snakes: each gets a contiguous range of them, with the results of one device. All else runs on
+///   the first one of the list: volumes, level sets, single slices, and images in CUDA memory, which must be that
+///   device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
+///   cancel flag; otherwise they finish their slices first.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text;
-///   ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
+///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
 ///   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *mut isoline_context) -> isoline_status {
@@ -43,7 +48,9 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
         } else {
             // SAFETY: a NUL-terminated string, as the caller ensures.
             unsafe { CStr::from_ptr(device) }.to_str().map_err(|_| {
-                Error::argument("cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N")
+                Error::argument(
+                    "cannot read the device: it is not UTF-8; use auto, cpu, cuda or cuda:N, a list or cuda:all",
+                )
             })?
         };
         let context = isoline_context(Context::new(device)?);
@@ -53,7 +60,8 @@ pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *m
     })
 }
 
-/// Describes a context's device; its `reason` says why the device was selected.
+/// Describes a context's device; its `reason` says why the device was selected. Of a list it is the first device, and the
+/// reason names all.
 ///
 /// @param context not NULL.
 /// @param out a struct after isoline_device_init; written on success.
@@ -71,7 +79,7 @@ pub unsafe extern "C" fn isoline_context_device(
 /// Sets the memory budget of a context: the device memory that its calls may use.
 ///
 /// @param context not NULL.
-/// @param bytes the limit; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
+/// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
 ///   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
 ///   CPU context.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.

@@ -66,7 +66,7 @@
  *   and up to 1024 iterations of the edge strength. For that the first call of each kind on a machine measures both devices,
  *   in less than a second, in which it cannot be cancelled, and keeps the times in the user's cache folder, as
  *   isoline/device-times.tsv, which may be deleted.
- *   The report, the device's `reason` and the log give the cause. "cuda:N" never falls back: a call that the device cannot
+ *   The report, the device's `reason` and the log give the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot
  *   run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the

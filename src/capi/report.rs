@@ -41,8 +41,10 @@ pub struct isoline_report {
     pub device_name: [c_char; 128],
     /// A level set: how it ended, an isoline_level_set_outcome. 0 for other operations.
     pub outcome: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The number of devices that took part, at least 1 in a report that was written. With a context on a list of devices
+    /// more where slices or targets were dealt out: the first ones of the list. `device_index` and `device_name` are
+    /// then those of the first one; times of copies and computation, and memory, those of the one that has the most.
+    pub device_count: u32,
 }
 
 sized_struct!(isoline_report, 216, residual: f64::NAN);
@@ -64,7 +66,7 @@ impl From<&Report> for isoline_report {
             peak_device_bytes: report.peak_device_bytes,
             device_name: text(&report.device.name),
             outcome: report.outcome.map_or(0, |outcome| isoline_level_set_outcome::from(outcome) as u32),
-            reserved: 0,
+            device_count: report.device_count,
         }
     }
 }

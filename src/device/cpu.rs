@@ -26,9 +26,14 @@ pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
 }
 
 pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
+    start_threads(if threads == 0 { cores() } else { threads }, WORKER_NAME)
+}
+
+/// Starts threads, whose names begin with `name`, which begins with [`WORKER_NAME`].
+pub(super) fn start_threads(count: usize, name: &'static str) -> Result<Arc<ThreadPool>> {
     let pool = ThreadPoolBuilder::new()
-        .num_threads(if threads == 0 { cores() } else { threads })
-        .thread_name(|index| format!("{WORKER_NAME}{index}"))
+        .num_threads(count)
+        .thread_name(move |index| format!("{name}{index}"))
         .build()
         .map_err(|e| Error::memory(format!("cannot start the worker threads: {e}; close other programs")))?;
     // Each worker touches its thread-local storage now. If a thread did so for the first time when out of memory, the C

@@ -28,7 +28,7 @@ pub(crate) use pipeline::{Pipeline, SliceOperation, Slot, useful_slots};
 pub(crate) use transfer::{DeviceRows, DeviceSlices, Transfer, Upload, output_is_direct};
 
 use self::code::{Code, KERNELS};
-use super::DeviceInfo;
+use super::{Backend, DeviceInfo, Found};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::DevicePixels;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
@@ -71,6 +71,10 @@ pub(crate) fn failed(what: &str, error: DriverError) -> Error {
 
 fn unavailable(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::DeviceUnavailable, message)
+}
+
+fn none_usable(reasons: &[String]) -> Error {
+    unavailable(format!("cannot use any CUDA device: {}", reasons.join("; ")))
 }
 
 /// A CUDA device in use: its context, kernels and memory.
@@ -116,7 +120,33 @@ impl Cuda {
                 Err(error) => reasons.push(format!("cuda:{index}: {error}")),
             }
         }
-        Err(unavailable(format!("cannot use any CUDA device: {}", reasons.join("; "))))
+        Err(none_usable(&reasons))
+    }
+
+    /// Opens the devices of the list `name`: those of `indices`, each of which must work, or if there are none all that work.
+    pub(super) fn open_list(name: &str, indices: &[u32]) -> Result<Vec<Found>> {
+        let all = indices.is_empty();
+        let indices = if all { (0..find::start()?).collect() } else { indices.to_vec() };
+        let (mut found, mut reasons) = (Vec::new(), Vec::new());
+        for index in indices {
+            match Self::open(index) {
+                Ok((cuda, info)) => found.push((Backend::Cuda(cuda), info)),
+                Err(error) if all => {
+                    log::warn!("{name} leaves out cuda:{index}: {error}");
+                    reasons.push(format!("cuda:{index}: {error}"));
+                }
+                Err(error) => {
+                    return Err(Error::new(
+                        error.kind(),
+                        format!(
+                            "cannot open the devices {name}: each of them must be usable, but cuda:{index} is not ({error}); \
+                             leave it out, or use cuda:all"
+                        ),
+                    ));
+                }
+            }
+        }
+        if found.is_empty() { Err(none_usable(&reasons)) } else { Ok(found) }
     }
 
     /// Opens device `index` and loads kernels, which proves that it works.

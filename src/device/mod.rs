@@ -8,6 +8,7 @@ pub(crate) mod cuda;
 mod host_buffer;
 mod host_copy;
 mod per_thread;
+mod several;
 mod system;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
@@ -19,10 +20,12 @@ pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
 pub(crate) use host_copy::{HostCopy, upload_slice};
 pub(crate) use per_thread::PerThread;
+pub(crate) use several::{Job, Slices, shares};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use host_buffer::FreedBuffers;
 use rayon::ThreadPool;
+use several::Several;
 use std::sync::{Arc, OnceLock};
 
 /// The kind of a device.
@@ -56,7 +59,7 @@ pub struct DeviceInfo {
     pub total_memory: u64,
     /// Memory that is free now, in bytes; 0 where unknown.
     pub free_memory: u64,
-    /// The name that [`Context::new`] takes: `cpu` or `cuda:N`.
+    /// The name that [`Context::new`] takes for this device alone: `cpu` or `cuda:N`.
     pub id: String,
     /// The name that the vendor gives the device.
     pub name: String,
@@ -97,7 +100,42 @@ pub(crate) fn cpu_info() -> DeviceInfo {
     cpu::info()
 }
 
+/// Reads a number of digits only; `parse` alone would take "+1" too.
+fn number(text: &str) -> Option<u32> {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+/// Returns the error of a device whose name is none.
+fn unknown_name(name: &str) -> Error {
+    Error::argument(format!(
+        "cannot open the device: its name must be auto, cpu, cuda or cuda:N, a list such as cuda:0,2, or cuda:all (got '{}')",
+        name.escape_debug()
+    ))
+}
+
+/// Returns the numbers of a list of CUDA devices, none for `cuda:all`; `None` if `name` is that of one device.
+fn list_of(name: &str) -> Result<Option<Vec<u32>>> {
+    let Some(list) = name.strip_prefix("cuda:") else { return Ok(None) };
+    if list == "all" {
+        return Ok(Some(Vec::new()));
+    }
+    if !list.contains(',') {
+        return Ok(None);
+    }
+    let numbers = list.split(',').map(number).collect::<Option<Vec<_>>>().ok_or_else(|| unknown_name(name))?;
+    let mut sorted = numbers.clone();
+    sorted.sort_unstable();
+    match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(Error::argument(format!(
+            "cannot open the devices {name}: a list may have each number once (got {} twice); leave one out",
+            pair[0]
+        ))),
+        None => Ok(Some(numbers)),
+    }
+}
+
 /// The code that runs the calls of a context.
+#[derive(Clone)]
 pub(crate) enum Backend {
     Cpu,
     Cuda(Arc<cuda::Cuda>),
@@ -131,7 +169,28 @@ struct Shared {
     buffer_pool: BufferPool,
     freed_buffers: FreedBuffers,
     lock: CallLock,
+    /// The devices of a context that has several. The first one is this context's own.
+    several: Option<Several>,
 }
+
+impl Shared {
+    fn new((backend, info): Found, automatic: bool, pool: Arc<ThreadPool>) -> Self {
+        Self {
+            info,
+            backend,
+            cpu: OnceLock::new(),
+            automatic,
+            pool,
+            buffer_pool: BufferPool::default(),
+            freed_buffers: FreedBuffers::default(),
+            lock: CallLock::default(),
+            several: None,
+        }
+    }
+}
+
+/// A device that was opened.
+type Found = (Backend, DeviceInfo);
 
 impl std::fmt::Debug for Context {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -154,7 +213,8 @@ impl Context {
         described.clone()
     }
 
-    /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one) or `cuda:N`.
+    /// Makes a context on `device`: `auto` (also the empty string), `cpu`, `cuda` (the first usable one), `cuda:N`, a list
+    /// such as `cuda:0,2`, or `cuda:all` (all usable ones).
     ///
     /// `auto` chooses the CUDA device that works and has the most free memory, else the CPU; [`device`](Self::device) says
     /// why. A call on it runs on the CPU if it does not fit the GPU, and, if the CPU gives the same bits (distance, edge
@@ -162,9 +222,13 @@ impl Context {
     /// each kind on a machine measures both devices, in less than a second; the times are kept in the user's cache folder,
     /// as `isoline/device-times.tsv`. A named device never falls back.
     ///
+    /// The devices of a list share the slices of a stack in host memory, and the targets of region snakes: each gets a
+    /// contiguous range of them, and the results are the same bits as on one of the devices. All else runs on the first one:
+    /// volumes, level sets, single slices, and images in its device memory.
+    ///
     /// # Errors
-    /// [`ErrorKind::InvalidArgument`] for any other text; [`ErrorKind::DeviceUnavailable`], with the reason,
-    /// if the named device cannot be used.
+    /// [`ErrorKind::InvalidArgument`] for any other text, and for a list that has a number twice;
+    /// [`ErrorKind::DeviceUnavailable`], with the reason, if a named device cannot be used.
     pub fn new(device: &str) -> Result<Self> {
         Self::with_pool(device, cpu::shared_pool)
     }
@@ -178,66 +242,93 @@ impl Context {
         Self::with_pool(device, || cpu::new_pool(threads))
     }
 
+    /// Makes a context of parts, each on a device of its own or on the same one, for tests of how calls are divided. Each of
+    /// `devices` is a name that [`new`](Self::new) takes for one device.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new); [`ErrorKind::InvalidArgument`] for no devices.
+    #[doc(hidden)]
+    pub fn of_parts(devices: &[&str]) -> Result<Self> {
+        let found = devices.iter().map(|device| Self::open(device).map(|(found, _)| found));
+        Self::of_several(found.collect::<Result<_>>()?, "of parts", cpu::shared_pool)
+    }
+
     fn with_pool(device: &str, start_pool: impl FnOnce() -> Result<Arc<ThreadPool>>) -> Result<Self> {
         let wanted = device.trim();
-        // The threads are started last, so that a context that is refused starts none.
-        let context = |info, backend, automatic| {
-            Ok(Self {
-                shared: Arc::new(Shared {
-                    info,
-                    backend,
-                    cpu: OnceLock::new(),
-                    automatic,
-                    pool: start_pool()?,
-                    buffer_pool: BufferPool::default(),
-                    freed_buffers: FreedBuffers::default(),
-                    lock: CallLock::default(),
-                }),
-            })
-        };
-        let context: Result<Self> = match wanted {
-            "" | "auto" => match cuda::Cuda::freest_usable() {
-                Ok((cuda, mut info)) => {
-                    info.reason =
-                        format!("auto chose {}: of the CUDA devices that work it has the most free memory", info.id);
-                    context(info, Backend::Cuda(cuda), true)
-                }
-                Err(why) => {
-                    let mut info = cpu::info();
-                    info.reason = format!("auto chose the CPU: {}", why.message());
-                    context(info, Backend::Cpu, true)
-                }
-            },
-            "cpu" => {
-                let mut info = cpu::info();
-                info.reason = "chosen by name".into();
-                context(info, Backend::Cpu, false)
-            }
-            "cuda" => {
-                let (cuda, mut info) = cuda::Cuda::first_usable()?;
-                info.reason = "chosen by the name 'cuda': the first CUDA device that works".into();
-                context(info, Backend::Cuda(cuda), false)
-            }
-            other => {
-                // Only digits are allowed; parse alone would take "+1" too.
-                let digits = other.strip_prefix("cuda:").filter(|n| n.bytes().all(|byte| byte.is_ascii_digit()));
-                let index = digits.and_then(|n| n.parse::<u32>().ok()).ok_or_else(|| {
-                    Error::argument(format!(
-                        "cannot open the device: its name must be auto, cpu, cuda or cuda:N (got '{}')",
-                        other.escape_debug()
-                    ))
-                })?;
-                let (cuda, mut info) = cuda::Cuda::open(index)?;
-                info.reason = "chosen by name".into();
-                context(info, Backend::Cuda(cuda), false)
+        let context = match list_of(wanted)? {
+            Some(list) => Self::of_several(cuda::Cuda::open_list(wanted, &list)?, wanted, start_pool)?,
+            None => {
+                let (found, automatic) = Self::open(wanted)?;
+                // The threads are started last, so that a context that is refused starts none.
+                Self { shared: Arc::new(Shared::new(found, automatic, start_pool()?)) }
             }
         };
-        let context = context?;
         log::info!("device {} ({}): {}", context.shared.info.id, context.shared.info.name, context.shared.info.reason);
         Ok(context)
     }
 
-    /// Returns the device of this context, with the reason why it was chosen.
+    /// Opens one device. The second result is `true` for `auto`.
+    fn open(wanted: &str) -> Result<(Found, bool)> {
+        let named = |backend, info, reason: &str| ((backend, DeviceInfo { reason: reason.into(), ..info }), false);
+        Ok(match wanted {
+            "" | "auto" => match cuda::Cuda::freest_usable() {
+                Ok((cuda, mut info)) => {
+                    info.reason =
+                        format!("auto chose {}: of the CUDA devices that work it has the most free memory", info.id);
+                    ((Backend::Cuda(cuda), info), true)
+                }
+                Err(why) => {
+                    let mut info = cpu::info();
+                    info.reason = format!("auto chose the CPU: {}", why.message());
+                    ((Backend::Cpu, info), true)
+                }
+            },
+            "cpu" => named(Backend::Cpu, cpu::info(), "chosen by name"),
+            "cuda" => {
+                let (cuda, info) = cuda::Cuda::first_usable()?;
+                named(Backend::Cuda(cuda), info, "chosen by the name 'cuda': the first CUDA device that works")
+            }
+            other => {
+                let index = other.strip_prefix("cuda:").and_then(number).ok_or_else(|| unknown_name(other))?;
+                let (cuda, info) = cuda::Cuda::open(index)?;
+                named(Backend::Cuda(cuda), info, "chosen by name")
+            }
+        })
+    }
+
+    /// Makes a context of the devices that were found by `name`.
+    fn of_several(
+        mut found: Vec<Found>,
+        name: &str,
+        start_pool: impl FnOnce() -> Result<Arc<ThreadPool>>,
+    ) -> Result<Self> {
+        let ids: Vec<_> = found.iter().map(|(_, info)| info.id.as_str()).collect();
+        let reason = match ids[..] {
+            [] => return Err(Error::argument("cannot make a context of parts: there must be one at least (got none)")),
+            [_] => format!("chosen by the name '{name}': the only CUDA device that works"),
+            _ => format!(
+                "chosen by the name '{name}': {} share the slices of stacks and the targets of region snakes, and the \
+                 first one does all else",
+                ids.join(", ")
+            ),
+        };
+        found.iter_mut().for_each(|(_, info)| info.reason.clone_from(&reason));
+        let pool = start_pool()?;
+        let part = |found: &Found| Shared::new(found.clone(), false, pool.clone());
+        let mut shared = part(&found[0]);
+        if found.len() > 1 {
+            let parts = found.iter().map(|found| Self { shared: Arc::new(part(found)) });
+            shared.several = Some(Several::new(parts.collect())?);
+        }
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Returns the devices of this context: one, or those of a list.
+    pub fn devices(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
+        self.parts().iter().map(Self::device)
+    }
+
+    /// Returns the device of this context, with the reason why it was chosen; of several the first one.
     pub fn device(&self) -> &DeviceInfo {
         &self.shared.info
     }
@@ -252,12 +343,14 @@ impl Context {
         info
     }
 
-    /// Limits the device memory that this context takes, in bytes; 0 (the default) means 90 % of the memory that is
+    /// Limits the device memory that this context takes of each of its devices, in bytes; 0 (the default) means 90 % of the memory that is
     /// free when a call starts. A call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect
     /// on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
-        if let Backend::Cuda(cuda) = &self.shared.backend {
-            cuda.set_memory_limit(bytes);
+        for part in self.parts() {
+            if let Backend::Cuda(cuda) = &part.shared.backend {
+                cuda.set_memory_limit(bytes);
+            }
         }
     }
 
@@ -266,17 +359,21 @@ impl Context {
     pub fn trim(&self) {
         self.shared.buffer_pool.trim();
         self.shared.freed_buffers.clear();
-        if let Backend::Cuda(cuda) = &self.shared.backend {
-            cuda.trim();
+        for part in self.parts() {
+            part.shared.buffer_pool.trim();
+            if let Backend::Cuda(cuda) = &part.shared.backend {
+                cuda.trim();
+            }
         }
     }
 
     /// Returns the device memory held now in bytes, in use or pooled. 0 on the CPU.
     pub fn device_memory_held(&self) -> u64 {
-        match &self.shared.backend {
+        let held = |part: &Self| match &part.shared.backend {
             Backend::Cpu => 0,
             Backend::Cuda(cuda) => cuda.held(),
-        }
+        };
+        self.parts().iter().map(held).sum()
     }
 
     /// Makes an image in the memory of this context's CUDA device: uninitialised, packed.
@@ -390,15 +487,11 @@ impl Context {
 
     /// Returns a context on the CPU or on the CUDA device of this context, chosen by name, for calls inside a call.
     fn of_kind(&self, kind: DeviceKind) -> Self {
-        let (info, backend) = match &self.shared.backend {
-            Backend::Cuda(cuda) if kind == DeviceKind::Cuda => (self.shared.info.clone(), Backend::Cuda(cuda.clone())),
-            _ => (cpu_info(), Backend::Cpu),
+        let found = match &self.shared.backend {
+            Backend::Cuda(cuda) if kind == DeviceKind::Cuda => (Backend::Cuda(cuda.clone()), self.shared.info.clone()),
+            _ => (Backend::Cpu, cpu_info()),
         };
-        let (pool, buffer_pool, lock) = (self.shared.pool.clone(), BufferPool::default(), CallLock::default());
-        let (freed_buffers, cpu) = (FreedBuffers::default(), OnceLock::new());
-        Self {
-            shared: Arc::new(Shared { info, backend, cpu, automatic: false, pool, buffer_pool, freed_buffers, lock }),
-        }
+        Self { shared: Arc::new(Shared::new(found, false, self.shared.pool.clone())) }
     }
 
     /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other. Under

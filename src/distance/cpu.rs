@@ -16,7 +16,7 @@
 
 mod passes;
 
-use super::{Params, Region};
+use super::{Params, Region, STAGE};
 use crate::device::{Context, PerThread};
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, copy_packed, zeroed};
@@ -77,7 +77,7 @@ struct Call<'a, T> {
 impl<T: Pixel> Call<'_, T> {
     fn run(&self, progress: &mut Option<&mut Progress<'_>>, output: &mut ArrayViewMut3<'_, f32>) -> Result<()> {
         let pool = self.context.pool();
-        let ticker = Ticker::new("distance");
+        let ticker = Ticker::new(STAGE);
         let (depth, height, width) = self.view.dim();
         // Nothing can cancel this call, so packed memory of the caller is written directly.
         if !may_cancel(progress)

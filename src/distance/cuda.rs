@@ -12,7 +12,7 @@
 
 mod launch;
 
-use super::Params;
+use super::{Params, STAGE};
 use crate::device::Context;
 use crate::device::cuda::{
     Buffer, Cuda, DeviceSlices, Event, Pipeline, Side, SliceOperation, Slot, Stream, check_device_pixels,
@@ -74,7 +74,7 @@ pub(super) fn run(
         }
     };
     let groups = depth.div_ceil(together);
-    let mut pipeline = Pipeline::new(context, cuda, "distance", groups, progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, groups, progress)?;
     if let Image::Device(pixels) = mask {
         check_device_pixels(cuda, "the mask", pixels)?;
     }

@@ -32,6 +32,9 @@ use crate::progress::{Progress, may_cancel};
 use crate::report::Report;
 use std::time::Instant;
 
+/// The name of the stage that progress callbacks get.
+const STAGE: &str = "distance";
+
 /// The pixels whose distances are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -92,7 +95,7 @@ pub fn run(
     mask: Image<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    mut output: ImageMut<'_>,
+    output: ImageMut<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let mut progress = progress;
@@ -100,23 +103,42 @@ pub fn run(
     check_shapes(mask.shape(), output.shape())?;
     check_type("output", &output, PixelType::F32)?;
     let _lock = context.lock()?;
-    let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(params, &mask, &output, may_cancel(&progress)),
-        cpu_only: false,
-        host_memory: host_only(&mask, &output),
-    };
-    let mut report = context.run_on_device(
-        needs,
-        workload(params, mask.shape()),
-        &mut (&mut progress, &mut output),
-        |cuda, (progress, output)| cuda::run(context, cuda, params, &mask, progress, output),
-        |(progress, output)| {
-            output.use_huge_pages();
-            cpu::run(context, params, &mask, progress, output)
-        },
+    let independent = params.dimensions == Dimensions::Slices && host_only(&mask, &output);
+    let mut report = context.by_slices(
+        STAGE,
+        independent,
+        (&mask, output),
+        &mut progress,
+        |context, mask, output, progress| compute(context, mask, params, progress, output),
+        Report::joined,
     )?;
     report.complete(started, format_args!("distance of {:?} pixels", mask.shape()));
     Ok(report)
+}
+
+/// Does what [`run`] does, without its checks, on one device.
+fn compute(
+    context: &Context,
+    mask: &Image<'_>,
+    params: &Params,
+    progress: &mut Option<&mut Progress<'_>>,
+    mut output: ImageMut<'_>,
+) -> Result<Report> {
+    let needs = DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(params, mask, &output, may_cancel(progress)),
+        cpu_only: false,
+        host_memory: host_only(mask, &output),
+    };
+    context.run_on_device(
+        needs,
+        workload(params, mask.shape()),
+        &mut (progress, &mut output),
+        |cuda, (progress, output)| cuda::run(context, cuda, params, mask, progress, output),
+        |(progress, output)| {
+            output.use_huge_pages();
+            cpu::run(context, params, mask, progress, output)
+        },
+    )
 }
 
 /// The sides below which distances have the same bits on both devices, if all spacings are equal.

@@ -107,7 +107,7 @@ impl Call<'_> {
     ) -> Result<(Report, Option<Segments>)> {
         let started = Instant::now();
         let pool = self.context.pool();
-        let ticker = Ticker::new("edge drawing");
+        let ticker = Ticker::new(super::STAGE);
         let [width, height, depth] = self.shape;
         let batch_size = slices_side_by_side(pool, width * height).min(depth);
         let buffers = self.context.buffer_pool();

@@ -77,7 +77,7 @@ pub(super) fn run(
     want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
     let [width, height, count] = input.shape();
-    let mut pipeline = Pipeline::new(context, cuda, "edge drawing", count, progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, super::STAGE, count, progress)?;
     let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;

@@ -39,13 +39,17 @@ mod validation;
 pub use lines::{Line, LineParams, lines};
 pub use segments::{Point, Segment, Segments};
 
-use crate::device::{Context, DeviceNeeds, Workload};
+use crate::device::{Context, DeviceNeeds, Slices, Workload};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
 use crate::report::Report;
 use ndarray::Array3;
 use std::time::Instant;
+
+/// The names of the stages that progress callbacks get.
+const STAGE: &str = "edge drawing";
+const MAPS_STAGE: &str = "edge drawing: maps";
 
 /// The algorithm that links the anchors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +179,22 @@ pub struct Maps<'a> {
     pub anchors: Option<ImageMut<'a>>,
 }
 
+impl Slices for Maps<'_> {
+    fn split_at(self, slice: usize) -> (Self, Self) {
+        let (smoothed, smoothed_after) = self.smoothed.split_at(slice);
+        let (gradient, gradient_after) = self.gradient.split_at(slice);
+        let (direction, direction_after) = self.direction.split_at(slice);
+        let (anchors, anchors_after) = self.anchors.split_at(slice);
+        let after = Self {
+            smoothed: smoothed_after,
+            gradient: gradient_after,
+            direction: direction_after,
+            anchors: anchors_after,
+        };
+        (Self { smoothed, gradient, direction, anchors }, after)
+    }
+}
+
 impl<'a> Maps<'a> {
     /// Returns the maps with their names in messages.
     pub(super) fn named(&self) -> [(&'static str, Option<&ImageMut<'a>>); 4] {
@@ -227,7 +247,7 @@ pub fn run(
     input: Image<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    mut edges: Option<ImageMut<'_>>,
+    edges: Option<ImageMut<'_>>,
     segments: Option<&mut Segments>,
 ) -> Result<Report> {
     let started = Instant::now();
@@ -242,11 +262,20 @@ pub fn run(
         check_type("edge map", edges, PixelType::U8)?;
     }
     let _lock = context.lock()?;
-    let params = &params.with_threshold(context, &input)?;
-    let (mut report, found) = match params.validation {
-        Validation::None => draw(context, params, &input, &mut progress, &mut edges, segments.is_some())?,
-        Validation::FalseAlarms => validation::run(context, params, &input, &mut progress, &mut edges)?,
-    };
+    let independent = on_host(&input, edges.as_ref());
+    let params = &params.of_stack(context, &input, independent)?;
+    let want_segments = segments.is_some();
+    let (mut report, found) = context.by_slices(
+        STAGE,
+        independent,
+        (&input, edges),
+        &mut progress,
+        |context, input, mut edges, progress| match params.validation {
+            Validation::None => draw(context, params, input, progress, &mut edges, want_segments),
+            Validation::FalseAlarms => validation::run(context, params, input, progress, &mut edges),
+        },
+        joined,
+    )?;
     if let (Some(segments), Some(found)) = (segments, found) {
         *segments = found;
     }
@@ -254,7 +283,25 @@ pub fn run(
     Ok(report)
 }
 
-/// Does what [`run`] does, without its checks and without validation.
+/// Joins what several devices have found, each with its first slice.
+fn joined(parts: Vec<(usize, (Report, Option<Segments>))>) -> Result<(Report, Option<Segments>)> {
+    let (mut reports, mut all) = (Vec::new(), None);
+    for (first, (report, found)) in parts {
+        reports.push((first, report));
+        if let Some(mut found) = found {
+            found.slices.iter_mut().for_each(|slice| *slice += first as u32);
+            all.get_or_insert_with(Segments::new).append(found)?;
+        }
+    }
+    Ok((Report::joined(reports)?, all))
+}
+
+/// Returns whether neither the input nor the edge map is in device memory.
+fn on_host(input: &Image<'_>, edges: Option<&ImageMut<'_>>) -> bool {
+    !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)))
+}
+
+/// Does what [`run`] does, without its checks and without validation, on one device.
 fn draw(
     context: &Context,
     params: &Params,
@@ -263,9 +310,8 @@ fn draw(
     edges: &mut Option<ImageMut<'_>>,
     want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
-    let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
     context.run_on_device(
-        needs(params, input, want_segments, on_host),
+        needs(params, input, want_segments, on_host(input, edges.as_ref())),
         workload(params, input.shape(), edges.is_some(), want_segments),
         &mut (progress, edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, input, progress, edges, want_segments),
@@ -301,7 +347,7 @@ pub fn maps(
     input: Image<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    mut maps: Maps<'_>,
+    maps: Maps<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let mut progress = progress;
@@ -318,14 +364,23 @@ pub fn maps(
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }
     let _lock = context.lock()?;
-    let params = &params.with_threshold(context, &input)?;
-    let on_host = !matches!(input, Image::Device(_)) && maps.on_host();
-    let mut report = context.run_on_device(
-        needs(params, &input, false, on_host),
-        None,
-        &mut (&mut progress, &mut maps),
-        |cuda, (progress, maps)| cuda::maps(context, cuda, params, &input, progress, maps),
-        |(progress, maps)| cpu::maps(context, params, &input, progress, maps),
+    let on_host = on_host(&input, None) && maps.on_host();
+    let params = &params.of_stack(context, &input, on_host)?;
+    let mut report = context.by_slices(
+        MAPS_STAGE,
+        on_host,
+        (&input, maps),
+        &mut progress,
+        |context, input, mut maps, progress| {
+            context.run_on_device(
+                needs(params, input, false, on_host),
+                None,
+                &mut (progress, &mut maps),
+                |cuda, (progress, maps)| cuda::maps(context, cuda, params, input, progress, maps),
+                |(progress, maps)| cpu::maps(context, params, input, progress, maps),
+            )
+        },
+        Report::joined,
     )?;
     report.complete(started, format_args!("edge drawing's maps of {:?} pixels", input.shape()));
     Ok(report)

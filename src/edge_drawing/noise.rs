@@ -73,7 +73,7 @@ fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
         Image::Device(pixels) => Some(HostCopy::of_parts(context, pixels, &corners, [columns, rows])?),
         _ => None,
     };
-    let ticker = Ticker::new("edge drawing");
+    let ticker = Ticker::new(super::STAGE);
     let gradients_of = |(block, [x, y, z]): (usize, &[usize; 3])| match &copy {
         Some(copy) => gradients(&copy.view(), [0, 0, block], [columns, rows], plan, &ticker),
         None => gradients(input, [*x, *y, *z], [columns, rows], plan, &ticker),

@@ -74,6 +74,16 @@ impl Params {
         }
     }
 
+    /// Returns the same parameters with each automatic one that depends on the whole stack. If its slices are `independent`,
+    /// several devices may compute them, each with these parameters.
+    pub(super) fn of_stack(&self, context: &Context, input: &Image<'_>, independent: bool) -> Result<Self> {
+        let mut params = self.with_threshold(context, input)?;
+        if independent && context.deals_out(input.shape()[2]) {
+            params.range = params.range.or(extremes(context, &params, input)?);
+        }
+        Ok(params)
+    }
+
     /// Returns the range of the pixels, as far as parameters depend on it.
     pub(super) fn extent(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> [f64; 2] {
         match pixel_type {

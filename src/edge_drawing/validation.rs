@@ -86,7 +86,7 @@ impl Call<'_, '_> {
     fn slices(&self, progress: &mut Option<&mut Progress<'_>>, edges: &mut Option<ImageMut<'_>>) -> Result<Segments> {
         let (context, pool) = (self.context, self.context.pool());
         let [width, height, depth] = self.input.shape();
-        let ticker = Ticker::following("edge drawing");
+        let ticker = Ticker::following(super::STAGE);
         let batch_size = slices_side_by_side(pool, width * height).min(depth);
         edges.iter_mut().for_each(ImageMut::use_huge_pages);
         let mut valid = Segments::default();

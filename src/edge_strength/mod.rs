@@ -294,7 +294,7 @@ pub fn run(
     input: Image<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    mut output: ImageMut<'_>,
+    output: ImageMut<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let mut progress = progress;
@@ -302,23 +302,49 @@ pub fn run(
     check_shapes(input.shape(), output.shape())?;
     check_type("output", &output, PixelType::F32)?;
     let _lock = context.lock()?;
-    let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(&plan, &input),
-        cpu_only: plan.variant == Variant::Scalar,
-        host_memory: host_only(&input, &output),
+    let independent = params.dimensions == Dimensions::Slices && host_only(&input, &output);
+    // The range of a stack is that of all its slices.
+    let start = match params.start {
+        Start::Input(None) if independent && context.deals_out(input.shape()[2]) => {
+            Start::Input(Some(prepare::range(&input, context.pool(), &mut progress)?))
+        }
+        start => start,
     };
-    let mut report = context.run_on_device(
-        needs,
-        workload(params, input.shape()),
-        &mut (&mut progress, &mut output),
-        |cuda, (progress, output)| cuda::run(context, cuda, &plan, params.start, &input, progress, output),
-        |(progress, output)| {
-            output.use_huge_pages();
-            cpu::run(context, &plan, params.start, &input, progress, output)
-        },
+    let mut report = context.by_slices(
+        STAGE,
+        independent,
+        (&input, output),
+        &mut progress,
+        |context, input, output, progress| compute(context, input, (params, &plan, start), progress, output),
+        Report::joined,
     )?;
     report.complete(started, format_args!("edge strength of {:?} pixels", input.shape()));
     Ok(report)
+}
+
+/// Does what [`run`] does, without its checks, on one device.
+fn compute(
+    context: &Context,
+    input: &Image<'_>,
+    (params, plan, start): (&Params, &Plan, Start),
+    progress: &mut Option<&mut Progress<'_>>,
+    mut output: ImageMut<'_>,
+) -> Result<Report> {
+    let needs = DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(plan, input),
+        cpu_only: plan.variant == Variant::Scalar,
+        host_memory: host_only(input, &output),
+    };
+    context.run_on_device(
+        needs,
+        workload(params, input.shape()),
+        &mut (progress, &mut output),
+        |cuda, (progress, output)| cuda::run(context, cuda, plan, start, input, progress, output),
+        |(progress, output)| {
+            output.use_huge_pages();
+            cpu::run(context, plan, start, input, progress, output)
+        },
+    )
 }
 
 /// The most iterations of a call that may run on the CPU by choice. With more the GPU is faster, and measuring takes long.

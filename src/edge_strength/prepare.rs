@@ -36,16 +36,8 @@ impl InitialValues {
     ) -> Result<Self> {
         let range = match start {
             Start::Mask => return Ok(Self::mask()),
-            Start::Input(Some(range)) => Some(range),
-            Start::Input(None) => type_range(input.pixel_type()),
-        };
-        let range = match range {
-            Some(range) => range,
-            None => {
-                let ticker = Ticker::new(STAGE);
-                let found = run_with_progress(pool, progress, &ticker, || input.extremes_while(&ticker))?;
-                found.unwrap_or_else(|| unreachable!("the range of a device image is computed on the device"))
-            }
+            Start::Input(Some(range)) => range,
+            Start::Input(None) => range(input, pool, progress)?,
         };
         Ok(Self::scaled(range, foreground))
     }
@@ -79,6 +71,20 @@ impl InitialValues {
         let scaled = if scaled > 0.0 { scaled.min(1.0) } else { 0.0 };
         if self.inverted { 1.0 - scaled } else { scaled }
     }
+}
+
+/// Returns the automatic range of a host image, on the threads of `pool`; `progress` can cancel the look at its pixels.
+pub(super) fn range(
+    input: &Image<'_>,
+    pool: &ThreadPool,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<[f64; 2]> {
+    if let Some(range) = type_range(input.pixel_type()) {
+        return Ok(range);
+    }
+    let ticker = Ticker::new(STAGE);
+    let found = run_with_progress(pool, progress, &ticker, || input.extremes_while(&ticker))?;
+    Ok(found.unwrap_or_else(|| unreachable!("the range of a device image is computed on the device")))
 }
 
 /// The pixels of one slice or volume in the caller's memory, with the rule for their initial values.

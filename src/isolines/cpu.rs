@@ -2,7 +2,7 @@
 //! from the numbers of bits the place of each crossing in the list.
 
 use super::link::{Crossings, NONE, check_count, gathered, link};
-use super::{Connect, Plan, Polylines};
+use super::{Connect, Plan, Polylines, STAGE};
 use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, extend, push, zeroed};
@@ -39,7 +39,7 @@ fn slices<T: Pixel + Into<f64>>(
 ) -> Result<(Report, Polylines)> {
     let started = Instant::now();
     let pool = context.pool();
-    let ticker = Ticker::new("isolines");
+    let ticker = Ticker::new(STAGE);
     let levels = plan.levels.len();
     let depth = view.dim().0;
     let tasks = depth * levels;

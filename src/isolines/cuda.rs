@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::link::{Crossings, check_count, gathered, link};
-use super::{Connect, Plan, Polylines};
+use super::{Connect, Plan, Polylines, STAGE};
 use crate::device::Context;
 use crate::device::cuda::{
     Buffer, Cuda, DeviceRows, DeviceSlices, Kernel, Pinned, Pipeline, Side, SliceOperation, Slot, Stream,
@@ -59,7 +59,7 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(Report, Polylines)> {
     let [width, height] = plan.size;
-    let mut pipeline = Pipeline::new(context, cuda, "isolines", input.shape()[2], progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, input.shape()[2], progress)?;
     if let Image::Device(pixels) = input {
         check_device_pixels(cuda, "the input", pixels)?;
     }

@@ -34,6 +34,9 @@ use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use std::time::Instant;
 
+/// The name of the stage that progress callbacks get.
+const STAGE: &str = "isolines";
+
 /// The largest number of levels of a call.
 const MOST_LEVELS: usize = 65535;
 
@@ -269,21 +272,42 @@ pub fn run(
         spacing: params.spacing,
         size: [width, height],
     };
-    let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(&plan, &input),
-        cpu_only: false,
-        host_memory: !matches!(input, Image::Device(_)),
-    };
-    let (mut report, found) = context.run_on_device(
-        needs,
-        Some(workload(plan.levels.len(), input.shape())),
+    let on_host = !matches!(input, Image::Device(_));
+    let (mut report, found) = context.by_slices(
+        STAGE,
+        on_host,
+        (&input, ()),
         &mut progress,
-        |cuda, progress| cuda::run(context, cuda, &plan, &input, progress),
-        |progress| cpu::run(context, &plan, &input, progress),
+        |context, input, (), progress| {
+            let needs = DeviceNeeds {
+                device_bytes: cuda::min_device_bytes(&plan, input),
+                cpu_only: false,
+                host_memory: on_host,
+            };
+            context.run_on_device(
+                needs,
+                Some(workload(plan.levels.len(), input.shape())),
+                progress,
+                |cuda, progress| cuda::run(context, cuda, &plan, input, progress),
+                |progress| cpu::run(context, &plan, input, progress),
+            )
+        },
+        joined,
     )?;
     *polylines = found;
     report.complete(started, format_args!("isolines of {:?} pixels", input.shape()));
     Ok(report)
+}
+
+/// Joins what several devices have found, each with its first slice.
+fn joined(parts: Vec<(usize, (Report, Polylines))>) -> Result<(Report, Polylines)> {
+    let (mut reports, mut lists) = (Vec::new(), Vec::new());
+    for (first, (report, mut found)) in parts {
+        found.polylines.iter_mut().for_each(|polyline| polyline.slice += first as u32);
+        reports.push((first, report));
+        lists.push(found);
+    }
+    Ok((Report::joined(reports)?, Polylines::joined(lists)?))
 }
 
 /// Describes a call for the choice of its device: every level reads all pixels.

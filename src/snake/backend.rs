@@ -1,21 +1,25 @@
-//! The backends: the image in host memory with the search on the CPU, or both on a GPU.
+//! The backends: the image in host memory with the search on the CPU, or both on a GPU, or on several, which share the
+//! targets. Each target is searched by itself, in its own territory where targets compete, so that they are independent.
 
 use super::image::{HostImage, LevelScale};
 use super::polygon::Bounds;
 use super::search::Target;
-use super::{Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
-use crate::device::{Context, DeviceNeeds};
+use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
+use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::Result;
-use crate::image::{Image, collected, reserved, try_par_collected};
+use crate::image::{Image, collected, extend, reserved, try_par_collected};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// The image, on the device that runs the search.
 #[derive(Debug)]
 pub(super) enum Backend {
     Cpu(HostImage),
     Cuda(Box<cuda::Solver>),
+    /// One for each of the context's devices that has the image: the first ones.
+    Several(Vec<Backend>),
 }
 
 impl Backend {
@@ -29,6 +33,19 @@ impl Backend {
         watch: &mut Watch<'_, '_, '_>,
     ) -> Result<(Self, Vec<Target>)> {
         let on_host = !matches!(input, Image::Device(_));
+        if on_host && context.deals_out(unmeasured.len()) {
+            let jobs = dealt_out(context.devices().len(), unmeasured)?;
+            let found = context.run_shares(MEASURING, jobs, watch.progress, |part, targets, progress| {
+                let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
+                Self::new(part, input, params, level_scale, targets, &mut watch)
+            })?;
+            let (mut backends, mut targets) = (Vec::new(), Vec::new());
+            for (_, (backend, own)) in found {
+                backends.push(backend);
+                extend(&mut targets, own)?;
+            }
+            return Ok((Self::Several(backends), targets));
+        }
         let needs = DeviceNeeds {
             device_bytes: cuda::min_device_bytes(params, input, &unmeasured),
             cpu_only: params.schedule == Schedule::Sequential && on_host,
@@ -65,7 +82,28 @@ impl Backend {
     ) -> Result<Vec<Target>> {
         match self {
             Self::Cpu(image) => cpu::measure(context, image, params, targets, watch),
-            Self::Cuda(_) if targets.is_empty() => Ok(targets),
+            Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(targets),
+            Self::Several(backends) => {
+                // If one fails, the others must go on with their earlier targets, too.
+                let before: Vec<_> = backends.iter_mut().map(Self::take_search).collect();
+                let measured = dealt_out(backends.len(), targets).and_then(|jobs| {
+                    let jobs = jobs.into_iter().zip(backends.iter_mut());
+                    let jobs = jobs.map(|((range, targets), backend)| (range, (backend, targets))).collect();
+                    context.run_shares(MEASURING, jobs, watch.progress, |part, (backend, targets), progress| {
+                        let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
+                        backend.measure(part, params, targets, &mut watch)
+                    })
+                });
+                let joined = measured.and_then(|parts| {
+                    let mut targets = Vec::new();
+                    parts.into_iter().try_for_each(|(_, own)| extend(&mut targets, own))?;
+                    Ok(targets)
+                });
+                if joined.is_err() {
+                    backends.iter_mut().zip(before).for_each(|(backend, search)| backend.set_search(search));
+                }
+                joined
+            }
             Self::Cuda(solver) => {
                 watch.ticker.report(watch.progress)?;
                 solver.measure(params, targets)
@@ -78,6 +116,22 @@ impl Backend {
         match self {
             Self::Cpu(image) => image.size(),
             Self::Cuda(solver) => solver.size(),
+            Self::Several(backends) => backends[0].size(),
+        }
+    }
+
+    /// Takes the targets from the device, if they are on one.
+    fn take_search(&mut self) -> Option<cuda::Search> {
+        match self {
+            Self::Cuda(solver) => solver.search.take(),
+            _ => None,
+        }
+    }
+
+    /// Undoes [`take_search`](Self::take_search).
+    fn set_search(&mut self, search: Option<cuda::Search>) {
+        if let Self::Cuda(solver) = self {
+            solver.search = search;
         }
     }
 
@@ -92,8 +146,19 @@ impl Backend {
     ) -> Result<Report> {
         match self {
             Self::Cpu(image) => cpu::iterate(context, image, params, targets, iterations, progress),
-            Self::Cuda(_) if targets.is_empty() => Ok(Report::new(context.device())),
+            Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(Report::new(context.device())),
             Self::Cuda(solver) => solver.iterate(context, targets, iterations, progress),
+            Self::Several(backends) => {
+                let (mut jobs, mut rest) = (Vec::new(), targets);
+                for (range, backend) in shares(backends.len(), rest.len()).into_iter().zip(backends) {
+                    let (own, after) = rest.split_at_mut(range.len());
+                    jobs.push((range, (backend, own)));
+                    rest = after;
+                }
+                Report::joined(context.run_shares(MOVING, jobs, progress, |part, (backend, targets), progress| {
+                    backend.iterate(part, params, targets, iterations, progress)
+                })?)
+            }
         }
     }
 
@@ -112,6 +177,7 @@ impl Backend {
                 let sum = |nodes: &Vec<Node>| image.sum(nodes, ticker);
                 context.pool().install(|| try_par_collected(polygons.par_iter().map(sum)))
             }
+            Self::Several(backends) => backends[0].sums(context, polygons, bounds, ticker),
             Self::Cuda(solver) => {
                 let mut sums = reserved(polygons.len())?;
                 let mut left = polygons.into_iter();
@@ -124,4 +190,15 @@ impl Backend {
             }
         }
     }
+}
+
+/// Deals targets out to some devices, each of which gets its range of them.
+fn dealt_out(devices: usize, targets: Vec<Target>) -> Result<Vec<Job<Vec<Target>>>> {
+    let ranges = shares(devices, targets.len());
+    let mut left = targets.into_iter();
+    let job = |range: Range<usize>| {
+        let own = collected(left.by_ref().take(range.len()))?;
+        Ok((range, own))
+    };
+    ranges.into_iter().map(job).collect()
 }

@@ -3,7 +3,7 @@
 use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
 use super::search::{Plan, Target};
-use super::{Background, Node, Overlap, Params, Polygons, Status, Watch, territory};
+use super::{Background, MOVING, Node, Overlap, Params, Polygons, Status, Watch, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{collected, try_par_collected};
@@ -106,7 +106,7 @@ pub(super) fn iterate(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<Report> {
     let started = std::time::Instant::now();
-    let ticker = Ticker::new("moving the polygons");
+    let ticker = Ticker::new(MOVING);
     ticker.expect(targets.len() as u64);
     let parallel = threads_share_targets(context, targets);
     progress::run(context.pool(), progress, &ticker, || {

@@ -5,7 +5,7 @@ mod launch;
 
 use super::search::Target;
 use super::sums::{PrefixSum, RegionSum};
-use super::{Bounds, Node, Noise, Params, Schedule};
+use super::{Bounds, MOVING, Node, Noise, Params, Schedule};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
@@ -75,7 +75,7 @@ pub(super) struct Solver {
     /// The buffers that `image` points to.
     _levels: Buffer,
     _prefix_sums: Buffer,
-    search: Option<Search>,
+    pub(super) search: Option<Search>,
     seconds_upload: f64,
     seconds_prefix_sums: f64,
 }
@@ -87,7 +87,7 @@ impl std::fmt::Debug for Solver {
 }
 
 /// The targets on the device.
-struct Search {
+pub(super) struct Search {
     targets: Buffer,
     nodes: Buffer,
     _edges: Buffer,
@@ -341,7 +341,7 @@ impl Solver {
         report.seconds_upload = std::mem::take(&mut self.seconds_upload);
         report.seconds_compute = std::mem::take(&mut self.seconds_prefix_sums);
         let Some(mut search) = self.search.take() else { return Ok(report) };
-        let ticker = Ticker::new("moving the polygons");
+        let ticker = Ticker::new(MOVING);
         let started = Instant::now();
         let mut left = iterations;
         let most = targets.iter().map(|target| target.nodes.len()).max().unwrap_or(0);

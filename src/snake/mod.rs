@@ -66,6 +66,10 @@ use search::{Plan, Target};
 use std::sync::OnceLock;
 use std::time::Instant;
 
+/// The names of the stages that progress callbacks get.
+const MEASURING: &str = "measuring the polygons";
+const MOVING: &str = "moving the polygons";
+
 /// The order in which nodes move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -315,7 +319,7 @@ impl Snake {
         }
         check_shapes(input.shape(), input.shape())?;
         let _lock = context.lock()?;
-        let mut watch = Watch { ticker: &Ticker::new("measuring the polygons"), progress };
+        let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
         let unmeasured = initial_targets(context, params, initial, [width, height], &mut watch)?;
         let level_scale = LevelScale::new(context, &input, params, &mut watch)?;
         let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured, &mut watch)?;
@@ -353,7 +357,7 @@ impl Snake {
         }
         let context = self.context.clone();
         let _lock = context.lock()?;
-        let mut watch = Watch { ticker: &Ticker::new("measuring the polygons"), progress: &mut None };
+        let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress: &mut None };
         let unmeasured = initial_targets(&context, params, initial, self.backend.size(), &mut watch)?;
         self.targets = self.backend.measure(&context, params, unmeasured, &mut watch)?;
         self.overlapping.take();

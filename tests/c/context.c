@@ -61,7 +61,7 @@ static void null_is_refused(const char *device) {
 static void an_unknown_text_is_refused_with_the_choices(const char *device) {
     (void)device;
     const char *const texts[] = {"gpu",      "CPU",     "cpu:0",    "cpux",     "cuda:",     "cuda:x",
-                                 "cuda:-1",  "cuda:+0", "cuda: 0",  "cuda:0x1", "cuda:1.0",  "cuda:0,1",
+                                 "cuda:-1",  "cuda:+0", "cuda: 0",  "cuda:0x1", "cuda:1.0",  "cuda:0,",
                                  "opencl:0", "auto,",   "\n\n%s%n", "cuda;0",   "cuda:99999999999999999999",
                                  "cuda:0\nx", "a\rb\x1b"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -73,6 +73,23 @@ static void an_unknown_text_is_refused_with_the_choices(const char *device) {
         CHECK(strpbrk(isoline_last_error(), "\n\r\x1b") == NULL);
         CHECK(context == untouched);
     }
+}
+
+static void a_list_has_each_number_once(const char *device) {
+    (void)device;
+    const char *const unknown[] = {"cuda:,",     "cuda:0,x", "cuda:0, 1", "cuda:0,cuda:1",
+                                   "cuda:all,0", "cuda:ALL", "cpu,cpu",   "cpu:2"};
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        isoline_context *context = NULL;
+        REFUSED(isoline_context_new(unknown[i], &context), ISOLINE_INVALID_ARGUMENT, "a list such as cuda:0,2, or cuda:all");
+        CHECK_HAS(isoline_last_error(), unknown[i]);
+        CHECK(context == NULL);
+    }
+    isoline_context *context = NULL;
+    REFUSED(isoline_context_new("cuda:0,0", &context), ISOLINE_INVALID_ARGUMENT, "got 0 twice");
+    REFUSED(isoline_context_new("cuda:3,1,2,1", &context), ISOLINE_INVALID_ARGUMENT, "got 1 twice");
+    REFUSED(isoline_context_new("cuda:99,98", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:99");
+    CHECK(context == NULL);
 }
 
 static void white_space_around_a_name_is_ignored(const char *device) {
@@ -288,6 +305,7 @@ int main(void) {
     RUN_ON(auto_takes_the_first_that_works_and_says_why, "auto");
     RUN_ON_EACH(null_is_refused);
     RUN(an_unknown_text_is_refused_with_the_choices);
+    RUN(a_list_has_each_number_once);
     RUN(white_space_around_a_name_is_ignored);
     RUN(bytes_that_are_no_text_are_refused);
     RUN_ON(a_device_that_is_not_there_says_why, "cuda");

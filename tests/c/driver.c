@@ -129,6 +129,93 @@ static void a_context_opens_its_device_once(const char *device) {
     }
 }
 
+static void a_list_opens_each_of_its_devices_once(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    const char *const texts[][3] = {{"cuda:0,1", "cuda:0", "cuda:0, cuda:1"},
+                                    {" cuda:1,0\n", "cuda:1", "cuda:1, cuda:0"},
+                                    {"cuda:all", "cuda:0", "cuda:0, cuda:1"}};
+    for (int i = 0; i < 3; i++) {
+        isoline_context *context = open_context(texts[i][0]);
+        isoline_device entry = told(0);
+        GOOD(isoline_context_device(context, &entry));
+        CHECK_TEXT(entry.id, texts[i][1]);
+        CHECK_HAS(entry.reason, texts[i][2]);
+        GOOD(isoline_context_set_memory_limit(context, 1000));
+        GOOD(isoline_context_trim(context));
+        isoline_context_free(context);
+        CHECK_NUMBER(*opened, 2 * (i + 1));
+        CHECK_NUMBER(*closed, 2 * (i + 1));
+    }
+    isoline_context *context = NULL;
+    REFUSED(isoline_context_new("cuda:0,2", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:0 to cuda:1");
+    CHECK_HAS(isoline_last_error(), "cannot open the devices cuda:0,2");
+    CHECK_NUMBER(*opened, *closed);
+}
+
+static void a_list_needs_each_of_its_devices_and_all_takes_those_that_work(const char *device) {
+    (void)device;
+    setenv("FAKE_BROKEN", "0", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = NULL;
+    REFUSED(isoline_context_new("cuda:1,0", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:0 is not (");
+    CHECK_HAS(isoline_last_error(), "out of memory");
+    CHECK_NUMBER(*opened, *closed);
+    context = open_context("cuda:all");
+    isoline_device entry = told(0);
+    GOOD(isoline_context_device(context, &entry));
+    CHECK_TEXT(entry.id, "cuda:1");
+    CHECK_HAS(entry.reason, "the only CUDA device that works");
+    isoline_context_free(context);
+    CHECK_NUMBER(*opened, *closed);
+    setenv("FAKE_RETAIN", "2", 1);
+    REFUSED(isoline_context_new("cuda:all", &context), ISOLINE_DEVICE_UNAVAILABLE, "cannot use any CUDA device");
+    CHECK_NUMBER(*opened, *closed);
+}
+
+/* A call that is divided between two devices, whose kernels are not there: both fail, and the first error is returned. The
+ * child of a fork is refused before. */
+static void a_divided_call_returns_the_error_of_a_device(const char *device) {
+    (void)device;
+    enum { SIDE = 32, SLICES = 7 };
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = open_context("cuda:all");
+    uint8_t *pixels = drawing(SIDE, SIDE, SLICES, 5);
+    float *strength = unwritten(SIDE * SIDE * SLICES);
+    isoline_image input = describe(ISOLINE_U8, SIDE, SIDE, SLICES, pixels);
+    isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, SLICES, strength);
+    isoline_edge_strength_params params = for_drawing(3);
+    for (int round = 0; round < 100; round++) {
+        REFUSED(isoline_edge_strength(context, &input, &params, NULL, &output, NULL), ISOLINE_DEVICE_FAILED, "FAKE_ERROR");
+    }
+#ifndef _WIN32
+    /* valgrind takes for lost what the threads own that a child does not have. */
+    if (strcmp(instrument(), "valgrind") != 0) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(60);
+            isoline_status status = isoline_edge_strength(context, &input, &params, NULL, &output, NULL);
+            int refused = strstr(isoline_last_error(), "make a context of its own") != NULL;
+            isoline_context_free(context);
+            _exit(status == ISOLINE_UNSUPPORTED && refused ? 0 : 1);
+        }
+        int state = -1;
+        CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+    }
+#endif
+    CHECK(is_unwritten(strength, SIDE * SIDE * SLICES));
+    isoline_context_free(context);
+    free(strength);
+    free(pixels);
+}
+
 static void auto_takes_the_freest_device(const char *device) {
     const char *const busy[][2] = {{"-1", "cuda:0"}, {"0", "cuda:1"}, {"1", "cuda:0"}};
     (void)device;
@@ -420,6 +507,9 @@ int main(void) {
     RUN_ON(counting_and_refusing_open_no_device, "fake");
     RUN_ON(an_entry_opens_its_device_only_and_closes_it, "fake");
     RUN_ON(a_context_opens_its_device_once, "fake");
+    RUN_ON(a_list_opens_each_of_its_devices_once, "fake");
+    RUN_ON(a_list_needs_each_of_its_devices_and_all_takes_those_that_work, "fake");
+    RUN_ON(a_divided_call_returns_the_error_of_a_device, "fake");
     RUN_ON(auto_takes_the_freest_device, "fake");
     RUN_ON(an_old_driver_is_named, "fake");
     RUN_ON(a_driver_that_lacks_functions_is_survived, "fake");

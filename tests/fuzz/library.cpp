@@ -285,6 +285,7 @@ private:
 
     void make_context() {
         std::string text = bytes.pick<const char *>({"cpu", "auto", "", "cuda", "cuda:0", "cuda:", "CPU", "cpu:0", "cuda:-1", "cuda:4294967296",
+                                                     "cuda:0,1", "cuda:all", "cuda:0,0", "cuda:1,", "cuda:,,",
                                                      "cuda:99999999999999999999", "cuda:0x1", "cuda:+1", " cpu", "cpu\n"});
         if (bytes.rarely(4)) {
             // Any text, as a string in memory of its exact size; at times a very long one.

@@ -123,6 +123,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             // 2. Download their results while the next slices are uploaded.
             let (batch_now, operation_now) = (&*batch, &*operation);
             let up = || {
+                // The thread may have worked for another device.
+                cuda.bind()?;
                 let slots = begin.clone().zip(batch_now);
                 Upload::queue(
                     pool,
@@ -132,6 +134,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             };
             let mut down = || -> Result<f64> {
                 let started = Instant::now();
+                cuda.bind()?;
                 let results = end.clone().zip(batch_now).filter_map(|(slice, slot)| {
                     let (side, pitch) = O::result(&slot.buffers)?;
                     Some((operation_now.slices(slice), DeviceRows { stream: &slot.stream, side, pitch }))

@@ -62,7 +62,7 @@ fn slices<P: Pixel, S: Source<P>>(
     maps: &mut Maps<'_>,
 ) -> Result<()> {
     let pool = context.pool();
-    let ticker = Ticker::new("edge drawing: maps");
+    let ticker = Ticker::new(super::super::MAPS_STAGE);
     let count = |map: &Option<ImageMut<'_>>| if map.is_some() { width * height } else { 0 };
     let mut packed = Packed {
         smoothed: zeroed(count(&maps.smoothed))?,

@@ -63,7 +63,7 @@ pub(in super::super) fn maps(
     maps: &mut Maps<'_>,
 ) -> Result<Report> {
     let [width, height, count] = input.shape();
-    let mut pipeline = Pipeline::new(context, cuda, "edge drawing: maps", count, progress)?;
+    let mut pipeline = Pipeline::new(context, cuda, super::super::MAPS_STAGE, count, progress)?;
     let plan = super::resolve(context, cuda, params, input, &maps.named())?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;

@@ -6,6 +6,7 @@
  * FAKE_COUNT    devices (default 2)                                   FAKE_MAJOR   compute capability FAKE_MAJOR.0 (9)
  * FAKE_RETAIN   what opening a device returns (default 0)             FAKE_LOAD    what loading kernels returns (0)
  * FAKE_FREE     KiB of a device that are free (default 5 Gi)          FAKE_BUSY    a device with half of that (none)
+ * FAKE_BROKEN   a device that cannot be opened (none)
  * FAKE_LOCK     what page-locking returns (default 0)                 FAKE_UNLOCK  what unlocking returns (0)
  *
  * With -DLACKING it has nothing but its version; with -DcuSomething=other it lacks cuSomething.
@@ -96,7 +97,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
-    int result = number("FAKE_RETAIN", 0);
+    int result = device == number("FAKE_BROKEN", -1) ? 2 : number("FAKE_RETAIN", 0);
     if (result == 0) {
         fake_opened++;
         *context = &places_of_contexts[device];

@@ -19,7 +19,8 @@ public final class Context implements AutoCloseable {
     /**
      * Opens a device.
      *
-     * @param device "auto", "cpu", "cuda" or "cuda:N"; only "auto" may fall back to the CPU
+     * @param device "auto", "cpu", "cuda", "cuda:N", a list such as "cuda:0,2" or "cuda:all"; only "auto" may fall back
+     *     to the CPU
      * @throws IsolineException if there is no such device or it cannot be used; the message says why
      */
     public static Context open(String device) throws IsolineException {

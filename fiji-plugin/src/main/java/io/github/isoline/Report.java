@@ -37,11 +37,12 @@ public final class Report {
         struct.seconds_total += further.struct.seconds_total;
     }
 
-    /** Returns the device that computed: "cpu" or "cuda:N", with its name. */
+    /** Returns the device that computed: "cpu" or "cuda:N", with its name; of several the first, and how many more. */
     public String device() {
         String id = struct.device_kind == KIND_CUDA ? "cuda:" + struct.device_index : "cpu";
         String name = Native.toString(struct.device_name, "UTF-8");
-        return name.isEmpty() ? id : id + " (" + name + ")";
+        String more = struct.device_count > 1 ? " and " + (struct.device_count - 1) + " more" : "";
+        return (name.isEmpty() ? id : id + " (" + name + ")") + more;
     }
 
     /** Returns the number of iterations, or of cycles in converged mode. */

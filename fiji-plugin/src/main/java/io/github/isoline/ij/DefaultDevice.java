@@ -15,6 +15,9 @@ final class DefaultDevice {
     /** The library's name for the first CUDA device that works. */
     private static final String CUDA = "cuda";
 
+    /** The library's name for all CUDA devices that work. */
+    private static final String ALL = "cuda:all";
+
     private DefaultDevice() {}
 
     static String get() {
@@ -22,19 +25,27 @@ final class DefaultDevice {
     }
 
     /**
-     * Returns the choices of a dialog and of macros: auto, every device that can be used now, and cuda (the first CUDA
-     * device that works) where there is one.
+     * Returns the choices of a dialog and of the Devices command: auto, every device that can be used now, cuda (the
+     * first CUDA device that works) where there is one, and all of them where there are several. Macros of commands may
+     * name a list, too.
      */
     static List<String> choices(List<DeviceInfo> devices) {
         List<String> ids = new ArrayList<>();
+        int gpus = 0;
         ids.add(AUTO);
         for (DeviceInfo device : devices) {
             if (device.isUsable()) {
-                if (device.id().startsWith(CUDA + ":") && !ids.contains(CUDA)) {
-                    ids.add(CUDA);
+                if (device.id().startsWith(CUDA + ":")) {
+                    if (gpus == 0) {
+                        ids.add(CUDA);
+                    }
+                    gpus++;
                 }
                 ids.add(device.id());
             }
+        }
+        if (gpus > 1) {
+            ids.add(ALL);
         }
         return ids;
     }

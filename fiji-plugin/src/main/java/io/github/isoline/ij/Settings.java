@@ -66,7 +66,8 @@ abstract class Settings implements Cloneable {
                 Setting.text(DEVICE, DefaultDevice.AUTO)
                         .forgotten()
                         .advanced()
-                        .help("auto: the GPU if there is one, else the CPU; cpu; cuda:N: that GPU or an error."),
+                        .help(
+                                "auto: the GPU if there is one, else the CPU; cpu; cuda:N: that GPU or an error; cuda:all: all GPUs."),
                 Setting.toggle(LUMINANCE)
                         .label("RGB as luminance")
                         .help("An RGB image is taken as 0.299 red + 0.587 green + 0.114 blue."));

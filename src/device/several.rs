@@ -1,0 +1,306 @@
+//! Several devices for one call. Slices of a stack, or other items that do not depend on each other, are dealt out to the
+//! devices of a context: each gets a contiguous range of them and computes it in a thread of its own, in the way in which a
+//! context on that device alone computes it. So the results are the same whatever the number of devices.
+
+use super::{Context, cpu};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{Image, ImageMut};
+use crate::progress::{self, CancelFlag, Progress, Ticker, may_cancel};
+use ndarray::Axis;
+use rayon::{BroadcastContext, ThreadPool};
+use std::ops::{ControlFlow, Range};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The beginning of the names of the threads that compute on one device each.
+const THREAD_NAME: &str = "isoline-device-";
+
+/// The units of progress of an item.
+const UNITS: u64 = 1 << 20;
+
+/// Images and lists that a call has for its slices, and that are divided with them.
+pub(crate) trait Slices: Sized + Send {
+    /// Divides it in front of a slice. It is in host memory.
+    fn split_at(self, slice: usize) -> (Self, Self);
+}
+
+impl Slices for () {
+    fn split_at(self, _slice: usize) -> (Self, Self) {
+        ((), ())
+    }
+}
+
+impl<T: Slices> Slices for Option<T> {
+    fn split_at(self, slice: usize) -> (Self, Self) {
+        self.map(|all| all.split_at(slice)).unzip()
+    }
+}
+
+macro_rules! image_slices {
+    ($image:ident) => {
+        impl Slices for $image<'_> {
+            fn split_at(self, slice: usize) -> (Self, Self) {
+                match self {
+                    Self::U8(view) => split_view(view.split_at(Axis(0), slice), Self::U8),
+                    Self::U16(view) => split_view(view.split_at(Axis(0), slice), Self::U16),
+                    Self::F32(view) => split_view(view.split_at(Axis(0), slice), Self::F32),
+                    Self::Device(_) => unreachable!("device memory is not divided"),
+                }
+            }
+        }
+    };
+}
+image_slices!(Image);
+image_slices!(ImageMut);
+
+/// Makes images of both parts of a view.
+fn split_view<V, I>((before, after): (V, V), image: impl Fn(V) -> I) -> (I, I) {
+    (image(before), image(after))
+}
+
+/// The items of a device: their range, and what the device takes to work on them.
+pub(crate) type Job<I> = (Range<usize>, I);
+
+/// The devices of a context that has several: each as a context of its own, and with a thread.
+pub(super) struct Several {
+    pub(super) parts: Vec<Context>,
+    threads: Arc<ThreadPool>,
+}
+
+impl Several {
+    /// Starts a thread for each device.
+    pub(super) fn new(parts: Vec<Context>) -> Result<Self> {
+        let threads = cpu::start_threads(parts.len(), THREAD_NAME)?;
+        Ok(Self { parts, threads })
+    }
+
+    /// Runs `work` on as many devices as there are jobs, each with the items of its range, and returns the results with the
+    /// first item of each. The calling thread calls `progress` meanwhile. After an error the others are cancelled, if the
+    /// call can be cancelled at all, else they end their work; then the first error is returned.
+    fn run<I: Send, T: Send>(
+        &self,
+        stage: &'static str,
+        jobs: Vec<Job<I>>,
+        progress: &mut Option<&mut Progress<'_>>,
+        work: impl Fn(&Context, I, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+    ) -> Result<Vec<(usize, T)>> {
+        let (can_cancel, flag) = (may_cancel(progress), CancelFlag::of_this_thread());
+        let ticker = Ticker::new(stage);
+        ticker.expect(jobs.iter().map(|(range, _)| range.len() as u64 * UNITS).sum());
+        let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
+        let part = |thread: BroadcastContext<'_>| {
+            let device = thread.index();
+            let (range, items) = jobs.get(device)?.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+            let (units, mut counted) = (range.len() as u64 * UNITS, 0);
+            let mut count = |fraction: f64, _: &str| {
+                let done = (fraction * units as f64) as u64;
+                ticker.add(done.saturating_sub(counted));
+                counted = counted.max(done);
+                if ticker.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            CancelFlag::use_here(flag.clone());
+            let result = work(&self.parts[device], items, &mut can_cancel.then_some(&mut count as &mut Progress<'_>));
+            CancelFlag::use_here(None);
+            match &result {
+                Ok(_) => drop(count(1.0, stage)),
+                Err(_) => ticker.cancel(),
+            }
+            Some(result.map(|done| (range.start, done)))
+        };
+        progress::run(&self.threads, progress, &ticker, || {
+            // Every thread calls it once.
+            let results: Vec<Result<_>> = self.threads.broadcast(part).into_iter().flatten().collect();
+            // A device that was cancelled says nothing about why.
+            let is_reason = |result: &Result<_>| matches!(result, Err(error) if error.kind() != ErrorKind::Cancelled);
+            match results.iter().position(is_reason) {
+                Some(index) => {
+                    Err(results.into_iter().nth(index).and_then(Result::err).unwrap_or_else(Error::cancelled))
+                }
+                None => results.into_iter().collect(),
+            }
+        })
+    }
+}
+
+/// Returns the range of items of each device that takes part where `count` items are dealt out to some devices.
+pub(crate) fn shares(devices: usize, count: usize) -> Vec<Range<usize>> {
+    let devices = devices.min(count);
+    // The product of many items overflows, not the quotient.
+    let first = |index: usize| (count as u128 * index as u128 / devices as u128) as usize;
+    (0..devices).map(|index| first(index)..first(index + 1)).collect()
+}
+
+impl Context {
+    /// Returns the devices of this context, each as a context of its own; itself if it has one device.
+    pub(super) fn parts(&self) -> &[Self] {
+        self.shared.several.as_ref().map_or(std::slice::from_ref(self), |several| &several.parts)
+    }
+
+    /// Returns whether `count` items are dealt out to several devices.
+    pub(crate) fn deals_out(&self, count: usize) -> bool {
+        self.shared.several.is_some() && count > 1
+    }
+
+    /// Runs jobs side by side, each on a device of this context, which has several: those that [`shares`] gives a range. `work` reports the progress of its own job. The results have the index of the first item of each.
+    pub(crate) fn run_shares<I: Send, T: Send>(
+        &self,
+        stage: &'static str,
+        jobs: Vec<Job<I>>,
+        progress: &mut Option<&mut Progress<'_>>,
+        work: impl Fn(&Context, I, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+    ) -> Result<Vec<(usize, T)>> {
+        let several = self.shared.several.as_ref().unwrap_or_else(|| unreachable!("there are several devices"));
+        several.run(stage, jobs, progress, work)
+    }
+
+    /// Runs `work` on `input` and what else a call has for its slices. If the slices are `independent`, their memory the
+    /// host's, and this context has several devices, each of them works on its own slices, and `join` makes one result of
+    /// theirs, each of which has the number of its first slice.
+    pub(crate) fn by_slices<O: Slices, T: Send>(
+        &self,
+        stage: &'static str,
+        independent: bool,
+        (input, output): (&Image<'_>, O),
+        progress: &mut Option<&mut Progress<'_>>,
+        work: impl Fn(&Context, &Image<'_>, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+        join: impl FnOnce(Vec<(usize, T)>) -> Result<T>,
+    ) -> Result<T> {
+        let count = input.shape()[2];
+        if !independent || !self.deals_out(count) {
+            return work(self, input, output, progress);
+        }
+        let (mut jobs, mut rest) = (Vec::new(), (*input, output));
+        for share in shares(self.parts().len(), count) {
+            let ((own, after), (own_output, after_output)) =
+                (rest.0.split_at(share.len()), rest.1.split_at(share.len()));
+            jobs.push((share, (own, own_output)));
+            rest = (after, after_output);
+        }
+        join(self.run_shares(stage, jobs, progress, |part, (input, output), progress| {
+            work(part, &input, output, progress)
+        })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    fn parts(count: usize) -> Context {
+        Context::of_parts(&vec!["cpu"; count]).unwrap()
+    }
+
+    fn jobs(devices: usize, count: usize) -> Vec<Job<Range<usize>>> {
+        shares(devices, count).into_iter().map(|share| (share.clone(), share)).collect()
+    }
+
+    #[test]
+    fn shares_are_contiguous_and_differ_by_one_at_most() {
+        for (devices, count) in [(1, 0), (3, 0), (3, 1), (3, 2), (3, 3), (3, 7), (8, 64), (5, usize::MAX)] {
+            let shares = shares(devices, count);
+            assert_eq!(shares.len(), devices.min(count));
+            assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
+            assert_eq!(shares.iter().map(|share| share.len()).sum::<usize>(), count);
+            let lengths = || shares.iter().map(|share| share.len());
+            assert!(lengths().max().unwrap_or(0) - lengths().min().unwrap_or(0) <= 1);
+        }
+    }
+
+    #[test]
+    fn each_device_gets_its_share_on_a_thread_of_its_own() {
+        let context = parts(3);
+        for count in [1, 2, 3, 7] {
+            let done = context.run_shares("test", jobs(3, count), &mut None, |part, share, _| {
+                Ok((std::ptr::from_ref(part) as usize, std::thread::current().id(), share))
+            });
+            let done = done.unwrap();
+            for (index, (first, (part, _, share))) in done.iter().enumerate() {
+                assert_eq!((*first, *part), (share.start, std::ptr::from_ref(&context.parts()[index]) as usize));
+            }
+            assert_eq!(done.len(), count.min(3));
+            assert!(done.windows(2).all(|pair| pair[0].1.1 != pair[1].1.1));
+        }
+    }
+
+    #[test]
+    fn the_error_of_one_device_ends_the_call_and_cancels_the_others() {
+        let context = parts(3);
+        let mut callback = |_: f64, _: &str| ControlFlow::Continue(());
+        for failing in 0..3 {
+            let started = Instant::now();
+            let done = context.run_shares("test", jobs(3, 7), &mut Some(&mut callback), |_, share, progress| {
+                if share.start == 7 * failing / 3 {
+                    return Err(Error::memory(format!("device {failing} is out of memory")));
+                }
+                let ticker = Ticker::new("test");
+                while started.elapsed() < Duration::from_secs(30) {
+                    ticker.report(progress)?;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok(())
+            });
+            let error = done.unwrap_err();
+            assert_eq!(error.message(), format!("device {failing} is out of memory"));
+            assert!(started.elapsed() < Duration::from_secs(5));
+        }
+    }
+
+    #[test]
+    fn without_a_callback_the_others_end_their_work_and_the_first_error_is_returned() {
+        let (context, ended) = (parts(3), AtomicUsize::new(0));
+        let done = context.run_shares("test", jobs(3, 3), &mut None, |_, share, progress| {
+            assert!(progress.is_none(), "nothing can cancel, so that results may be written directly");
+            if share.start > 0 {
+                return Err(Error::memory(format!("device {}", share.start)));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            ended.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        assert_eq!(done.unwrap_err().message(), "device 1");
+        assert_eq!(ended.into_inner(), 1);
+    }
+
+    #[test]
+    fn progress_is_the_mean_of_all_items_and_never_falls() {
+        let (context, mut seen) = (parts(2), Vec::new());
+        let caller = std::thread::current().id();
+        let mut callback = |fraction: f64, _: &str| {
+            assert_eq!(std::thread::current().id(), caller);
+            seen.push(fraction);
+            ControlFlow::Continue(())
+        };
+        context
+            .run_shares("test", jobs(2, 3), &mut Some(&mut callback), |_, share, progress| {
+                // The first device, with one item, is done at once; the other, with two, is half done and then falls back.
+                if share.start > 0 {
+                    for fraction in [0.5, 0.2] {
+                        progress.as_mut().map(|progress| progress(fraction, "part"));
+                        std::thread::sleep(Duration::from_millis(150));
+                    }
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert!(seen.is_sorted() && seen.len() > 3, "{seen:?}");
+        assert!((seen.last().unwrap() - 2.0 / 3.0).abs() < 1e-3, "{seen:?}");
+    }
+
+    #[test]
+    #[should_panic(expected = "boom")]
+    fn the_panic_of_one_device_reaches_the_caller() {
+        let _ = parts(2).run_shares("test", jobs(2, 2), &mut None, |_, share, _| {
+            assert!(share.start == 0, "boom");
+            Ok(())
+        });
+    }
+
+    #[test]
+    fn a_context_of_one_device_deals_nothing_out() {
+        let context = Context::new("cpu").unwrap();
+        assert!(!context.deals_out(100) && parts(2).deals_out(2) && !parts(2).deals_out(1));
+        assert_eq!(context.devices().len(), 1);
+        assert!(Context::of_parts(&["cpu"]).unwrap().shared.several.is_none());
+    }
+}
