@@ -32,6 +32,7 @@ import snake_oracle as oracle  # noqa: E402
 from isoline import LevelSet  # noqa: E402
 
 SEEDS, TUNING = 3, 7  # images of each noise that are measured, and the seed of the one for tuning
+ROUNDS, LONG = 3, 4.0  # runs of a single image, and the seconds of a run that is not repeated
 BALL, RADIUS, START = (40, 64, 64), 14, 1.3  # the volume, the ball's radius, and the start's as a multiple of it
 WITHIN_BRAIN = (slice(60, 180), slice(55, 142))  # rows and columns of the stack in which all is brain
 MODELS = {"Gaussian, same mean": "gaussian", "Poisson, 2 and 4 photons": "poisson", "speckle, 100 and 200": "gamma",
@@ -176,16 +177,47 @@ def tune(run_of):
         print(f"    {(name, noise)!r}: {tuple(best)!r},", flush=True)
 
 
+def measured(run, images, truth):
+    """Returns the mean overlap and the median seconds; one image is run several times, unless that takes long."""
+    overlaps, times = [], []
+    for image in images * (ROUNDS if len(images) == 1 else 1):
+        if len(images) == 1 and times and times[0] > LONG:
+            break
+        began = time.perf_counter()
+        mask = run(image)
+        times.append(time.perf_counter() - began)
+        overlaps.append(oracle.best_overlap(mask, truth))
+    return statistics.mean(overlaps), statistics.median(times)
+
+
+def compare(run_of, quick):
+    """Yields the results; a program's name is that in PROGRAMS, with the device for Isoline."""
+    for name, noise, truth, start, spacing, images in cases(quick, range(1 if quick else SEEDS)):
+        print(f"\n{name}, {noise}: the start's overlap is {oracle.overlap(start > 0, truth):.3f}")
+        for who, (program, run) in run_of.items():
+            peer = PROGRAMS[program]
+            if truth.ndim not in peer.dimensions:
+                continue
+            for how, chosen in (("defaults", {}), ("tuned", TUNED[name, noise][list(PROGRAMS).index(program)])):
+                parameters = {**peer.given(truth.ndim), **chosen}
+                overlap, seconds = measured(lambda image: run(image, start, noise, spacing, **parameters), images, truth)
+                print(f"  {who:<42}{how:<10}{overlap:8.3f}{1e3 * seconds:10.1f} ms  {chosen or ''}", flush=True)
+                yield {"object": name, "noise": noise, "dimensions": truth.ndim, "who": who, "how": how,
+                       "parameters": parameters, "overlap": overlap, "seconds": seconds, "images": len(images)}
+
+
 def main():
-    arguments = sys.argv[1:]
-    wanted = "--tune" in arguments
-    sys.argv[1:] = [each for each in arguments if each != "--tune"]
+    tuning = "--tune" in sys.argv
+    sys.argv[1:] = [argument for argument in sys.argv[1:] if argument != "--tune"]
     options = peers.parse(__doc__)
-    run_of = {OURS: functools.partial(isoline, options.library.context("cpu"))}
-    modules = [(name, peer.module, name) for name, peer in PROGRAMS.items() if name != OURS]
-    run_of.update({name: PROGRAMS[name].run for name in peers.installed(modules)})
-    if wanted:
-        tune(run_of)
+    run_of = {f"{OURS}, {device}": (OURS, functools.partial(isoline, options.library.context(device)))
+              for device in peers.devices(options.library)}
+    others = peers.installed([(name, peer.module, name) for name, peer in PROGRAMS.items() if name != OURS])
+    run_of.update({name: (name, PROGRAMS[name].run) for name in others})
+    if tuning:
+        tune({program: run for program, run in run_of.values()})
+    else:
+        peers.write(options.json, list(compare(run_of, options.quick)))
 
 
 if __name__ == "__main__":

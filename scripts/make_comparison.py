@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+"""Writes docs/comparison.md, and the table of two regions in docs/level_set.md, from docs/comparison.json.
+
+Usage: make_comparison.py [--check]             write the documents, or only compare them with the numbers
+       make_comparison.py --run FOLDER-OF-LIBISOLINE
+                                                measure on this machine first: the numbers, the picture and the documents
+       make_comparison.py --picture FOLDER-OF-LIBISOLINE
+                                                the picture alone
+
+`make comparison` is --run: the benches that time Isoline beside other programs, and the tests that compare results with
+them, one after the other, in less than 15 minutes on two cores. Times on a GPU are those of the record.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import make_benchmarks  # noqa: E402
+from make_benchmarks import DEVICES, ROOT, number, size, table, times_as  # noqa: E402
+
+NUMBERS, DOCS = ROOT / "docs" / "comparison.json", ROOT / "docs"
+BEGIN, END = "<!-- two regions, by scripts/make_comparison.py -->", "<!-- end -->"
+MODULES = ("numpy", "scipy", "skimage", "cv2", "SimpleITK", "edt", "contourpy", "torch", "cupy", "cucim")
+# Each bench: its program and arguments. They write their numbers to the file that --json or the variable names.
+BENCHES = {
+    "sizes": ("benches/sizes.py", "--only-size"),
+    "level_set_peers": ("benches/level_set_peers.py", "--quick"),
+    "snake_peers": ("benches/snake_peers.py", "--quick"),
+    "regions_peers": ("benches/regions_peers.py",),
+}
+# The tests that compare results, with the arguments of those that would take minutes.
+ORACLES = {"edge_drawing": (), "lines": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
+           "level_set": ("--only", "slice"), "snake": ()}
+EVEN = 0.0005  # overlaps that differ by less are alike
+OURS = "Isoline, cpu"
+
+HEAD = """# Isoline and its peers
+
+`make comparison` measures all of this on any machine, in less than 15 minutes on two cores, and writes this page from
+[comparison.json](comparison.json): no number in it is typed. Every program gets the same images, and where it needs one the
+same start, in one process.
+
+This machine: {cpu}, {cores} cores; {date}, commit `{commit}`; the load average was {load[0]:.1f} before and {load[1]:.1f}
+after. {busy} {versions}. Not installed: {missing}. The GPU is that of the [record](gpu-validation.json), {gpu}, where the
+record has that call; its host has other cores than this machine.
+
+1. [Where Isoline is not ahead](#where-isoline-is-not-ahead)
+2. [Results](#results)
+3. [Times](#times)
+4. [Two regions](#two-regions)
+5. [What each lacks](#what-each-lacks)
+"""
+
+BUSY = """Other programs ran on these cores at the same time, so times are rough; those of one row were measured one after the
+other."""
+
+BEHIND = """## Where Isoline is not ahead
+
+**Results**: all rows of the comparisons below in which another program overlaps more with the truth, with the defaults of both
+or with the best parameters of both.
+"""
+
+SLOWER = """**Times**: all sizes of the [operations](#times) at which another program takes less time than Isoline on the CPU: the largest
+factor, and at how many of the sizes that both were measured at.
+"""
+
+RESULTS = """## Results
+
+The tests that compare results with other programs, as they ran here; `make test` runs them, too, and fails where they differ.
+"""
+
+REST = """**Level sets at rest** (`benches/level_set_peers.py`), from the same start, with the same range and weights: SimpleITK's
+`ThresholdSegmentationLevelSet` has no criterion, and gets as many iterations as its mask needs to have Dice 0.999 with the one at
+rest. Milliseconds from start to rest, the least of three runs.
+"""
+
+SNAKE = """**Region snakes** (`benches/snake_peers.py`): a star of 256 × 256 pixels in noise as strong as its contrast, from one rectangle;
+Isoline with its defaults, the others with the best parameters that a search found for this noise.
+[More noises and shapes](snake.md#against-scikit-image).
+"""
+
+TIMES = """## Times
+
+Whole calls by `benches/sizes.py`, each the median of up to 40 within a tenth of a second: milliseconds at the largest size that
+all programs of a row's operation were measured at (up to a second for a call), and the time of the other program as a multiple of
+Isoline's on the same CPU. What the programs compute is not always [the same](benchmarks.md#time-against-size). No other
+program has edge strength: the other rows of it are the same iterations written with each library.
+"""
+
+REGIONS = """## Two regions
+
+[level_set.md](level_set.md#two-regions) has the table of overlaps and times, and which parameters were tried. {counts}
+
+![The grey and white matter of a slice of the brain: the start, Isoline's front, and those of scikit-image](images/comparison.png)
+
+A slice of the brain, cropped to where all is brain, from four discs in the white matter. Red: the front; blue: where most people have
+white matter. All with their best parameters of the grid; the numbers are overlaps (intersection over union).
+"""
+
+LACKS = """## What each lacks
+
+From the programs' documentation and from the tests above.
+
+| method | other program | it lacks, beside Isoline | Isoline lacks, beside it |
+|---|---|---|---|
+| edge drawing | OpenCV's contributed modules, `EdgeDrawing` | GPU, stacks, threads, pixels of 16 and 32 bits, gradient magnitudes of segments | ellipses along segments; a gradient by the Laplacian operator |
+| | OpenCV, scikit-image: Canny | segments: it gives a map | hysteresis of two thresholds |
+| lines | OpenCV's contributed modules, `detectLines` | GPU, threads, lines across gaps | the identical lines: most are the same, as [above](#results) |
+| distance | SciPy, edt, OpenCV, SimpleITK (Maurer) | SciPy, edt, OpenCV: a sign in one call. SciPy, OpenCV: threads in 3D. OpenCV: volumes, spacings. All: GPU | the nearest pixel of each (SciPy), several labels in one call (edt), squared distances, double precision |
+| edge strength | none | | |
+| isolines | scikit-image, contourpy | length, area, nesting, GPU. scikit-image: threads | masks of pixels to leave out, filled contours (contourpy); surfaces of volumes |
+| level set of a range | SimpleITK's `ThresholdSegmentationLevelSet` | a stopping criterion, an automatic range, an outcome, GPU, threads | an edge term, further speeds by other filters; images in physical coordinates |
+| level set of two regions | scikit-image's `chan_vese` | volumes, voxel sizes, kinds of noise, GPU, threads | new pieces of the object far from the start; weights of both sides |
+| | scikit-image's `morphological_chan_vese` | a stopping criterion, voxel sizes, kinds of noise, GPU, threads | weights of both sides |
+| | SimpleITK's `ScalarChanAndVeseDenseLevelSet` | a stopping criterion that suits noisy images, kinds of noise, GPU | weights of both sides and of the area, a wanted volume |
+| region snake | scikit-image's `active_contour`: edges, not regions; no other program has the method | kinds of noise, many targets at a time, statistics, GPU, threads | open contours with fixed ends, a term for edges |
+"""
+
+
+def cell(value):
+    return "" if value is None else f"{value:.3f}"
+
+
+def short(who):
+    """The name of a program without its version."""
+    return re.sub(r" [0-9][0-9.+a-z]*", "", who, count=1)
+
+
+class Comparison(make_benchmarks.Record):
+    """The numbers of this comparison, with those of the GPU record."""
+
+    def __init__(self, path=NUMBERS):
+        super().__init__(path)
+        self.gpu = make_benchmarks.Record(ROOT / "docs" / "gpu-validation.json")
+
+    def regions(self):
+        """Returns by object and noise, by program, by defaults or tuned, the result."""
+        rows = {}
+        for result in self.numbers("regions_peers")["results"]:
+            row = rows.setdefault((result["object"], result["noise"]), {})
+            row.setdefault(result["who"], {})[result["how"]] = result
+        return rows
+
+    def behind_in_overlap(self):
+        for (name, noise), programs in self.regions().items():
+            for how in ("defaults", "tuned"):
+                ours = programs[OURS][how]["overlap"]
+                for who, found in programs.items():
+                    if who != OURS and found[how]["overlap"] > ours + EVEN:
+                        yield [f"two regions: {name}, {noise}", how, cell(ours), who, cell(found[how]["overlap"])]
+        snakes = {result["what"]: result["overlap"] for result in self.numbers("snake_peers")["results"]}
+        for who, overlap in snakes.items():
+            if overlap > snakes[OURS] + EVEN:
+                yield ["region snake: a star, SNR 1", "defaults here, tuned there", cell(snakes[OURS]), who, cell(overlap)]
+
+    def behind_in_time(self):
+        for operation, programs in self.sweep("size").items():
+            ours = programs["cpu"]
+            for who, row in programs.items():
+                both = sorted(set(row) & set(ours))
+                slower = [at for at in both if row[at] < ours[at]]
+                if who not in DEVICES and slower:
+                    at = max(slower, key=lambda at: ours[at] / row[at])
+                    yield [operation, who, size(operation, at), number(ours[at]), number(row[at]),
+                           times_as(ours[at], row[at]), f"{len(slower)} of {len(both)}"]
+
+    def ahead(self, how):
+        """Returns in how many rows no program overlaps more than Isoline, and how many rows there are."""
+        rows = self.regions().values()
+        best = [all(found[how]["overlap"] <= programs[OURS][how]["overlap"] + EVEN for found in programs.values())
+                for programs in rows]
+        return sum(best), len(best)
+
+
+def behind(record):
+    overlaps, times = list(record.behind_in_overlap()), list(record.behind_in_time())
+    lines = [BEHIND, *(table(["comparison", "parameters", "Isoline", "other program", "its overlap"], overlaps)
+                       if overlaps else ["There is none.", ""])]
+    return [*lines, SLOWER, *(table(["operation", "other program", "size", "Isoline, ms", "other, ms", "factor", "sizes"], times)
+                              if times else ["There is none.", ""])]
+
+
+def results(record):
+    rows = [[f"`tests/{name}_oracle.py`", text] for name, text in record.head["oracles"].items()]
+    lines = [RESULTS, *table(["test", "result"], rows)]
+    rest = {}
+    for result in record.numbers("level_set_peers")["results"]:
+        rest.setdefault(result["what"], {})[result["who"]] = result
+    rows = [[what, f"{number(1e3 * found['cpu']['seconds'])}, {found['cpu']['iterations']}",
+             f"{number(1e3 * found['SimpleITK']['seconds'])}, {found['SimpleITK']['iterations']}",
+             times_as(found["SimpleITK"]["seconds"], found["cpu"]["seconds"]), f"{found['cpu']['dice']:.4f}"]
+            for what, found in rest.items() if "SimpleITK" in found]
+    lines += [REST, *table(["image", "Isoline: ms, iterations", "SimpleITK: ms, iterations", "times as fast", "Dice of both"], rows)]
+    rows = [[result["what"], cell(result["overlap"]), number(1e3 * result["seconds"])]
+            for result in record.numbers("snake_peers")["results"]]
+    return [*lines, SNAKE, *table(["program", "overlap", "ms"], rows)]
+
+
+def times(record):
+    rows, gpu = [], record.gpu.sweep("size")
+    for operation, programs in record.sweep("size").items():
+        others = {who: row for who, row in programs.items() if who not in DEVICES}
+        common = set.intersection(*map(set, others.values()), set(programs["cpu"])) if others else set()
+        if not common:
+            continue
+        at = max(common)
+        there = gpu.get(operation, {}).get("cuda", {}).get(at)
+        for i, (who, row) in enumerate(others.items()):
+            rows.append([*([f"{operation}, {size(operation, at)}", number(programs["cpu"][at]), number(there)] if i == 0
+                           else [""] * 3), who, number(row[at]), times_as(row[at], programs["cpu"][at])])
+    headings = ["operation", "Isoline, CPU", f"Isoline, {record.gpu.head['device']}", "other program", "ms", "times Isoline, CPU"]
+    return [TIMES, *table(headings, rows)]
+
+
+def regions(record):
+    counts = " and ".join("{} of {} rows with {}".format(*record.ahead(how), words) for how, words in (
+        ("defaults", "everybody's defaults"), ("tuned", "everybody's best parameters")))
+    return [REGIONS.format(counts=f"No other program overlaps more than Isoline in {counts}."), LACKS]
+
+
+def region_table(record):
+    """Returns the table of docs/level_set.md."""
+    rows, programs = [], {}
+    for found in record.regions().values():
+        programs.update(dict.fromkeys(found))
+    for (name, noise), found in record.regions().items():
+        cells = []
+        best = {how: max(of[how]["overlap"] for of in found.values()) for how in ("defaults", "tuned")}
+        for who in programs:
+            for how in ("defaults", "tuned"):
+                of = found.get(who, {}).get(how)
+                text = of and f"{of['overlap']:.3f}"
+                if of and of["overlap"] > best[how] - EVEN:
+                    text = f"**{text}**"
+                cells.append(f"{text}, {number(1e3 * of['seconds'])}" if of else "–")
+        rows.append([name, noise, *cells])
+    headings = [text for who in programs for text in (f"{who.replace(OURS, 'Isoline')}", "tuned")]
+    parameters = {}
+    for result in record.numbers("regions_peers")["results"]:
+        parameters.setdefault(result["how"], []).append(result)
+    return "\n".join(table(["image", "noise", *headings], rows)).rstrip("\n")
+
+
+def page(record):
+    head, versions = record.head, record.head["versions"]
+    text = HEAD.format(cpu=head["cpu"], cores=head["cores"], date=head["ran"][:10], commit=head["commit"][:10],
+                       load=head["load"], busy=BUSY if max(head["load"]) > 1 else "",
+                       versions=", ".join(f"{name} {version}" for name, version in versions.items() if version),
+                       missing=", ".join(name for name, version in versions.items() if not version) or "none",
+                       gpu=record.gpu.head["device"])
+    parts = [part(record) for part in (behind, results, times, regions)]
+    return "\n".join([text, *(line for part in parts for line in part)]).rstrip("\n") + "\n"
+
+
+def level_set(record):
+    """Returns docs/level_set.md with the table of these numbers."""
+    text = (DOCS / "level_set.md").read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN + "\n")
+    return f"{before}{BEGIN}\n{region_table(record)}\n{END}{rest.split(END, 1)[1]}"
+
+
+def processor():
+    """Returns the processor's name as the operating system has it."""
+    path = pathlib.Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*:\s*(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE) if path.exists() else None
+    return found[1] if found else "unknown processor"
+
+
+def measure(library):
+    """Runs all programs and writes the numbers."""
+    sys.path.insert(0, str(ROOT / "benches"))
+    import fetch_brain
+    import peers
+
+    fetch_brain.main()
+    load, environment = [os.getloadavg()[0]], {**os.environ, "ISOLINE_BENCH_DEVICE": "cpu"}
+    benches, oracles = [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (program, *arguments) in BENCHES.items():
+            path, began = pathlib.Path(folder) / f"{name}.json", time.perf_counter()
+            as_option = [] if name == "sizes" else ["--json", str(path)]
+            subprocess.run([sys.executable, ROOT / program, library, *arguments, *as_option], check=True,
+                           env={**environment, "ISOLINE_BENCH_JSON": str(path)})
+            benches.append({"name": name, "seconds": round(time.perf_counter() - began),
+                            "numbers": json.loads(path.read_text(encoding="utf-8"))})
+    for name, arguments in ORACLES.items():
+        done = subprocess.run([sys.executable, ROOT / "tests" / f"{name}_oracle.py", library, *arguments], check=True,
+                              env=environment, stdout=subprocess.PIPE, text=True)
+        print(done.stdout, flush=True)
+        oracles[name] = done.stdout.strip().splitlines()[-1].removeprefix("oracle: ")
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    numbers = {"cpu": processor(), "cores": os.cpu_count(), "ran": datetime.datetime.now().isoformat(timespec="seconds"),
+               "commit": commit, "load": [*load, os.getloadavg()[0]],
+               "versions": {name: peers.version(name) for name in MODULES}, "oracles": oracles, "benches": benches}
+    NUMBERS.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--run", metavar="FOLDER")
+    parser.add_argument("--picture", metavar="FOLDER")
+    options = parser.parse_args()
+    if options.run:
+        measure(options.run)
+    if options.run or options.picture:
+        import make_comparison_image
+
+        make_comparison_image.draw(options.run or options.picture, DOCS / "images" / "comparison.png")
+    record = Comparison()
+    for path, text in ((DOCS / "comparison.md", page(record)), (DOCS / "level_set.md", level_set(record))):
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            sys.exit(f"make_comparison: docs/{path.name} is not what docs/comparison.json says; run "
+                     "scripts/make_comparison.py")
+
+
+if __name__ == "__main__":
+    main()
