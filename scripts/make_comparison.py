@@ -40,6 +40,9 @@ ORACLES = {"edge_drawing": (), "lines": (), "distance": ("--device", "cpu"), "is
            "level_set": ("--only", "slice"), "snake": ()}
 EVEN = 0.0005  # overlaps that differ by less are alike
 OURS = "Isoline, cpu"
+NAMES = {OURS: "Isoline", "scikit-image chan_vese": "`chan_vese`",
+         "scikit-image morphological_chan_vese": "`morphological_chan_vese`",
+         "SimpleITK ScalarChanAndVeseDenseLevelSet": "SimpleITK"}
 
 HEAD = """# Isoline and its peers
 
@@ -58,79 +61,90 @@ record has that call; its host has other cores than this machine.
 5. [What each lacks](#what-each-lacks)
 """
 
-BUSY = """Other programs ran on these cores at the same time, so times are rough; those of one row were measured one after the
-other."""
+BUSY = """Other programs ran on these cores at the same time, so times are rough; those of one row were measured one
+after the other."""
 
 BEHIND = """## Where Isoline is not ahead
 
-**Results**: all rows of the comparisons below in which another program overlaps more with the truth, with the defaults of both
-or with the best parameters of both.
+**Results**: all rows of the comparisons below in which another program overlaps more with the truth (intersection over
+union), with the defaults of both or with the best parameters of both.
 """
 
-SLOWER = """**Times**: all sizes of the [operations](#times) at which another program takes less time than Isoline on the CPU: the largest
-factor, and at how many of the sizes that both were measured at.
+SLOWER = """**Times**: all sizes of the [operations](#times) at which another program takes less time than Isoline on the CPU: the
+largest factor, and at how many of the sizes that both were measured at. What the programs compute is not always
+[the same](benchmarks.md#time-against-size).
 """
 
 RESULTS = """## Results
 
-The tests that compare results with other programs, as they ran here; `make test` runs them, too, and fails where they differ.
+The tests that compare results with other programs, as they ran here; `make test` runs them, too, and fails where results
+differ by more than they allow.
 """
 
-REST = """**Level sets at rest** (`benches/level_set_peers.py`), from the same start, with the same range and weights: SimpleITK's
-`ThresholdSegmentationLevelSet` has no criterion, and gets as many iterations as its mask needs to have Dice 0.999 with the one at
-rest. Milliseconds from start to rest, the least of three runs.
+REST = """**Level sets at rest** (`benches/level_set_peers.py`), from the same start, with the same range and weights:
+SimpleITK's `ThresholdSegmentationLevelSet` has no criterion that tells it, and gets as many iterations as its mask needs to have Dice
+0.999 with the one at rest. Milliseconds from start to rest, the least of three runs.
 """
 
-SNAKE = """**Region snakes** (`benches/snake_peers.py`): a star of 256 × 256 pixels in noise as strong as its contrast, from one rectangle;
-Isoline with its defaults, the others with the best parameters that a search found for this noise.
-[More noises and shapes](snake.md#against-scikit-image).
+SNAKE = """**Region snakes** (`benches/snake_peers.py`): a star of 256 × 256 pixels in noise as strong as its contrast, from one
+rectangle; Isoline with its defaults, the others with the best parameters that a search found for this noise.
+[snake.md](snake.md#against-scikit-image) has more noises and shapes.
 """
 
 TIMES = """## Times
 
-Whole calls by `benches/sizes.py`, each the median of up to 40 within a tenth of a second: milliseconds at the largest size that
-all programs of a row's operation were measured at (up to a second for a call), and the time of the other program as a multiple of
-Isoline's on the same CPU. What the programs compute is not always [the same](benchmarks.md#time-against-size). No other
-program has edge strength: the other rows of it are the same iterations written with each library.
+Whole calls by `benches/sizes.py`, each the median of up to 40 within a tenth of a second: milliseconds at the largest size
+that all programs of an operation were measured at (with calls of up to a second), and the time of the other program as a
+multiple of Isoline's on the same CPU. What the programs compute is not always [the same](benchmarks.md#time-against-size).
+No other program has edge strength: the other rows of it are the same iterations written with each library.
 """
 
 REGIONS = """## Two regions
 
-[level_set.md](level_set.md#two-regions) has the table of overlaps and times, and which parameters were tried. {counts}
+[level_set.md](level_set.md#against-other-fronts-of-two-regions) has the table of overlaps and times, and what was compared.
+{counts}
 
-![The grey and white matter of a slice of the brain: the start, Isoline's front, and those of scikit-image](images/comparison.png)
+![A slice of a brain with the start, Isoline's front and those of the other programs](images/comparison.png)
 
-A slice of the brain, cropped to where all is brain, from four discs in the white matter. Red: the front; blue: where most people have
-white matter. All with their best parameters of the grid; the numbers are overlaps (intersection over union).
+A slice of the brain, cropped to where all is brain, from four discs in the white matter. Red: the front; blue: where most
+people have white matter. Every program has its best parameters of the grid; the number is its overlap with the map.
 """
 
 LACKS = """## What each lacks
 
 From the programs' documentation and from the tests above.
-
-| method | other program | it lacks, beside Isoline | Isoline lacks, beside it |
-|---|---|---|---|
-| edge drawing | OpenCV's contributed modules, `EdgeDrawing` | GPU, stacks, threads, pixels of 16 and 32 bits, gradient magnitudes of segments | ellipses along segments; a gradient by the Laplacian operator |
-| | OpenCV, scikit-image: Canny | segments: it gives a map | hysteresis of two thresholds |
-| lines | OpenCV's contributed modules, `detectLines` | GPU, threads, lines across gaps | the identical lines: most are the same, as [above](#results) |
-| distance | SciPy, edt, OpenCV, SimpleITK (Maurer) | SciPy, edt, OpenCV: a sign in one call. SciPy, OpenCV: threads in 3D. OpenCV: volumes, spacings. All: GPU | the nearest pixel of each (SciPy), several labels in one call (edt), squared distances, double precision |
-| edge strength | none | | |
-| isolines | scikit-image, contourpy | length, area, nesting, GPU. scikit-image: threads | masks of pixels to leave out, filled contours (contourpy); surfaces of volumes |
-| level set of a range | SimpleITK's `ThresholdSegmentationLevelSet` | a stopping criterion, an automatic range, an outcome, GPU, threads | an edge term, further speeds by other filters; images in physical coordinates |
-| level set of two regions | scikit-image's `chan_vese` | volumes, voxel sizes, kinds of noise, GPU, threads | new pieces of the object far from the start; weights of both sides |
-| | scikit-image's `morphological_chan_vese` | a stopping criterion, voxel sizes, kinds of noise, GPU, threads | weights of both sides |
-| | SimpleITK's `ScalarChanAndVeseDenseLevelSet` | a stopping criterion that suits noisy images, kinds of noise, GPU | weights of both sides and of the area, a wanted volume |
-| region snake | scikit-image's `active_contour`: edges, not regions; no other program has the method | kinds of noise, many targets at a time, statistics, GPU, threads | open contours with fixed ends, a term for edges |
 """
+
+# Method, other program, what it lacks beside Isoline, and what Isoline lacks beside it.
+LACKING = (
+    ("edge drawing", "OpenCV's contributed modules, `EdgeDrawing`", "GPU, stacks, threads, pixels of 16 and 32 bits",
+     "ellipses; the gradient operator `LSD`; pixels in colour"),
+    ("", "Canny of OpenCV and scikit-image", "segments: it gives a map", "a second, higher threshold that keeps weak edges"),
+    ("lines", "OpenCV's contributed modules, `detectLines`", "GPU, threads, lines across gaps",
+     "the very same lines: most are, [above](#results)"),
+    ("distance", "SciPy, edt, OpenCV", "a sign in one call, GPU; SciPy: threads; OpenCV: volumes, spacings",
+     "the nearest pixel (SciPy), labels (edt, OpenCV), double precision (SciPy)"),
+    ("", "SimpleITK's `SignedMaurerDistanceMap`", "GPU; distances to the boundary between pixels, not to centres",
+     "squared distances, directions and origins of images"),
+    ("edge strength", "none", "", ""),
+    ("isolines", "scikit-image's `find_contours`", "GPU, threads, length, area, nesting", "masks of pixels to leave out"),
+    ("", "contourpy", "GPU, length, area, nesting", "masks, filled contours, grids that are not regular"),
+    ("level set of a range", "SimpleITK's `ThresholdSegmentationLevelSet`",
+     "GPU, a criterion that tells rest, an automatic range, an outcome", "a term that keeps the front at edges, and further speeds in "
+     "sibling filters"),
+    ("level set of two regions", "scikit-image's `chan_vese`", "GPU, threads, volumes, voxel sizes, kinds of noise",
+     "pieces of the object apart from the start; different weights of both sides"),
+    ("", "scikit-image's `morphological_chan_vese`", "GPU, threads, voxel sizes, kinds of noise, a criterion that tells rest",
+     "different weights of both sides"),
+    ("", "SimpleITK's `ScalarChanAndVeseDenseLevelSet`", "GPU, kinds of noise, a criterion that suits noisy images",
+     "pieces of the object apart from the start; weights of both sides and of the area, a wanted volume"),
+    ("region snake", "no other program that was found has the method; scikit-image's `active_contour` follows edges",
+     "GPU, threads, kinds of noise, many targets at a time, statistics", "open contours with fixed ends, a term for edges"),
+)
 
 
 def cell(value):
     return "" if value is None else f"{value:.3f}"
-
-
-def short(who):
-    """The name of a program without its version."""
-    return re.sub(r" [0-9][0-9.+a-z]*", "", who, count=1)
 
 
 class Comparison(make_benchmarks.Record):
@@ -181,10 +195,10 @@ class Comparison(make_benchmarks.Record):
 
 def behind(record):
     overlaps, times = list(record.behind_in_overlap()), list(record.behind_in_time())
-    lines = [BEHIND, *(table(["comparison", "parameters", "Isoline", "other program", "its overlap"], overlaps)
-                       if overlaps else ["There is none.", ""])]
-    return [*lines, SLOWER, *(table(["operation", "other program", "size", "Isoline, ms", "other, ms", "factor", "sizes"], times)
-                              if times else ["There is none.", ""])]
+    none = ["There is none.", ""]
+    results = table(["comparison", "parameters", "Isoline", "other program", "its overlap"], overlaps) if overlaps else none
+    slower = table(["operation", "other program", "size", "Isoline, ms", "other, ms", "factor", "sizes"], times)
+    return [BEHIND, *results, SLOWER, *(slower if times else none)]
 
 
 def results(record):
@@ -197,7 +211,8 @@ def results(record):
              f"{number(1e3 * found['SimpleITK']['seconds'])}, {found['SimpleITK']['iterations']}",
              times_as(found["SimpleITK"]["seconds"], found["cpu"]["seconds"]), f"{found['cpu']['dice']:.4f}"]
             for what, found in rest.items() if "SimpleITK" in found]
-    lines += [REST, *table(["image", "Isoline: ms, iterations", "SimpleITK: ms, iterations", "times as fast", "Dice of both"], rows)]
+    headings = ["image", "Isoline: ms, iterations", "SimpleITK: ms, iterations", "times as fast", "Dice of both"]
+    lines += [REST, *table(headings, rows)]
     rows = [[result["what"], cell(result["overlap"]), number(1e3 * result["seconds"])]
             for result in record.numbers("snake_peers")["results"]]
     return [*lines, SNAKE, *table(["program", "overlap", "ms"], rows)]
@@ -215,14 +230,16 @@ def times(record):
         for i, (who, row) in enumerate(others.items()):
             rows.append([*([f"{operation}, {size(operation, at)}", number(programs["cpu"][at]), number(there)] if i == 0
                            else [""] * 3), who, number(row[at]), times_as(row[at], programs["cpu"][at])])
-    headings = ["operation", "Isoline, CPU", f"Isoline, {record.gpu.head['device']}", "other program", "ms", "times Isoline, CPU"]
+    headings = ["operation", "Isoline, CPU", f"Isoline, {record.gpu.head['device']}", "other program", "its ms", "times CPU"]
     return [TIMES, *table(headings, rows)]
 
 
 def regions(record):
     counts = " and ".join("{} of {} rows with {}".format(*record.ahead(how), words) for how, words in (
         ("defaults", "everybody's defaults"), ("tuned", "everybody's best parameters")))
-    return [REGIONS.format(counts=f"No other program overlaps more than Isoline in {counts}."), LACKS]
+    headings = ["method", "other program", "it lacks, beside Isoline", "Isoline lacks, beside it"]
+    return [REGIONS.format(counts=f"No other program overlaps more than Isoline in {counts}."), LACKS,
+            *table(headings, LACKING)]
 
 
 def region_table(record):
@@ -236,15 +253,12 @@ def region_table(record):
         for who in programs:
             for how in ("defaults", "tuned"):
                 of = found.get(who, {}).get(how)
-                text = of and f"{of['overlap']:.3f}"
+                text = cell(of and of["overlap"])
                 if of and of["overlap"] > best[how] - EVEN:
                     text = f"**{text}**"
-                cells.append(f"{text}, {number(1e3 * of['seconds'])}" if of else "–")
+                cells.append(f"{text}, {number(1e3 * of['seconds_processor'])}" if of else "–")
         rows.append([name, noise, *cells])
-    headings = [text for who in programs for text in (f"{who.replace(OURS, 'Isoline')}", "tuned")]
-    parameters = {}
-    for result in record.numbers("regions_peers")["results"]:
-        parameters.setdefault(result["how"], []).append(result)
+    headings = [text for who in programs for text in (NAMES.get(who, who), "best")]
     return "\n".join(table(["image", "noise", *headings], rows)).rstrip("\n")
 
 
@@ -295,9 +309,9 @@ def measure(library):
                               env=environment, stdout=subprocess.PIPE, text=True)
         print(done.stdout, flush=True)
         oracles[name] = done.stdout.strip().splitlines()[-1].removeprefix("oracle: ")
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
     numbers = {"cpu": processor(), "cores": os.cpu_count(), "ran": datetime.datetime.now().isoformat(timespec="seconds"),
-               "commit": commit, "load": [*load, os.getloadavg()[0]],
+               "commit": commit.stdout.strip(), "load": [*load, os.getloadavg()[0]],
                "versions": {name: peers.version(name) for name in MODULES}, "oracles": oracles, "benches": benches}
     NUMBERS.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
