@@ -296,7 +296,8 @@ def measured(run, images, truth):
 def compare(run_of, quick):
     """Yields the results; a program's name is that in PROGRAMS, with the device for Isoline."""
     for name, noise, truth, start, spacing, images in cases(quick, range(1 if quick else SEEDS)):
-        print(f"\n{name}, {noise}: the start's overlap is {oracle.overlap(start > 0, truth):.3f}")
+        at_start = oracle.overlap(start > 0, truth)
+        print(f"\n{name}, {noise}: the start's overlap is {at_start:.3f}")
         for who, (program, run) in run_of.items():
             peer = PROGRAMS[program]
             if truth.ndim not in peer.dimensions:
@@ -306,7 +307,7 @@ def compare(run_of, quick):
                 overlap, seconds, processor = measured(call, images, truth)
                 print(f"  {who:<42}{how:<10}{overlap:8.3f}{1e3 * seconds:10.1f} ms, of the processors "
                       f"{1e3 * processor:.1f} ms  {parameters or ''}", flush=True)
-                yield {"object": name, "noise": noise, "dimensions": truth.ndim, "images": len(images), "who": who,
+                yield {"object": name, "noise": noise, "dimensions": truth.ndim, "images": len(images), "start": at_start, "who": who,
                        "how": how, "parameters": parameters, "overlap": overlap, "seconds": seconds,
                        "seconds_processor": processor}
 

@@ -70,8 +70,8 @@ BEHIND = """## Where Isoline is not ahead
 union), with the defaults of both or with the best parameters of both.
 """
 
-SLOWER = """**Times**: all sizes of the [operations](#times) at which another program takes less time than Isoline on the CPU: the
-largest factor, and at how many of the sizes that both were measured at. What the programs compute is not always
+SLOWER = """**Times**: where another program takes less time than Isoline on the CPU, of all [operations](#times) and sizes:
+the largest factor, and at how many of the sizes that both were measured at. What the programs compute is not always
 [the same](benchmarks.md#time-against-size).
 """
 
@@ -82,12 +82,12 @@ differ by more than they allow.
 """
 
 REST = """**Level sets at rest** (`benches/level_set_peers.py`), from the same start, with the same range and weights:
-SimpleITK's `ThresholdSegmentationLevelSet` has no criterion that tells it, and gets as many iterations as its mask needs to have Dice
-0.999 with the one at rest. Milliseconds from start to rest, the least of three runs.
+SimpleITK's `ThresholdSegmentationLevelSet` has no criterion that tells it, and gets as many iterations as its mask needs to
+have Dice 0.999 with the one at rest. Milliseconds from start to rest, the least of three runs.
 """
 
-SNAKE = """**Region snakes** (`benches/snake_peers.py`): a star of 256 × 256 pixels in noise as strong as its contrast, from one
-rectangle; Isoline with its defaults, the others with the best parameters that a search found for this noise.
+SNAKE = """**Region snakes** (`benches/snake_peers.py`): a star in 256 × 256 pixels in noise as strong as its contrast,
+from one rectangle; Isoline with its defaults, the others with the best parameters that a search found for this noise.
 [snake.md](snake.md#against-scikit-image) has more noises and shapes.
 """
 
@@ -130,12 +130,12 @@ LACKING = (
     ("isolines", "scikit-image's `find_contours`", "GPU, threads, length, area, nesting", "masks of pixels to leave out"),
     ("", "contourpy", "GPU, length, area, nesting", "masks, filled contours, grids that are not regular"),
     ("level set of a range", "SimpleITK's `ThresholdSegmentationLevelSet`",
-     "GPU, a criterion that tells rest, an automatic range, an outcome", "a term that keeps the front at edges, and further speeds in "
-     "sibling filters"),
+     "GPU, a criterion that tells rest, an automatic range, an outcome",
+     "a term that keeps the front at edges; other speeds, in sibling filters"),
     ("level set of two regions", "scikit-image's `chan_vese`", "GPU, threads, volumes, voxel sizes, kinds of noise",
      "pieces of the object apart from the start; different weights of both sides"),
-    ("", "scikit-image's `morphological_chan_vese`", "GPU, threads, voxel sizes, kinds of noise, a criterion that tells rest",
-     "different weights of both sides"),
+    ("", "scikit-image's `morphological_chan_vese`",
+     "GPU, threads, voxel sizes, kinds of noise, a criterion that tells rest", "different weights of both sides"),
     ("", "SimpleITK's `ScalarChanAndVeseDenseLevelSet`", "GPU, kinds of noise, a criterion that suits noisy images",
      "pieces of the object apart from the start; weights of both sides and of the area, a wanted volume"),
     ("region snake", "no other program that was found has the method; scikit-image's `active_contour` follows edges",
@@ -257,9 +257,9 @@ def region_table(record):
                 if of and of["overlap"] > best[how] - EVEN:
                     text = f"**{text}**"
                 cells.append(f"{text}, {number(1e3 * of['seconds_processor'])}" if of else "–")
-        rows.append([name, noise, *cells])
+        rows.append([name, noise, cell(found[OURS]["defaults"]["start"]), *cells])
     headings = [text for who in programs for text in (NAMES.get(who, who), "best")]
-    return "\n".join(table(["image", "noise", *headings], rows)).rstrip("\n")
+    return "\n".join(table(["image", "noise", "start", *headings], rows)).rstrip("\n")
 
 
 def page(record):
