@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,14 +28,11 @@ from make_benchmarks import DEVICES, ROOT, number, size, table, times_as  # noqa
 
 NUMBERS, DOCS = ROOT / "docs" / "comparison.json", ROOT / "docs"
 BEGIN, END = "<!-- two regions, by scripts/make_comparison.py -->", "<!-- end -->"
-MODULES = ("numpy", "scipy", "skimage", "cv2", "SimpleITK", "edt", "contourpy", "torch", "cupy", "cucim")
-# Each bench: its program and arguments. They write their numbers to the file that --json or the variable names.
-BENCHES = {
-    "sizes": ("benches/sizes.py", "--only-size"),
-    "level_set_peers": ("benches/level_set_peers.py", "--quick"),
-    "snake_peers": ("benches/snake_peers.py", "--quick"),
-    "regions_peers": ("benches/regions_peers.py",),
-}
+MODULES = {"numpy": "numpy", "SciPy": "scipy", "scikit-image": "skimage", "OpenCV": "cv2", "SimpleITK": "SimpleITK",
+           "edt": "edt", "contourpy": "contourpy", "PyTorch": "torch", "CuPy": "cupy", "cuCIM": "cucim"}
+# Each bench, with its arguments, in the order in which they run. The seconds of those that run several times are the median.
+BENCHES = (("sizes", "--only-size"), ("snake_peers", "--quick"), ("level_set_peers", "--quick"), ("sizes", "--only-size"),
+           ("snake_peers", "--quick"), ("regions_peers",), ("sizes", "--only-size"), ("snake_peers", "--quick"))
 # The tests that compare results, with the arguments of those that would take minutes.
 ORACLES = {"edge_drawing": (), "lines": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
            "level_set": ("--only", "slice"), "snake": ()}
@@ -46,13 +44,13 @@ NAMES = {OURS: "Isoline", "scikit-image chan_vese": "`chan_vese`",
 
 HEAD = """# Isoline and its peers
 
-`make comparison` measures all of this on any machine, in less than 15 minutes on two cores, and writes this page from
-[comparison.json](comparison.json): no number in it is typed. Every program gets the same images, and where it needs one the
-same start, in one process.
+`make comparison` measures all of this on any machine and writes this page from [comparison.json](comparison.json): no number
+in it is typed. Every program gets the same images, and where it needs one the same start. On this machine it took
+{minutes:.0f} minutes.
 
-This machine: {cpu}, {cores} cores; {date}, commit `{commit}`; the load average was {load[0]:.1f} before and {load[1]:.1f}
-after. {busy} {versions}. Not installed: {missing}. The GPU is that of the [record](gpu-validation.json), {gpu}, where the
-record has that call; its host has other cores than this machine.
+* **Machine:** {cpu}, {cores} cores; {date}, commit `{commit}`. {busy}
+* **GPU:** that of the [record](gpu-validation.json), {gpu}, where the record has the call.
+* **Versions:** {versions}. Not installed: {missing}.
 
 1. [Where Isoline is not ahead](#where-isoline-is-not-ahead)
 2. [Results](#results)
@@ -61,8 +59,8 @@ record has that call; its host has other cores than this machine.
 5. [What each lacks](#what-each-lacks)
 """
 
-BUSY = """Other programs ran on these cores at the same time, so times are rough; those of one row were measured one
-after the other."""
+BUSY = """The load average was {0:.1f} before and {1:.1f} after: other programs ran on these cores, so times are rough; those
+  of one row were measured one after the other."""
 
 BEHIND = """## Where Isoline is not ahead
 
@@ -88,15 +86,16 @@ have Dice 0.999 with the one at rest. Milliseconds from start to rest, the least
 
 SNAKE = """**Region snakes** (`benches/snake_peers.py`): a star in 256 × 256 pixels in noise as strong as its contrast,
 from one rectangle; Isoline with its defaults, the others with the best parameters that a search found for this noise.
-[snake.md](snake.md#against-scikit-image) has more noises and shapes.
+The median of three. [snake.md](snake.md#against-scikit-image) has more noises and shapes.
 """
 
 TIMES = """## Times
 
-Whole calls by `benches/sizes.py`, each the median of up to 40 within a tenth of a second: milliseconds at the largest size
-that all programs of an operation were measured at (with calls of up to a second), and the time of the other program as a
-multiple of Isoline's on the same CPU. What the programs compute is not always [the same](benchmarks.md#time-against-size).
-No other program has edge strength: the other rows of it are the same iterations written with each library.
+Whole calls by `benches/sizes.py`, which ran three times: the median of three medians of up to 40 calls within a tenth of a
+second. Milliseconds at the largest size that all programs of an operation were measured at (with calls of up to a second),
+and the time of the other program as a multiple of Isoline's on the same CPU. What the programs
+compute is not always [the same](benchmarks.md#time-against-size). No other program has edge strength: the other rows of it
+are the same iterations written with each library.
 """
 
 REGIONS = """## Two regions
@@ -107,7 +106,8 @@ REGIONS = """## Two regions
 ![A slice of a brain with the start, Isoline's front and those of the other programs](images/comparison.png)
 
 A slice of the brain, cropped to where all is brain, from four discs in the white matter. Red: the front; blue: where most
-people have white matter. Every program has its best parameters of the grid; the number is its overlap with the map.
+people have white matter; above with the defaults of each program, below with its best parameters of the grid, which were
+sought on this very slice. The number is the overlap with the map.
 """
 
 LACKS = """## What each lacks
@@ -155,7 +155,7 @@ class Comparison(make_benchmarks.Record):
         self.gpu = make_benchmarks.Record(ROOT / "docs" / "gpu-validation.json")
 
     def regions(self):
-        """Returns by object and noise, by program, by defaults or tuned, the result."""
+        """Returns by object and noise, by program, by defaults or best, the result."""
         rows = {}
         for result in self.numbers("regions_peers")["results"]:
             row = rows.setdefault((result["object"], result["noise"]), {})
@@ -164,7 +164,7 @@ class Comparison(make_benchmarks.Record):
 
     def behind_in_overlap(self):
         for (name, noise), programs in self.regions().items():
-            for how in ("defaults", "tuned"):
+            for how in ("defaults", "best"):
                 ours = programs[OURS][how]["overlap"]
                 for who, found in programs.items():
                     if who != OURS and found[how]["overlap"] > ours + EVEN:
@@ -172,7 +172,7 @@ class Comparison(make_benchmarks.Record):
         snakes = {result["what"]: result["overlap"] for result in self.numbers("snake_peers")["results"]}
         for who, overlap in snakes.items():
             if overlap > snakes[OURS] + EVEN:
-                yield ["region snake: a star, SNR 1", "defaults here, tuned there", cell(snakes[OURS]), who, cell(overlap)]
+                yield ["region snake: a star, SNR 1", "defaults here, best there", cell(snakes[OURS]), who, cell(overlap)]
 
     def behind_in_time(self):
         for operation, programs in self.sweep("size").items():
@@ -236,7 +236,7 @@ def times(record):
 
 def regions(record):
     counts = " and ".join("{} of {} rows with {}".format(*record.ahead(how), words) for how, words in (
-        ("defaults", "everybody's defaults"), ("tuned", "everybody's best parameters")))
+        ("defaults", "everybody's defaults"), ("best", "everybody's best parameters")))
     headings = ["method", "other program", "it lacks, beside Isoline", "Isoline lacks, beside it"]
     return [REGIONS.format(counts=f"No other program overlaps more than Isoline in {counts}."), LACKS,
             *table(headings, LACKING)]
@@ -249,9 +249,9 @@ def region_table(record):
         programs.update(dict.fromkeys(found))
     for (name, noise), found in record.regions().items():
         cells = []
-        best = {how: max(of[how]["overlap"] for of in found.values()) for how in ("defaults", "tuned")}
+        best = {how: max(of[how]["overlap"] for of in found.values()) for how in ("defaults", "best")}
         for who in programs:
-            for how in ("defaults", "tuned"):
+            for how in ("defaults", "best"):
                 of = found.get(who, {}).get(how)
                 text = cell(of and of["overlap"])
                 if of and of["overlap"] > best[how] - EVEN:
@@ -265,10 +265,10 @@ def region_table(record):
 def page(record):
     head, versions = record.head, record.head["versions"]
     text = HEAD.format(cpu=head["cpu"], cores=head["cores"], date=head["ran"][:10], commit=head["commit"][:10],
-                       load=head["load"], busy=BUSY if max(head["load"]) > 1 else "",
+                       busy=BUSY.format(*head["load"]) if max(head["load"]) > 2 else "",
                        versions=", ".join(f"{name} {version}" for name, version in versions.items() if version),
                        missing=", ".join(name for name, version in versions.items() if not version) or "none",
-                       gpu=record.gpu.head["device"])
+                       gpu=record.gpu.head["device"], minutes=head["seconds"] / 60)
     parts = [part(record) for part in (behind, results, times, regions)]
     return "\n".join([text, *(line for part in parts for line in part)]).rstrip("\n") + "\n"
 
@@ -287,6 +287,17 @@ def processor():
     return found[1] if found else "unknown processor"
 
 
+def medians(runs):
+    """Returns the numbers of a bench, with the median of the seconds of those runs that measured the same."""
+    found = {}
+    for result in (result for run in runs for result in run["results"]):
+        same = json.dumps({key: value for key, value in result.items() if key != "seconds"})
+        found.setdefault(same, []).append(result)
+    results = [{**same[0], "seconds": statistics.median(result["seconds"] for result in same)} if "seconds" in same[0]
+               else same[0] for same in found.values()]
+    return {**runs[0], "results": results}
+
+
 def measure(library):
     """Runs all programs and writes the numbers."""
     sys.path.insert(0, str(ROOT / "benches"))
@@ -295,15 +306,15 @@ def measure(library):
 
     fetch_brain.main()
     load, environment = [os.getloadavg()[0]], {**os.environ, "ISOLINE_BENCH_DEVICE": "cpu"}
-    benches, oracles = [], {}
+    runs, oracles, began = {}, {}, time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        for name, (program, *arguments) in BENCHES.items():
-            path, began = pathlib.Path(folder) / f"{name}.json", time.perf_counter()
+        for name, *arguments in BENCHES:
+            # One of them is told the file by a variable.
+            path = pathlib.Path(folder) / "numbers.json"
             as_option = [] if name == "sizes" else ["--json", str(path)]
-            subprocess.run([sys.executable, ROOT / program, library, *arguments, *as_option], check=True,
+            subprocess.run([sys.executable, ROOT / "benches" / f"{name}.py", library, *arguments, *as_option], check=True,
                            env={**environment, "ISOLINE_BENCH_JSON": str(path)})
-            benches.append({"name": name, "seconds": round(time.perf_counter() - began),
-                            "numbers": json.loads(path.read_text(encoding="utf-8"))})
+            runs.setdefault(name, []).append(json.loads(path.read_text(encoding="utf-8")))
     for name, arguments in ORACLES.items():
         done = subprocess.run([sys.executable, ROOT / "tests" / f"{name}_oracle.py", library, *arguments], check=True,
                               env=environment, stdout=subprocess.PIPE, text=True)
@@ -312,7 +323,9 @@ def measure(library):
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
     numbers = {"cpu": processor(), "cores": os.cpu_count(), "ran": datetime.datetime.now().isoformat(timespec="seconds"),
                "commit": commit.stdout.strip(), "load": [*load, os.getloadavg()[0]],
-               "versions": {name: peers.version(name) for name in MODULES}, "oracles": oracles, "benches": benches}
+               "seconds": round(time.perf_counter() - began), "oracles": oracles,
+               "versions": {name: peers.version(module) for name, module in MODULES.items()},
+               "benches": [{"name": name, "numbers": medians(several)} for name, several in runs.items()]}
     NUMBERS.write_text(json.dumps(numbers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
