@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/comparison.md, and the table of two regions in docs/level_set.md, from docs/comparison.json.
+"""Writes docs/comparison.md, and two tables of docs/level_set.md, from docs/comparison.json.
 
 Usage: make_comparison.py [--check]             write the documents, or only compare them with the numbers
        make_comparison.py --run FOLDER-OF-LIBISOLINE
@@ -27,12 +27,14 @@ import make_benchmarks  # noqa: E402
 from make_benchmarks import DEVICES, ROOT, number, size, table, times_as  # noqa: E402
 
 NUMBERS, DOCS = ROOT / "docs" / "comparison.json", ROOT / "docs"
-BEGIN, END = "<!-- two regions, by scripts/make_comparison.py -->", "<!-- end -->"
+# The lines around the tables of docs/level_set.md.
+BEGIN, END = "<!-- {}, by scripts/make_comparison.py -->", "<!-- end -->"
 MODULES = {"numpy": "numpy", "SciPy": "scipy", "scikit-image": "skimage", "OpenCV": "cv2", "SimpleITK": "SimpleITK",
            "edt": "edt", "contourpy": "contourpy", "PyTorch": "torch", "CuPy": "cupy", "cuCIM": "cucim"}
-# Each bench, with its arguments, in the order in which they run. The seconds of those that run several times are the median.
-BENCHES = (("sizes", "--only-size"), ("snake_peers", "--quick"), ("level_set_peers", "--quick"), ("sizes", "--only-size"),
-           ("snake_peers", "--quick"), ("regions_peers",), ("sizes", "--only-size"), ("snake_peers", "--quick"))
+# Each bench, with its arguments, in the order in which they run. The seconds of those that run several times are medians.
+BENCHES = (("sizes", "--only-size"), ("snake_peers", "--quick"), ("level_set_peers", "--quick"), ("level_set_paper",),
+           ("sizes", "--only-size"), ("snake_peers", "--quick"), ("regions_peers",), ("sizes", "--only-size"),
+           ("snake_peers", "--quick"))
 # The tests that compare results, with the arguments of those that would take minutes.
 ORACLES = {"edge_drawing": (), "lines": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
            "level_set": ("--only", "slice"), "snake": ()}
@@ -265,7 +267,7 @@ def region_table(record):
 def page(record):
     head, versions = record.head, record.head["versions"]
     text = HEAD.format(cpu=head["cpu"], cores=head["cores"], date=head["ran"][:10], commit=head["commit"][:10],
-                       busy=BUSY.format(*head["load"]) if max(head["load"]) > 2 else "",
+                       busy=BUSY.format(*head["load"]) if head["load"][0] > 0.5 else "",
                        versions=", ".join(f"{name} {version}" for name, version in versions.items() if version),
                        missing=", ".join(name for name, version in versions.items() if not version) or "none",
                        gpu=record.gpu.head["device"], minutes=head["seconds"] / 60)
@@ -273,11 +275,27 @@ def page(record):
     return "\n".join([text, *(line for part in parts for line in part)]).rstrip("\n") + "\n"
 
 
+def paper_table(record):
+    """Returns the table of docs/level_set.md with the parameters of the paper's figures."""
+    rows = []
+    for result in record.numbers("level_set_paper")["results"]:
+        parameters = result["parameters"]
+        text = ", ".join(f"{name} {parameters[key]:g}" for key, name in (("target", "T"), ("epsilon", "ε"), ("alpha", "α"))
+                         if key in parameters) or f"`{parameters['regions']}`"
+        rows.append([result["image"], text, f"{result['dice']:.3f}", f"{result['inside']:,}, {result['wanted']:,}",
+                     str(result["iterations"]), result["outcome"], number(1e3 * result["seconds"])])
+    headings = ["image", "parameters", "Dice", "voxels found, in the object", "iterations", "outcome", "ms"]
+    return "\n".join(table(headings, rows)).rstrip("\n")
+
+
 def level_set(record):
-    """Returns docs/level_set.md with the table of these numbers."""
+    """Returns docs/level_set.md with the tables of these numbers."""
     text = (DOCS / "level_set.md").read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN + "\n")
-    return f"{before}{BEGIN}\n{region_table(record)}\n{END}{rest.split(END, 1)[1]}"
+    for name, rows in (("two regions", region_table(record)), ("the paper's parameters", paper_table(record))):
+        begin = BEGIN.format(name)
+        before, rest = text.split(begin + "\n")
+        text = f"{before}{begin}\n{rows}\n{END}{rest.split(END, 1)[1]}"
+    return text
 
 
 def processor():
