@@ -124,7 +124,7 @@ LACKING = (
     ("", "Canny of OpenCV and scikit-image", "segments: it gives a map", "a second, higher threshold that keeps weak edges"),
     ("lines", "OpenCV's contributed modules, `detectLines`", "GPU, threads, lines across gaps",
      "the very same lines: most are, [above](#results)"),
-    ("distance", "SciPy, edt, OpenCV", "a sign in one call, GPU; SciPy: threads; OpenCV: volumes, spacings",
+    ("distance", "SciPy, edt, OpenCV", "GPU; SciPy, OpenCV: a sign in one call; SciPy: threads; OpenCV: volumes, spacings",
      "the nearest pixel (SciPy), labels (edt, OpenCV), double precision (SciPy)"),
     ("", "SimpleITK's `SignedMaurerDistanceMap`", "GPU; distances to the boundary between pixels, not to centres",
      "squared distances, directions and origins of images"),
@@ -327,7 +327,7 @@ def measure(library):
     runs, oracles, began = {}, {}, time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         for name, *arguments in BENCHES:
-            # One of them is told the file by a variable.
+            # A variable names the file to one of them, an option to the others.
             path = pathlib.Path(folder) / "numbers.json"
             as_option = [] if name == "sizes" else ["--json", str(path)]
             subprocess.run([sys.executable, ROOT / "benches" / f"{name}.py", library, *arguments, *as_option], check=True,
