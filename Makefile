@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -126,6 +126,10 @@ oldest-rust: setup-build ## build and test with the oldest Rust of Cargo.toml (n
 bench: setup-build ## speed tables: variants, sizes, ratios (not part of test)
 	@scripts/setup-python.sh test
 	scripts/bench.sh $(DEVICE)
+
+comparison: build ## docs/comparison.md: results and times beside other programs, measured on this machine (not part of test)
+	@scripts/setup-python.sh test
+	.tools/venv/bin/python scripts/make_comparison.py --run $(RELEASE)
 
 gpu-bundle: setup-test plugin ## target/gpu-bundle: everything needed to test and measure on a machine with a GPU
 	scripts/gpu-bundle.sh $(TARGET)

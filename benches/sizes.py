@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Times whole calls of the C API against size, threads, depth of a stack and number of targets, beside other programs.
 
-Usage: sizes.py [FOLDER-OF-LIBISOLINE] [--quick]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda, cuda:N) chooses where Isoline runs
-besides the CPU, and ISOLINE_BENCH_JSON names a file for the numbers, which are in seconds there.
+Usage: sizes.py [FOLDER-OF-LIBISOLINE] [--quick] [--only-size]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda, cuda:N) chooses where
+Isoline runs besides the CPU, and ISOLINE_BENCH_JSON names a file for the numbers, which are in seconds there.
 
 All programs get the same images, in ordinary memory that was used before ("resident": on the GPU), and all processors,
 except where threads are varied. Peers are called as benches/*_peers.py call them; those that are not installed are listed.
@@ -229,8 +229,7 @@ def calls_of(case, contexts):
         yield name, case.bind(context, case.inputs, results)
 
 
-def by_work(contexts, installed, quick, records):
-    """Measures the rows by size, depth and targets."""
+def by_size(contexts, installed, quick, records):
     for operation in operations():
         row = Sweep("size", operation.name, records)
         for side in (QUICK_SIDES if quick else SIDES)[operation.dimensions]:
@@ -239,6 +238,9 @@ def by_work(contexts, installed, quick, records):
             for name, _, calls in operation.peers:
                 if name in installed:
                     row.measure(side, side**operation.dimensions, calls(case))
+
+
+def by_depth_and_targets(contexts, quick, records):
     for operation in operations():
         if operation.name in ("edge strength, 2D", "edge drawing, map", "edge drawing, segments"):
             row = Sweep("depth", operation.name, records)
@@ -274,13 +276,16 @@ def main():
         head["copy_bytes_per_second"] = whole.Driver(wanted[-1]).copy_rate()
         print(f"copies on the GPU: {1e-12 * head['copy_bytes_per_second']:.2f} TB/s")
     contexts = {device.partition(":")[0]: arguments.library.context(device) for device in wanted}
-    by_work(contexts, {name for name, version in found.items() if version}, arguments.quick, records)
+    by_size(contexts, {name for name, version in found.items() if version}, arguments.quick, records)
     whole.write(**head, results=records)
+    if arguments.only_size:
+        return
+    by_depth_and_targets(contexts, arguments.quick, records)
     contexts.clear()
     by_threads(arguments.quick, records)
     whole.write(**head, results=records)
 
 
 if __name__ == "__main__":
-    arguments = whole.parse(__doc__)
+    arguments = whole.parse(__doc__, ("--only-size", "only the rows by size"))
     main()

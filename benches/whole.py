@@ -291,13 +291,15 @@ def label(shape):
     return " x ".join(str(n) for n in reversed(shape))
 
 
-def parse(description):
-    """Parses the arguments of a bench of whole calls."""
+def parse(description, *flags):
+    """Parses the arguments of a bench of whole calls; `flags` are further ones, each with its help."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     root = pathlib.Path(sys.argv[0]).resolve().parent.parent
     default = str(root / "lib" if (root / "lib").exists() else root / "target/release")
     parser.add_argument("library", nargs="?", default=default, type=Library, help="the folder that libisoline.so is in")
     parser.add_argument("--quick", action="store_true", help="small images: a smoke test")
+    for flag, meaning in flags:
+        parser.add_argument(flag, action="store_true", help=meaning)
     parser.add_argument("--bench", action="store_true", help=argparse.SUPPRESS)  # which benches of Rust are given
     return parser.parse_args()
 

@@ -26,7 +26,7 @@ lint_package() {
 }
 lint_notices() { python3 scripts/third_party.py --check; }
 lint_doxygen() { scripts/reference.sh "${CARGO_TARGET_DIR:-target}/reference"; }
-lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmarks.py --check; }
+lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmarks.py --check && python3 scripts/make_comparison.py --check; }
 
 checks=("$@")
 if [ ${#checks[@]} -eq 0 ]; then

@@ -207,12 +207,12 @@ def edges_of_many(notes, pixels, edges, segments, out):
     plt.close(figure)
 
 
-def draw_outline(axes, mask):
+def draw_outline(axes, mask, colour=EDGE_COLOUR, width=0.9):
     """The mask's boundary, between the pixels inside and outside; a mask at the border is closed there."""
     if mask.any():
         around = numpy.pad(mask.astype(float), 1)
         x, y = (numpy.arange(-1, side + 1) for side in mask.shape[::-1])
-        axes.contour(x, y, around, levels=[0.5], colors=[EDGE_COLOUR], linewidths=0.9)
+        axes.contour(x, y, around, levels=[0.5], colors=[colour], linewidths=width)
 
 
 def montage(notes, pixels, mask, out):
