@@ -8,7 +8,7 @@ Usage: make_comparison.py [--check]             write the documents, or only com
                                                 the picture alone
 
 `make comparison` is --run: the benches that time Isoline beside other programs, and the tests that compare results with
-them, one after the other, in less than 15 minutes on two cores. Times on a GPU are those of the record.
+them, one after the other: 9 to 10 minutes of processor time. Times on a GPU are those of the record.
 """
 import argparse
 import datetime
