@@ -133,7 +133,7 @@ LACKING = (
     ("", "contourpy", "GPU, length, area, nesting", "masks, filled contours, grids that are not regular"),
     ("level set of a range", "SimpleITK's `ThresholdSegmentationLevelSet`",
      "GPU, a criterion that tells rest, an automatic range, an outcome",
-     "a term that keeps the front at edges; other speeds, in sibling filters"),
+     "other speeds, in sibling filters"),
     ("level set of two regions", "scikit-image's `chan_vese`", "GPU, threads, volumes, voxel sizes, kinds of noise",
      "pieces of the object apart from the start; different weights of both sides"),
     ("", "scikit-image's `morphological_chan_vese`",
