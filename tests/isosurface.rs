@@ -6,7 +6,7 @@ mod common;
 
 use common::cuda_and_cpu;
 use isoline::isolines::{self, Polylines};
-use isoline::isosurface::{self, Params, Surface};
+use isoline::isosurface::{self, Foreground, Params, Surface};
 use isoline::{Context, ErrorKind, Image};
 use ndarray::{Array3, ArrayView3, s};
 use std::collections::HashMap;
@@ -489,4 +489,49 @@ fn voxels_in_cuda_memory_give_the_bits_of_the_cpu() {
         uploaded.upload(input).unwrap();
         assert!(bits(&surface_on(&cuda, uploaded.view(), &Params::default())) == expected, "device memory");
     }
+}
+
+#[test]
+fn what_is_below_the_level_may_be_inside() {
+    // A volume with the other sign has the same surface, also in ambiguous cells.
+    let mut numbers = Numbers(7);
+    let noise = Array3::from_shape_fn((9, 10, 40), |_| numbers.next(1000) as f32 - 500.25);
+    for close in [true, false] {
+        let above = surface_of(noise.view(), &Params { close, ..at(3.5) });
+        let params = Params { close, foreground: Foreground::Below, ..at(-3.5) };
+        let below = surface_of(noise.mapv(|value| -value).view(), &params);
+        assert_eq!(above.vertices(), below.vertices());
+        assert_eq!((above.normals(), above.triangles()), (below.normals(), below.triangles()));
+        assert_eq!(above.measures().area, below.measures().area);
+    }
+    // Voxels that equal the level are inside.
+    let mut spot = Array3::from_elem((3, 3, 3), 5u8);
+    spot[[1, 1, 1]] = 2;
+    let found = surface_of(spot.view(), &Params { foreground: Foreground::Below, ..at(2.0) });
+    assert!(found.measures().pieces == 1 && found.measures().border_edges == 0);
+    assert_eq!(surface_of(spot.view(), &Params { foreground: Foreground::Below, ..at(1.0) }).triangles().len(), 0);
+}
+
+#[test]
+fn the_front_of_a_level_set_is_a_surface_around_its_object() {
+    let dim = (40, 40, 40);
+    let radius =
+        |z: usize, y: usize, x: usize| [z, y, x].iter().map(|&at| (at as f64 - 19.5).powi(2)).sum::<f64>().sqrt();
+    let image = Array3::from_shape_fn(dim, |(z, y, x)| if radius(z, y, x) <= 12.0 { 200u8 } else { 50 });
+    let start = Array3::from_shape_fn(dim, |(z, y, x)| u8::from(radius(z, y, x) <= 9.0));
+    let context = Context::new("cpu").unwrap();
+    let params = isoline::level_set::Params::default();
+    let mut front =
+        isoline::level_set::LevelSet::new(&context, image.view().into(), start.view().into(), &params).unwrap();
+    assert!(front.step(3000, None).unwrap().converged);
+    let mut phi = Array3::<f32>::zeros(dim);
+    front.read_phi(phi.view_mut().into()).unwrap();
+    let found = surface_of(phi.view(), &Params { foreground: Foreground::Below, ..at(0.0) });
+    let measures = found.measures();
+    assert!(measures.is_closed() && measures.euler == 2, "{measures:?}");
+    let inside = front.state().inside as f64;
+    assert!((measures.volume / inside - 1.0).abs() < 0.03, "{measures:?}, {inside} voxels");
+    let ball = (inside * 3.0 / (4.0 * PI)).cbrt();
+    assert!((measures.area / (4.0 * PI * ball * ball) - 1.0).abs() < 0.03, "{measures:?}");
+    assert!((measures.mean_curvature * ball - 1.0).abs() < 0.05, "{measures:?}");
 }

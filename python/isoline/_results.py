@@ -88,7 +88,7 @@ class Polylines:
 class Surface:
     """An isosurface: `vertices` and `normals`, arrays (n, 3) of x, y and z, and `triangles`, an array (m, 3) of indices.
 
-    Vertices are in the unit of the spacing, from the centre of the first voxel; normals point to lower values. Measured are
+    Vertices are in the unit of the spacing, from the centre of the first voxel; normals point outwards. Measured are
     level, area, volume (NaN unless closed), mean_curvature, border_edges (with one triangle), pieces, euler and closed.
     """
 

@@ -9,6 +9,7 @@ use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, null, object};
 use crate::error::Result;
 use crate::isosurface::{self, Params, Surface, parameters};
+use crate::parameter::FOREGROUNDS;
 
 /// The parameters of isoline_isosurface. isoline_isosurface_params_init fills them with the defaults.
 #[repr(C)]
@@ -16,20 +17,31 @@ use crate::isosurface::{self, Params, Surface, parameters};
 pub struct isoline_isosurface_params {
     /// The size of the struct, set by isoline_isosurface_params_init.
     pub struct_size: u32,
-    /// 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were low, half a voxel
+    /// 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were outside, half a voxel
     /// beyond the last centres. 0: it is open there.
     pub close: u32,
     /// The level, in the image's own units. ISOLINE_AUTOMATIC (default): automatic, the mean of the smallest and the
     /// largest finite voxel.
     pub level: f64,
+    /// The side of the level on which voxels are inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
+    /// ISOLINE_FOREGROUND_BELOW, which takes voxels equal to the level, too, suits what is negative inside: a level set's φ,
+    /// a signed distance.
+    pub foreground: u32,
+    /// Must be 0.
+    pub reserved: u32,
 }
 
-params_of!(isoline_isosurface_params, 16, parameters::OPERATION, [], close, level);
+params_of!(isoline_isosurface_params, 24, parameters::OPERATION, [reserved], close, level, foreground);
 
 impl isoline_isosurface_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
         check_ranges(self)?;
-        Ok(Params { level: parameters::LEVEL.unless_automatic(self.level), close: self.close != 0, spacing })
+        Ok(Params {
+            level: parameters::LEVEL.unless_automatic(self.level),
+            foreground: parameters::FOREGROUND.chosen(self.foreground, &FOREGROUNDS)?,
+            close: self.close != 0,
+            spacing,
+        })
     }
 }
 
@@ -59,21 +71,21 @@ pub struct isoline_surface_arrays {
     /// x, y and z of each vertex, in the unit of the image's spacing, from the centre of the first voxel: 3 `vertex_count`
     /// numbers; NULL if there are none.
     pub vertices: *const f32,
-    /// The normal of each vertex, towards lower values, of length 1: the mean of those of its triangles, by area; 0, 0, 0
+    /// The normal of each vertex, outwards, of length 1: the mean of those of its triangles, by area; 0, 0, 0
     /// where they have no area. 3 `vertex_count` numbers; NULL if there are none.
     pub normals: *const f32,
-    /// The three vertices of each triangle, counterclockwise for who looks at it from the side of lower values:
+    /// The three vertices of each triangle, counterclockwise for who looks at it from outside:
     /// 3 `triangle_count` indices; NULL if there are none.
     pub triangles: *const u32,
     /// The level of the surface, in the image's own units.
     pub level: f64,
     /// The area of all triangles, in the square of the unit of the image's spacing.
     pub area: f64,
-    /// The volume within a closed surface, in the cube of the unit of the image's spacing: positive around higher values,
-    /// negative around lower ones. NaN of a surface that is not closed.
+    /// The volume within a closed surface, in the cube of the unit of the image's spacing: positive around voxels inside,
+    /// negative around those outside. NaN of a surface that is not closed.
     pub volume: f64,
     /// The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
-    /// normals of the two triangles, positive where higher values bulge outwards, divided by twice the area. 1/R of a
+    /// normals of the two triangles, positive where the surface bulges outwards, divided by twice the area. 1/R of a
     /// ball. NaN of a surface without area.
     pub mean_curvature: f64,
     /// The number of edges that have one triangle, because the surface ends there.
@@ -104,7 +116,7 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
 /// context's device; every number of threads gives the same bits.
 ///
-/// A voxel above the level is high, any other low, one that equals the level too. Between a high voxel and a low neighbour is
+/// A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is low. Between a high voxel and a low neighbour is
 /// one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
 /// value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
 /// asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one

@@ -4,7 +4,7 @@
 use super::cells::{EDGES, TABLE, Table, Variant, edge};
 use super::{Plan, Surface, measure};
 use crate::error::{Error, Result};
-use crate::image::{Image, extend, push, zeroed};
+use crate::image::{Foreground, Image, extend, push, zeroed};
 use crate::progress::Ticker;
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::ArrayView3;
@@ -39,6 +39,7 @@ struct Volume<'a, T> {
     /// The words of a row of bits.
     pitch: usize,
     level: f64,
+    foreground: Foreground,
     spacing: [f64; 3],
     table: &'static Table,
 }
@@ -74,7 +75,8 @@ fn surface_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, ticker
     let (depth, height, width) = view.dim();
     let size = [width, height, depth].map(|side| side + 2 * border);
     let pitch = size[0].div_ceil(WORD);
-    let volume = Volume { view, border, size, pitch, level: plan.level, spacing: plan.spacing, table: &TABLE };
+    let &Plan { level, foreground, spacing, .. } = plan;
+    let volume = Volume { view, border, size, pitch, level, foreground, spacing, table: &TABLE };
     ticker.expect(PARTS * volume.rows() as u64);
     let classes = Classes::new(&volume, ticker)?;
     let marks = Marks::new(&volume, &classes, ticker)?;
@@ -148,8 +150,10 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
                 let x = w * WORD + bit as usize;
                 let case = high.iter().rev().fold(0, |case, row| case << 2 | (row >> bit & 3) as usize);
                 // Only corners of ambiguous faces are read, which are inside the volume.
-                let above = |place: u8| self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.level;
-                visit(corner(x, 0), self.table.variant(case, above));
+                let sign = if self.foreground == Foreground::Below { -1.0 } else { 1.0 };
+                let inside =
+                    |place: u8| sign * (self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.level);
+                visit(corner(x, 0), self.table.variant(case, inside));
             }
         }
     }
@@ -163,7 +167,7 @@ struct Classes {
 
 impl Classes {
     fn new<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, ticker: &Ticker) -> Result<Self> {
-        let Volume { view, border, size: [width, height, depth], pitch, .. } = *volume;
+        let Volume { view, border, size: [width, height, depth], pitch, foreground, .. } = *volume;
         let rows = volume.task_rows();
         let (mut high, mut finite): (Vec<u32>, Vec<u32>) =
             (zeroed(pitch * volume.rows())?, zeroed(pitch * volume.rows())?);
@@ -187,7 +191,7 @@ impl Classes {
                         }
                     };
                     for ((high, finite), pixels) in high.iter_mut().zip(finite.iter_mut()).zip(pixels.chunks(WORD)) {
-                        *high = bits(pixels, |pixel| pixel.is_above(threshold));
+                        *high = bits(pixels, |pixel| pixel.is_foreground(foreground, threshold));
                         *finite = bits(pixels, |pixel| pixel.to_f32().is_finite());
                     }
                 }

@@ -1,8 +1,8 @@
 //! The isosurface: the surface on which a volume has a value, the level, as a mesh of triangles, by marching cubes with
 //! linear interpolation.
 //!
-//! A **cell** is the box between eight neighbouring voxel centres. A voxel is **high** if it is above the level, else
-//! **low**, also if it equals the level. Where an edge of a cell has a high and a low end, it has one vertex, at
+//! A **cell** is the box between eight neighbouring voxel centres. A voxel is **high** if it is inside: above the level, or,
+//! with [`Foreground::Below`], below it or equal to it. Else it is **low**. Where an edge of a cell has a high and a low end, it has one vertex, at
 //!
 //! ```text
 //! t = (level − a) / (b − a)        a: the value at the end of the smaller coordinate, b: at the other, in double precision
@@ -12,12 +12,12 @@
 //!
 //! * **Coordinates** are in the unit of the spacing; the origin is the centre of the first voxel. x runs to the right, y
 //!   downwards and z with the slices. They and the normals are rounded to single precision.
-//! * **Direction:** normals point from higher to lower values, and the vertices of a triangle run counterclockwise for who
-//!   looks at it from there. The volume within a surface around higher values is positive.
+//! * **Direction:** normals point outwards, from high to low voxels, and the vertices of a triangle run counterclockwise for
+//!   who looks at it from there. The volume within a surface around high voxels is positive.
 //! * **Faces:** a face of a cell with two high and two low corners that face each other has two segments. They separate the
 //!   high corners unless the bilinear function of the four corners is above the level where its saddle is: the
 //!   asymptotic decider (Nielson and Hamann 1991), `(a − level)(c − level) > (b − level)(d − level)` for high a and c, low
-//!   b and d. It depends on the four values alone, so that both cells of a face agree and surfaces have no holes.
+//!   b and d; with [`Foreground::Below`] all four differences have the other sign. It depends on the four values alone, so that both cells of a face agree and surfaces have no holes.
 //!   Whether the trilinear function joins two sheets inside a cell (interior ambiguity) is not tested: they are separate.
 //! * **Triangles:** the segments of a cell's faces are loops. A loop is a fan from the vertex on its first edge (those
 //!   along x first, then y, z; each by its coordinates) from which no diagonal lies in a face. Where there is none, as in
@@ -38,7 +38,9 @@ pub(crate) mod parameters;
 
 use crate::device::{Context, HostCopy};
 use crate::error::{Result, finite};
+pub use crate::image::Foreground;
 use crate::image::{Image, check_shapes, check_spacing};
+use crate::parameter::FOREGROUNDS;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use std::time::Instant;
@@ -49,7 +51,10 @@ pub struct Params {
     /// The level, finite, in the image's own units. `None` (default): the mean of the smallest and the largest finite
     /// voxel.
     pub level: Option<f64>,
-    /// The border of the volume is closed, as if all voxels beyond it were low. Default `true`.
+    /// The side of the level on which voxels are inside. Default [`Foreground::Above`]; [`Foreground::Below`] suits what is
+    /// negative inside: a level set's φ, a signed distance.
+    pub foreground: Foreground,
+    /// The border of the volume is closed, as if all voxels beyond it were outside. Default `true`.
     pub close: bool,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1.
     pub spacing: [f64; 3],
@@ -57,7 +62,12 @@ pub struct Params {
 
 impl Default for Params {
     fn default() -> Self {
-        Self { level: None, close: parameters::CLOSE.default != 0.0, spacing: [1.0; 3] }
+        Self {
+            level: None,
+            foreground: parameters::FOREGROUND.default_of(&FOREGROUNDS),
+            close: parameters::CLOSE.default != 0.0,
+            spacing: [1.0; 3],
+        }
     }
 }
 
@@ -78,11 +88,11 @@ pub struct Measures {
     pub level: f64,
     /// The area of all triangles.
     pub area: f64,
-    /// The volume within a closed surface, by signed tetrahedra: what is around lower values counts negatively. NaN of a
+    /// The volume within a closed surface, by signed tetrahedra: what is around low voxels counts negatively. NaN of a
     /// surface that is not closed.
     pub volume: f64,
     /// The mean over the area of the mean curvature, `Σ l θ / 2 / area` over the edges, with the length l and the angle
-    /// θ between the normals of the two triangles, positive where higher values bulge outwards: 1/R of a ball. Edges with
+    /// θ between the normals of the two triangles, positive where the surface bulges outwards: 1/R of a ball. Edges with
     /// one triangle count 0. NaN of a surface without area.
     pub mean_curvature: f64,
     /// The number of edges that have one triangle, because the surface ends there; 0 of a closed surface.
@@ -148,6 +158,7 @@ impl Surface {
 /// One call: the checked parameters with the level.
 struct Plan {
     level: f64,
+    foreground: Foreground,
     close: bool,
     spacing: [f64; 3],
 }
@@ -220,6 +231,7 @@ fn compute(
                 low / 2.0 + high / 2.0
             }
         };
-        cpu::surface(&Plan { level, close: params.close, spacing: params.spacing }, input, ticker)
+        let &Params { foreground, close, spacing, .. } = params;
+        cpu::surface(&Plan { level, foreground, close, spacing }, input, ticker)
     })
 }

@@ -130,6 +130,8 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     job good_job = new_job(device);
     SPOILT(work.params.struct_size = sizeof work.params - 1, ISOLINE_INVALID_ARGUMENT, "params->struct_size");
     SPOILT(work.params.close = 2, ISOLINE_INVALID_ARGUMENT, "close");
+    SPOILT(work.params.foreground = 2, ISOLINE_INVALID_ARGUMENT, "foreground");
+    SPOILT(work.params.reserved = 1, ISOLINE_INVALID_ARGUMENT, "params->reserved");
     SPOILT(work.params.level = (double)INFINITY, ISOLINE_INVALID_ARGUMENT, "level");
     SPOILT(work.params.level = (double)NAN, ISOLINE_INVALID_ARGUMENT, "level");
     SPOILT(work.input.spacing[2] = 1e16, ISOLINE_INVALID_ARGUMENT, "spacing");

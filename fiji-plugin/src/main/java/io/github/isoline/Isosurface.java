@@ -89,12 +89,12 @@ public final class Isosurface {
         return vertices[CORNERS * vertex + axis];
     }
 
-    /** Returns x (axis 0), y (1) or z (2) of the normal of a vertex, which points to lower values. */
+    /** Returns x (axis 0), y (1) or z (2) of the normal of a vertex, which points outwards. */
     public float normal(int vertex, int axis) {
         return normals[CORNERS * vertex + axis];
     }
 
-    /** Returns the vertex at a corner, 0 to 2, of a triangle, counterclockwise as seen from lower values. */
+    /** Returns the vertex at a corner, 0 to 2, of a triangle, counterclockwise as seen from outside. */
     public int corner(int triangle, int corner) {
         return triangles[CORNERS * triangle + corner];
     }

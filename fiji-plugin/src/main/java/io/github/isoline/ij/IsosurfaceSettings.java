@@ -8,6 +8,7 @@ import io.github.isoline.Params;
 /** The parameters of the isosurface command. */
 final class IsosurfaceSettings extends Settings {
     static final String LEVEL = "level";
+    static final String FOREGROUND = "foreground";
     static final String OPEN_BORDER = "open_border";
     static final String FILE = "file";
 
@@ -15,7 +16,9 @@ final class IsosurfaceSettings extends Settings {
 
     IsosurfaceSettings() throws IsolineException {
         super(Isosurface.NAME, "isosurface", "An isosurface");
-        declare(Setting.of(parameter(LEVEL)).forgotten());
+        declare(
+                Setting.of(parameter(LEVEL)).forgotten(),
+                Setting.of(parameter(FOREGROUND)).recordedIfChanged().forgotten());
         declare(
                 // In a macro a switch that is left out is off, so the switch is for what is unusual.
                 Setting.toggle(OPEN_BORDER)
