@@ -2104,7 +2104,7 @@ typedef struct {
     /** The size of the struct, set by isoline_isosurface_params_init. */
     uint32_t struct_size;
     /**
-     * 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were low, half a voxel
+     * 1 (default): the surface is closed at the border of the volume, as if all voxels beyond it were outside, half a voxel
      * beyond the last centres. 0: it is open there.
      */
     uint32_t close;
@@ -2113,6 +2113,14 @@ typedef struct {
      * largest finite voxel.
      */
     double level;
+    /**
+     * The side of the level on which voxels are inside, an isoline_foreground. Default: ISOLINE_FOREGROUND_ABOVE.
+     * ISOLINE_FOREGROUND_BELOW, which takes voxels equal to the level, too, suits what is negative inside: a level set's φ,
+     * a signed distance.
+     */
+    uint32_t foreground;
+    /** Must be 0. */
+    uint32_t reserved;
 } isoline_isosurface_params;
 
 /**
@@ -2134,12 +2142,12 @@ typedef struct {
      */
     const float *vertices;
     /**
-     * The normal of each vertex, towards lower values, of length 1: the mean of those of its triangles, by area; 0, 0, 0
+     * The normal of each vertex, outwards, of length 1: the mean of those of its triangles, by area; 0, 0, 0
      * where they have no area. 3 `vertex_count` numbers; NULL if there are none.
      */
     const float *normals;
     /**
-     * The three vertices of each triangle, counterclockwise for who looks at it from the side of lower values:
+     * The three vertices of each triangle, counterclockwise for who looks at it from outside:
      * 3 `triangle_count` indices; NULL if there are none.
      */
     const uint32_t *triangles;
@@ -2148,13 +2156,13 @@ typedef struct {
     /** The area of all triangles, in the square of the unit of the image's spacing. */
     double area;
     /**
-     * The volume within a closed surface, in the cube of the unit of the image's spacing: positive around higher values,
-     * negative around lower ones. NaN of a surface that is not closed.
+     * The volume within a closed surface, in the cube of the unit of the image's spacing: positive around voxels inside,
+     * negative around those outside. NaN of a surface that is not closed.
      */
     double volume;
     /**
      * The mean over the area of the mean curvature: the sum over the edges of length times the angle between the
-     * normals of the two triangles, positive where higher values bulge outwards, divided by twice the area. 1/R of a
+     * normals of the two triangles, positive where the surface bulges outwards, divided by twice the area. 1/R of a
      * ball. NaN of a surface without area.
      */
     double mean_curvature;
@@ -2185,7 +2193,7 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
  * context's device; every number of threads gives the same bits.
  *
- * A voxel above the level is high, any other low, one that equals the level too. Between a high voxel and a low neighbour is
+ * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is low. Between a high voxel and a low neighbour is
  * one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
  * value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
  * asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
