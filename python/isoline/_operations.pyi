@@ -165,6 +165,7 @@ def isosurface(
     report: Report | None = None,
     close: bool = True,
     level: float | None = None,
+    foreground: Literal['above', 'below'] = 'above',
 ) -> Surface: ...
 
 def level_set(
