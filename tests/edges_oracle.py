@@ -17,6 +17,7 @@ import time
 import numpy
 import SimpleITK
 import skimage.filters
+import skimage.io
 import skimage.measure
 import skimage.segmentation
 from scipy import ndimage
@@ -68,7 +69,8 @@ def with_isoline(context, pixels, start, interval, edge_weight):
 
 
 def with_itk(pixels, start, contrast, propagation, advection):
-    smooth = ndimage.gaussian_filter(pixels.astype(numpy.float32), 1, mode="nearest", truncate=3)[0 if len(pixels) == 1 else ...]
+    floats = (pixels[0] if len(pixels) == 1 else pixels).astype(numpy.float32)
+    smooth = ndimage.gaussian_filter(floats, 1, mode="nearest", truncate=3)
     squares = sum(slope ** 2 for slope in numpy.gradient(smooth))
     stopping = SimpleITK.GetImageFromArray((1 / (1 + squares / contrast ** 2)).astype(numpy.float32))
     began = time.perf_counter()
@@ -115,6 +117,7 @@ def draw(pixels, truth, fronts, path):
 
     matplotlib.use("Agg")  # there may be no display
     import matplotlib.pyplot as plt
+
     from make_pictures import draw_input, draw_outline
 
     figure, places = plt.subplots(1, len(fronts), figsize=(4 * len(fronts), 3.4), dpi=100, layout="constrained")

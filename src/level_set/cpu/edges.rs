@@ -81,7 +81,7 @@ impl Edges {
                 contrasts.push(contrast);
                 gradients.par_iter_mut().for_each(|value| {
                     let ratio = f64::from(*value) / contrast;
-                    // Where a pixel that is not finite is within the Gaussian's reach, the front stops.
+                    // The front stops where a pixel that is not finite is within the reach of the Gaussian.
                     *value = if value.is_finite() { (1.0 + ratio * ratio).recip() as f32 } else { 0.0 };
                 });
             }
