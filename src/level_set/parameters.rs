@@ -212,7 +212,6 @@ pub(crate) const EDGE_SIGMA: Parameter = Parameter::float(
       fewer edges. 0: none.",
 )
 .at_least(0.0)
-.at_most(1e11)
 .unit(c"units of the spacing")
 .automatic(c"The smallest spacing.")
 .advanced();
