@@ -2488,7 +2488,7 @@ typedef struct {
     /**
      * σ, the standard deviation of the Gaussian that smooths the image before its gradient is taken, in the unit of the
      * spacing; 0 (none) to 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing. A
-     * σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
+     * larger σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
      */
     double edge_sigma;
     /**

@@ -177,7 +177,7 @@ pub struct isoline_level_set_params {
     pub edge_weight: f64,
     /// σ, the standard deviation of the Gaussian that smooths the image before its gradient is taken, in the unit of the
     /// spacing; 0 (none) to 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing. A
-    /// σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
+    /// larger σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
     pub edge_sigma: f64,
     /// K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
     /// automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K lets the front cross fainter edges. Used only with
