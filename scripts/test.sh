@@ -46,7 +46,7 @@ wait_for() { # wait_for NAME: waits for the step that 'beside' started
     return "$status"
 }
 
-# Kernels for seven architectures take the compiler some minutes. The release build below compiles them all; the debug build
+# Kernels for six architectures take the compiler some minutes. The release build below compiles them all; the debug build
 # need not where no GPU can run them.
 debug_kernels=()
 if [ ! -e /dev/nvidiactl ] && [ -z "${ISOLINE_CUDA_ARCHS:-}" ]; then

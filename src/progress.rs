@@ -221,6 +221,8 @@ pub(crate) fn run<T: Send>(
     ticker: &Ticker,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
+    // Boxed, the work is compiled once, and not for each of the ways in which a pool may begin it.
+    let work: Box<dyn FnOnce() -> Result<T> + Send> = Box::new(work);
     if progress.is_none() {
         return pool.install(work);
     }

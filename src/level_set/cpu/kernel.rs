@@ -236,10 +236,28 @@ pub(super) struct Task<'a, T: ?Sized> {
     pub out: &'a mut [f32],
 }
 
-/// A task and the buffers of its thread.
-struct TaskWithBuffers<'a, T: ?Sized>(Task<'a, T>, &'a mut Buffers);
+/// The computation of the image terms of a tile. It is apart from the update, which so does not depend on the pixels' type
+/// and is compiled once.
+struct Fill<'a, T: ?Sized> {
+    pixels: &'a T,
+    constants: &'a Constants,
+    first: usize,
+    terms: &'a mut [f32],
+}
 
-impl<T: Term + ?Sized> WithSimd for TaskWithBuffers<'_, T> {
+impl<T: Term + ?Sized> WithSimd for Fill<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.pixels.fill(self.constants, self.first, self.terms);
+    }
+}
+
+/// A task, whose image terms are computed, and the buffers of its thread.
+struct TaskWithBuffers<'a>(Task<'a, ()>, &'a mut Buffers);
+
+impl WithSimd for TaskWithBuffers<'_> {
     type Output = TileStatistics;
 
     #[inline(always)]
@@ -257,9 +275,30 @@ impl<T: Term + ?Sized> WithSimd for TaskWithBuffers<'_, T> {
 
 impl<T: Term + ?Sized> Task<'_, T> {
     pub(super) fn run(self, arch: Arch, buffers: &mut Buffers) -> TileStatistics {
-        arch.dispatch(TaskWithBuffers(self, buffers))
+        let Self { constants, layout, work, field, index, out } = self;
+        let work = match work {
+            Work::Iterate(pixels, edges) => {
+                let terms = if constants.volume {
+                    buffers.volume.terms.as_flattened_mut()
+                } else {
+                    buffers.slice.terms.as_flattened_mut()
+                };
+                arch.dispatch(Fill { pixels, constants, first: index * terms.len(), terms });
+                Work::Iterate(&(), edges)
+            }
+            Work::Reinitialise(first) => Work::Reinitialise(first),
+        };
+        update(arch, TaskWithBuffers(Task { constants, layout, work, field, index, out }, buffers))
     }
+}
 
+/// Updates a tile by the vector unit. A function of its own, so that it is compiled once for all pixel types.
+#[inline(never)]
+fn update(arch: Arch, task: TaskWithBuffers<'_>) -> TileStatistics {
+    arch.dispatch(task)
+}
+
+impl Task<'_, ()> {
     /// Updates the tile.
     #[inline(always)]
     fn update<
@@ -283,9 +322,8 @@ impl<T: Term + ?Sized> Task<'_, T> {
         let position = layout.position(index);
         let valid = layout.valid(position);
         match work {
-            Work::Iterate(pixels, edges) => {
+            Work::Iterate(_, edges) => {
                 layout.gather::<1, ROW, AREA, VOLUME, _, _, _>(field, position, phi1);
-                pixels.fill(constants, index * AREA * PLANES, terms.as_flattened_mut());
                 iterate::<S, VOLUME, UNIT, ROW, AREA, AREA1, PLANES1>(simd, constants, phi1, terms, edges, out, valid)
             }
             Work::Reinitialise(first) => {
