@@ -135,15 +135,15 @@ impl Table {
         table
     }
 
-    /// Returns the triangles of a cell with these bits of its high corners; `above` gives by how much a corner is above
-    /// the level.
+    /// Returns the triangles of a cell with these bits of its high corners; `inside` gives by how much a corner is inside,
+    /// in pixel values from the level.
     #[inline]
-    pub(super) fn variant(&self, high: usize, above: impl Fn(u8) -> f64) -> &Variant {
+    pub(super) fn variant(&self, high: usize, inside: impl Fn(u8) -> f64) -> &Variant {
         let case = &self.cases[high];
         let mut variant = case.first as usize;
         for (bit, face) in case.faces[..case.count as usize].iter().enumerate() {
             let corners = FACES[*face as usize];
-            let [a, b, c, d] = corners.map(&above);
+            let [a, b, c, d] = corners.map(&inside);
             let (first, second) = (a * c, b * d);
             let joined = if high >> corners[0] & 1 == 1 { first > second } else { second > first };
             variant += usize::from(joined) << bit;

@@ -301,16 +301,6 @@ impl Field {
     }
 }
 
-/// Returns the image in the order of `layout`, unless the ticker is cancelled.
-fn pixels(input: &Image<'_>, layout: &Layout, ticker: &Ticker) -> Result<Pixels> {
-    match input {
-        Image::U8(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U8),
-        Image::U16(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U16),
-        Image::F32(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::F32),
-        Image::Device(_) => Err(Error::in_cuda_memory("image")),
-    }
-}
-
 /// Returns the image in the order of `layout`, and writes the distance to the mask's boundary in the order of an image.
 fn prepare(
     context: &Context,
@@ -321,7 +311,12 @@ fn prepare(
     distances: &mut [f32],
     ticker: &Ticker,
 ) -> Result<Pixels> {
-    let pixels = context.pool().install(|| pixels(input, layout, ticker))?;
+    let pixels = context.pool().install(|| match input {
+        Image::U8(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U8),
+        Image::U16(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::U16),
+        Image::F32(view) => layout.pack(*view, ticker, |pixel| pixel).map(Pixels::F32),
+        Image::Device(_) => Err(Error::in_cuda_memory("image")),
+    })?;
     let [width, height, depth] = plan.shape;
     let whole = Layout::plain(plan.shape);
     let marks = context.pool().install(|| match mask {
@@ -533,12 +528,12 @@ impl Tiled {
                     let work = match kind {
                         PassKind::Iterate(edges) => {
                             let edges = edges.map(|edges| edges.at(index * tile_voxels, tile_voxels));
-                            Work::Iterate($pixels.as_slice(), edges)
+                            Work::Iterate(edges)
                         }
                         PassKind::Reinitialise(first) => Work::Reinitialise(first),
                     };
                     let task = Task { constants, layout, work, field: phi, index, out };
-                    buffers.with(|buffers| task.run(arch, buffers))
+                    buffers.with(|buffers| task.run(arch, buffers, $pixels.as_slice()))
                 }};
             }
             Some(match pixels {

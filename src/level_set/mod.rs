@@ -383,13 +383,13 @@ impl LevelSet {
             needs,
             None,
             progress,
-            |cuda, _| {
+            |cuda, progress| {
                 let mut loaded = cuda::load(context, cuda, params, &input, &mask)?;
                 // The image is there already, which is faster than host memory.
                 let intensities = of_image(loaded.extremes()?);
                 let plan = params.resolve(input.shape(), &intensities)?;
                 if let Some(edges) = plan.edges {
-                    loaded.put_edges(context, &plan, edges, &input, &Ticker::new(STAGE))?;
+                    loaded.put_edges(context, &plan, edges, &input, progress)?;
                 }
                 Ok((intensities, plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
             },

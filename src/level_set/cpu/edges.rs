@@ -3,11 +3,11 @@
 //! The edge-stopping function g = 1 / (1 + (|∇I_σ| / K)²) is 1 where the smoothed image I_σ is even and falls towards 0
 //! at its edges. It is a factor of the speed, and the front is carried down its slope, to where g is least.
 
+use super::Plan;
 use super::tiles::Layout;
-use super::{Pixels, Plan, pixels};
 use crate::device::Context;
-use crate::error::Result;
-use crate::image::{Image, collected, reserved, zeroed};
+use crate::error::{Error, Result};
+use crate::image::{Image, reserved, zeroed};
 use crate::level_set::plan::EdgePlan;
 use crate::level_set::scalar::Edge;
 use crate::progress::Ticker;
@@ -16,6 +16,8 @@ use rayon::prelude::*;
 
 /// The share of the voxels whose gradient is at most the automatic contrast.
 const EVEN_SHARE: f64 = 0.9;
+/// The voxels between two looks at the ticker.
+const PART: usize = 1 << 20;
 /// The reach of the Gaussian, in standard deviations.
 const REACH: f64 = 3.0;
 
@@ -49,15 +51,17 @@ impl Edges {
     ) -> Result<Self> {
         context.pool().install(|| {
             let [width, height, depth] = plan.shape;
-            let as_image = |values: &[f32], layout: &Layout| {
+            let packed = |values: &[f32]| {
                 let view = ArrayView3::from_shape((depth, height, width), values);
                 layout.pack(view.unwrap_or_else(|_| unreachable!("its size")), ticker, |value| value)
             };
             let grid = Grid { plan, ticker };
-            let mut smooth = match pixels(input, &Layout::plain(plan.shape), ticker)? {
-                Pixels::U8(pixels) => collected(pixels.iter().map(|pixel| f32::from(*pixel)))?,
-                Pixels::U16(pixels) => collected(pixels.iter().map(|pixel| f32::from(*pixel)))?,
-                Pixels::F32(pixels) => pixels,
+            let image = Layout::plain(plan.shape);
+            let mut smooth = match input {
+                Image::U8(view) => image.pack(*view, ticker, f32::from)?,
+                Image::U16(view) => image.pack(*view, ticker, f32::from)?,
+                Image::F32(view) => image.pack(*view, ticker, |pixel| pixel)?,
+                Image::Device(_) => return Err(Error::in_cuda_memory("image")),
             };
             let mut other = zeroed(smooth.len())?;
             for axis in 0..grid.axes() {
@@ -77,7 +81,10 @@ impl Edges {
             let mut contrasts = reserved(images)?;
             for gradients in other.chunks_mut(plan.voxels() / images) {
                 ticker.check()?;
-                let contrast = edges.contrast.unwrap_or_else(|| even_gradient(gradients));
+                let contrast = match edges.contrast {
+                    Some(contrast) => contrast,
+                    None => even_gradient(gradients, ticker)?,
+                };
                 contrasts.push(contrast);
                 gradients.par_iter_mut().for_each(|value| {
                     let ratio = f64::from(*value) / contrast;
@@ -90,9 +97,9 @@ impl Edges {
                 grid.fill(&mut smooth, |row, to| {
                     to.iter_mut().enumerate().for_each(|(x, to)| *to = grid.slope(&other, axis, row, x) as f32);
                 })?;
-                slope.push(as_image(&smooth, layout)?);
+                slope.push(packed(&smooth)?);
             }
-            Ok(Self { contrast: contrasts[0], stopping: as_image(&other, layout)?, slope })
+            Ok(Self { contrast: contrasts[0], stopping: packed(&other)?, slope })
         })
     }
 
@@ -173,15 +180,18 @@ fn gaussian(sigma: f64) -> Vec<f32> {
 
 /// Returns the gradient that [`EVEN_SHARE`] of the voxels do not exceed, to 1 %; of an image that is as even as that
 /// half its largest gradient, and 1 if it has none.
-fn even_gradient(gradients: &[f32]) -> f64 {
+fn even_gradient(gradients: &[f32], ticker: &Ticker) -> Result<f64> {
     // The upper half of the bits of floats that are not negative is in their order.
     let bin = |gradient: f32| (gradient.to_bits() >> 16) as usize;
-    let mut counts = vec![0u64; 1 << 15];
+    let mut counts: Vec<u64> = zeroed(1 << 15)?;
     let (mut finite, mut largest) = (0u64, 0f32);
-    for gradient in gradients.iter().copied().filter(|gradient| gradient.is_finite()) {
-        counts[bin(gradient)] += 1;
-        finite += 1;
-        largest = largest.max(gradient);
+    for part in gradients.chunks(PART) {
+        ticker.check()?;
+        for gradient in part.iter().copied().filter(|gradient| gradient.is_finite()) {
+            counts[bin(gradient)] += 1;
+            finite += 1;
+            largest = largest.max(gradient);
+        }
     }
     let wanted = (EVEN_SHARE * finite as f64).ceil() as u64;
     let mut seen = 0;
@@ -190,9 +200,9 @@ fn even_gradient(gradients: &[f32]) -> f64 {
         seen >= wanted
     });
     let gradient = f64::from(f32::from_bits((found.unwrap_or(0) as u32) << 16));
-    match (gradient > 0.0, largest > 0.0) {
+    Ok(match (gradient > 0.0, largest > 0.0) {
         (true, _) => gradient,
         (false, true) => f64::from(largest) / 2.0,
         (false, false) => 1.0,
-    }
+    })
 }

@@ -154,9 +154,9 @@ impl<'a, S: Simd> Counter<'a, S> {
 
 /// The work of a pass on a tile.
 #[derive(Clone, Copy)]
-pub(super) enum Work<'a, T: ?Sized> {
-    /// An iteration, with the image in tiles and, if the plan has an edge term, the edges in this tile.
-    Iterate(&'a T, Option<EdgesAt<'a>>),
+pub(super) enum Work<'a> {
+    /// An iteration, with the edges in this tile if the plan has an edge term.
+    Iterate(Option<EdgesAt<'a>>),
     /// A step of a reinitialisation; true for the first.
     Reinitialise(bool),
 }
@@ -227,10 +227,10 @@ impl<
 }
 
 /// One tile of `field`, and the buffer for its new values.
-pub(super) struct Task<'a, T: ?Sized> {
+pub(super) struct Task<'a> {
     pub constants: &'a Constants,
     pub layout: &'a Layout,
-    pub work: Work<'a, T>,
+    pub work: Work<'a>,
     pub field: &'a [f32],
     pub index: usize,
     pub out: &'a mut [f32],
@@ -255,7 +255,7 @@ impl<T: Term + ?Sized> WithSimd for Fill<'_, T> {
 }
 
 /// A task, whose image terms are computed, and the buffers of its thread.
-struct TaskWithBuffers<'a>(Task<'a, ()>, &'a mut Buffers);
+struct TaskWithBuffers<'a>(Task<'a>, &'a mut Buffers);
 
 impl WithSimd for TaskWithBuffers<'_> {
     type Output = TileStatistics;
@@ -273,22 +273,16 @@ impl WithSimd for TaskWithBuffers<'_> {
     }
 }
 
-impl<T: Term + ?Sized> Task<'_, T> {
-    pub(super) fn run(self, arch: Arch, buffers: &mut Buffers) -> TileStatistics {
-        let Self { constants, layout, work, field, index, out } = self;
-        let work = match work {
-            Work::Iterate(pixels, edges) => {
-                let terms = if constants.volume {
-                    buffers.volume.terms.as_flattened_mut()
-                } else {
-                    buffers.slice.terms.as_flattened_mut()
-                };
-                arch.dispatch(Fill { pixels, constants, first: index * terms.len(), terms });
-                Work::Iterate(&(), edges)
-            }
-            Work::Reinitialise(first) => Work::Reinitialise(first),
-        };
-        update(arch, TaskWithBuffers(Task { constants, layout, work, field, index, out }, buffers))
+impl Task<'_> {
+    /// Updates the tile, with the image in tiles.
+    pub(super) fn run<T: Term + ?Sized>(self, arch: Arch, buffers: &mut Buffers, pixels: &T) -> TileStatistics {
+        if let Work::Iterate(_) = self.work {
+            let Buffers { volume, slice } = buffers;
+            let constants = self.constants;
+            let terms = if constants.volume { volume.terms.as_flattened_mut() } else { slice.terms.as_flattened_mut() };
+            arch.dispatch(Fill { pixels, constants, first: self.index * terms.len(), terms });
+        }
+        update(arch, TaskWithBuffers(self, buffers))
     }
 }
 
@@ -298,8 +292,8 @@ fn update(arch: Arch, task: TaskWithBuffers<'_>) -> TileStatistics {
     arch.dispatch(task)
 }
 
-impl Task<'_, ()> {
-    /// Updates the tile.
+impl Task<'_> {
+    /// Updates the tile, whose image terms are computed.
     #[inline(always)]
     fn update<
         S: Simd,
@@ -322,7 +316,7 @@ impl Task<'_, ()> {
         let position = layout.position(index);
         let valid = layout.valid(position);
         match work {
-            Work::Iterate(_, edges) => {
+            Work::Iterate(edges) => {
                 layout.gather::<1, ROW, AREA, VOLUME, _, _, _>(field, position, phi1);
                 iterate::<S, VOLUME, UNIT, ROW, AREA, AREA1, PLANES1>(simd, constants, phi1, terms, edges, out, valid)
             }

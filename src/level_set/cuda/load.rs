@@ -7,9 +7,10 @@ use crate::device::cuda::{Buffer, Cuda, DeviceRows, Stream, check_device_pixels}
 use crate::device::kernels::level_set::{EDGE_PIXEL, LEAD};
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed};
+use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
 use crate::level_set::plan::{EdgePlan, Plan};
-use crate::progress::Ticker;
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Zip};
 use rayon::ThreadPool;
@@ -103,7 +104,7 @@ impl Loaded {
         plan: &Plan,
         edges: EdgePlan,
         input: &Image<'_>,
-        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<()> {
         if let Image::Device(_) = input {
             return Err(Error::unsupported(
@@ -111,7 +112,10 @@ impl Loaded {
                  edge_weight to 0",
             ));
         }
-        let edges = Edges::new(context, plan, edges, input, &cpu::Layout::plain(plan.shape), ticker)?;
+        let ticker = Ticker::new(STAGE);
+        let edges = run_with_progress(context.pool(), progress, &ticker, || {
+            Edges::new(context, plan, edges, input, &cpu::Layout::plain(plan.shape), &ticker)
+        })?;
         let image = self.cuda.memory().device(self.layout.elements() * size_of::<EdgePixel>())?;
         self.stream.fill(&image, 0, image.bytes(), 0)?;
         let [width, height, depth] = plan.shape;
