@@ -18,8 +18,8 @@ pub(super) const SLICE_TILE: [usize; 3] = [TILE_SLICE, TILE_SLICE, 1];
 const BAND_WIDTH: f64 = 2.0;
 /// The change of φ, in units of the smallest spacing, above which a tile stays active.
 const ACTIVITY_THRESHOLD: f64 = 1e-5;
-/// The bound of |φ| that a caller writes, in units of the largest spacing. Squares of differences are then far from an
-/// overflow.
+/// The bound of |φ| that a caller writes, and of the image term's change of φ in an iteration, in units of the largest
+/// spacing. Squares of differences are then far from an overflow.
 const LARGEST_PHI: f64 = 65536.0;
 /// The steps of one reinitialisation. Each carries the distance half a voxel further from the front.
 pub(super) const REINITIALISATION_STEPS: u32 = 4;
@@ -180,6 +180,8 @@ impl Params {
         // as it is where it holds the front back.
         let (sign, max_deviation) =
             if side == Side::Outside { (-1.0, bounded_image_term) } else { (1.0, max_image_term) };
+        // Where |φ| grows, the image term has no other bound. Far from the range φ would overflow within a few iterations.
+        let max_deviation = max_deviation.min(LARGEST_PHI * h_max / gain);
         let constants = Constants {
             inverse_spacing: spacing.map(|h| h.recip() as f32),
             intensity_centre: target as f32,

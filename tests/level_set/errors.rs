@@ -1,7 +1,7 @@
 //! Errors and their messages, and the bounds of what is allowed.
 
 use super::*;
-use isoline::level_set::{self, TargetRange};
+use isoline::level_set::{self, Side, TargetRange};
 use isoline::{Dimensions, ErrorKind};
 use std::ops::ControlFlow;
 
@@ -232,6 +232,28 @@ fn a_cancelled_step_keeps_its_last_whole_iteration() {
             straight.step(done + 3, None).unwrap();
             common::assert_bits(&phi_of(&surface, dim), &phi_of(&straight, dim), &format!("{name} {variant:?}"));
             assert_eq!(surface.statistics(), straight.statistics(), "{name} {variant:?}");
+        }
+    });
+}
+
+#[test]
+fn phi_stays_finite_where_pixels_are_very_far_from_the_range() {
+    let dim = (1, 1, 5);
+    let image = Array3::from_shape_fn(dim, |(_, _, x)| 40 * x as u8);
+    let masks =
+        [[0, 0, 0, 0, 1], [1, 1, 0, 0, 0], [0, 1, 1, 0, 0]].map(|row| Array3::from_shape_fn(dim, |at| row[at.2]));
+    everywhere(|context, name| {
+        for variant in [Variant::Band, Variant::Dense] {
+            for (side, mask) in
+                [Side::Within, Side::Below].into_iter().flat_map(|side| masks.iter().map(move |mask| (side, mask)))
+            {
+                let range = Some(TargetRange { target: -1e30, epsilon: 11.0 });
+                let params = Params { variant, range, side: Some(side), ..unstopped() };
+                let mut surface = start(context, image.view(), mask, &params);
+                surface.step(200, None).unwrap();
+                let phi = phi_of(&surface, dim);
+                assert!(phi.iter().all(|phi| phi.is_finite()), "{name} {variant:?} {side:?}: {phi}");
+            }
         }
     });
 }
