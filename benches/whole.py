@@ -183,7 +183,7 @@ def lines_caller(context, image, report=None, **parameters):
     def run():
         find(handle)
         return report
-    weakref.finalize(run, context.library.library.isoline_segments_free, handle)
+    weakref.finalize(run, context.library.free("segments"), handle)
     return run
 
 
