@@ -25,10 +25,14 @@ import java.awt.Dimension;
 import java.awt.Label;
 import java.awt.ScrollPane;
 import java.awt.TextField;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests that every dialog fits the screen of a small laptop, in ImageJ's normal size and twice as large. */
 class DialogSizeTest extends WindowTest {
@@ -42,21 +46,17 @@ class DialogSizeTest extends WindowTest {
         startDisplay(WIDTH + "x" + HEIGHT + "x24");
     }
 
+    /** Every command with a dialog that folds, in both sizes. */
+    static Stream<Arguments> commandsAndScales() {
+        // These show all that they have.
+        List<String> unfolded = Arrays.asList("Isosurface", "Devices");
+        return SampleImagesTest.commands().stream()
+                .filter(command -> !unfolded.contains(command))
+                .flatMap(command -> Stream.of(Arguments.of(command, 1), Arguments.of(command, 2)));
+    }
+
     @ParameterizedTest
-    @CsvSource({
-        "Edge Strength Function, 1",
-        "Edge Drawing, 1",
-        "Signed Distance, 1",
-        "Isolines, 1",
-        "Level Set, 1",
-        "Region Snake, 1",
-        "Edge Strength Function, 2",
-        "Edge Drawing, 2",
-        "Signed Distance, 2",
-        "Isolines, 2",
-        "Level Set, 2",
-        "Region Snake, 2",
-    })
+    @MethodSource("commandsAndScales")
     void dialogFitsTheScreen(String command, int scale) throws Exception {
         Map<String, String> seen = play("size " + command, "-Disoline.gui.scale=" + scale);
         for (String fold : new String[] {"folded", "unfolded", "hyperstack folded", "hyperstack unfolded"}) {

@@ -88,7 +88,7 @@ class DistanceWindowTest extends WindowTest {
     }
 
     /** Plays a user who measures distances. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
+    static final class Scenes implements GuiDriver.Scenes {
         private static final String COMMAND = "Signed Distance...";
         private static final String THRESHOLD = "threshold";
 
@@ -98,7 +98,8 @@ class DistanceWindowTest extends WindowTest {
             this.driver = driver;
         }
 
-        void play(String scene, ImagePlus image) throws Exception {
+        @Override
+        public void play(String scene, ImagePlus image) throws Exception {
             switch (scene) {
                 case "distance dialog":
                     dialogAndResult(image);

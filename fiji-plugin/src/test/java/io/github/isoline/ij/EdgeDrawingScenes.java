@@ -34,7 +34,7 @@ import java.awt.EventQueue;
 import java.awt.Window;
 
 /** Plays a user who draws edges; see {@link GuiDriver}. */
-final class EdgeDrawingScenes {
+final class EdgeDrawingScenes implements GuiDriver.Scenes {
     private static final String COMMAND = "Edge Drawing...";
     private static final String PREVIEW = "Isoline preview";
     private static final String THRESHOLD = "gradient_threshold";
@@ -45,7 +45,8 @@ final class EdgeDrawingScenes {
         this.driver = driver;
     }
 
-    void play(String scene, ImagePlus image) throws Exception {
+    @Override
+    public void play(String scene, ImagePlus image) throws Exception {
         switch (scene) {
             case "edge drawing preview":
                 preview(image);

@@ -44,10 +44,15 @@ class IsolinesWindowTest extends WindowTest {
     }
 
     /** Plays a user who looks for isolines. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
-        private Scenes() {}
+    static final class Scenes implements GuiDriver.Scenes {
+        private final GuiDriver driver;
 
-        static void play(GuiDriver driver, ImagePlus image) throws Exception {
+        Scenes(GuiDriver driver) {
+            this.driver = driver;
+        }
+
+        @Override
+        public void play(String scene, ImagePlus image) throws Exception {
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
             Dialog dialog = open(image, IsolinesPlugin.COMMAND + "...");

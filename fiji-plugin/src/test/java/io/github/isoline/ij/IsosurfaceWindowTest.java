@@ -45,10 +45,15 @@ class IsosurfaceWindowTest extends WindowTest {
     }
 
     /** Plays a user who looks for a surface. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
-        private Scenes() {}
+    static final class Scenes implements GuiDriver.Scenes {
+        private final GuiDriver driver;
 
-        static void play(GuiDriver driver, ImagePlus single) throws Exception {
+        Scenes(GuiDriver driver) {
+            this.driver = driver;
+        }
+
+        @Override
+        public void play(String scene, ImagePlus single) throws Exception {
             ImagePlus image = IJ.openImage(single.getOriginalFileInfo().directory + "brain.tif");
             image.setSlice(image.getStackSize() / 2);
             image.show();
