@@ -390,8 +390,8 @@ extern "C" {
  *   cancel flag; otherwise they finish their slices first.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
- *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
- *   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+ *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
+ *   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
  */
 isoline_status isoline_context_new(const char *device,
                                    isoline_context **out);
@@ -412,9 +412,9 @@ isoline_status isoline_context_device(const isoline_context *context,
  * Sets the memory budget of a context: the device memory that its calls may use.
  *
  * @param context not NULL.
- * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
- *   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
- *   CPU context.
+ * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
+ *   call starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
+ *   has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -2193,13 +2193,13 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
  * context's device; every number of threads gives the same bits.
  *
- * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is low. Between a high voxel and a low neighbour is
- * one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
- * value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
- * asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
- * where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
- * infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
- * Triangles without area remain where a voxel equals the level.
+ * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
+ * low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
+ * smaller coordinate, of value a, to the other, of value b. Faces of cells with two high and two low corners that face
+ * each other are decided by their four values (the asymptotic decider of Nielson and Hamann 1991), so that surfaces have
+ * no holes and every edge has two triangles, or one where the surface ends: at the border of the volume, unless `close` is
+ * set, and at cells with a voxel that is NaN or infinite. Vertices on edges of cells are the isolines' of the slices; a
+ * few cells have one more, at the mean of theirs. Triangles without area remain where a voxel equals the level.
  *
  * Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
  * slice, row and column of their cells.
@@ -2493,8 +2493,8 @@ typedef struct {
     double edge_sigma;
     /**
      * K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
-     * automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K lets the front cross fainter edges. Used only with
-     * `edge_weight`.
+     * automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K
+     * lets the front cross fainter edges. Used only with `edge_weight`.
      */
     double edge_contrast;
 } isoline_level_set_params;
@@ -2528,8 +2528,9 @@ typedef struct {
     /** The largest stable Δt. */
     double time_step_limit;
     /**
-     * The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
-     * never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
+     * The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX
+     * if it never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done
+     * once it is met.
      */
     uint64_t expected_iterations;
     /**
@@ -2631,10 +2632,10 @@ isoline_status isoline_level_set_new(isoline_context *context,
  * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
  * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
  *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
- *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
- *   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
- *   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
- *   otherwise.
+ *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
+ *   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
+ *   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
+ *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
  * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not

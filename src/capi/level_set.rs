@@ -180,8 +180,8 @@ pub struct isoline_level_set_params {
     /// larger σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
     pub edge_sigma: f64,
     /// K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
-    /// automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K lets the front cross fainter edges. Used only with
-    /// `edge_weight`.
+    /// automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K
+    /// lets the front cross fainter edges. Used only with `edge_weight`.
     pub edge_contrast: f64,
 }
 
@@ -265,8 +265,9 @@ pub struct isoline_level_set_state {
     pub time_step: f64,
     /// The largest stable Δt.
     pub time_step_limit: f64,
-    /// The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
-    /// never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
+    /// The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX
+    /// if it never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done
+    /// once it is met.
     pub expected_iterations: u64,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
     /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
@@ -449,10 +450,10 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
 /// @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
 ///   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
-///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
-///   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
-///   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
-///   otherwise.
+///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
+///   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
+///   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
+///   of 0 iterations completes the reinitialisation, and does nothing otherwise.
 /// @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
 ///   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not

@@ -279,8 +279,8 @@ impl Exits {
     }
 }
 
-/// The surroundings of a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of the row
-/// before and of its own, all from the pixel before the word on.
+/// The surroundings of a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of
+/// the row before and of its own, all from the pixel before the word on.
 struct Surroundings {
     high: [u64; 3],
     cells: [u64; 2],

@@ -13,7 +13,7 @@
     X(snake, 64)                                                                                                       \
     X(distance, 64)                                                                                                    \
     X(isolines, 64)                                                                                                    \
-    X(isosurface, 160)
+    X(isosurface, 80)
 
 /* What operations are called on: `start` is a mask, `bytes` (u8) and `floats` (f32) receive results. */
 typedef struct {
