@@ -82,11 +82,6 @@ class DistanceWindowTest extends WindowTest {
         assertEquals("0", seen.get("wrong pixels"));
     }
 
-    @Test
-    void helpIsInThePlugin() throws Exception {
-        assertEquals("Signed Distance Help", play("distance help").get("help"));
-    }
-
     /** Plays a user who measures distances. {@link GuiDriver} does so in a process of its own, without JUnit. */
     static final class Scenes implements GuiDriver.Scenes {
         private static final String COMMAND = "Signed Distance...";
@@ -112,15 +107,6 @@ class DistanceWindowTest extends WindowTest {
                     break;
                 case "distance hyperstack":
                     hyperstack(image);
-                    break;
-                case "distance help":
-                    IJ.doCommand(COMMAND);
-                    Dialog before = dialog();
-                    press(button(before, "Help"));
-                    await("the help", () -> dialog() != before);
-                    dialog().setLocation(0, 0);
-                    driver.picture("distance-help");
-                    say("help", dialog().getTitle());
                     break;
                 default:
                     throw new IllegalArgumentException(scene);

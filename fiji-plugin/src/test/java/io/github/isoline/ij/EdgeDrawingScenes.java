@@ -78,15 +78,6 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
             case "edge drawing many":
                 many();
                 break;
-            case "edge drawing help":
-                IJ.doCommand(COMMAND);
-                Dialog before = dialog();
-                press(button(before, "Help"));
-                await("the help", () -> dialog() != before);
-                dialog().setLocation(0, 0);
-                driver.picture("edge-drawing-help");
-                say("help", dialog().getTitle());
-                break;
             default:
                 throw new IllegalArgumentException(scene);
         }

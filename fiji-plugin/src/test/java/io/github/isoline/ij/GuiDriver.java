@@ -107,6 +107,9 @@ final class GuiDriver {
             case "menu":
                 MenuTest.Scenes.play(driver);
                 break;
+            case "help of all":
+                MenuTest.Scenes.helps(driver, image);
+                break;
             case "hyperstack":
                 HyperStackScenes.play(driver, image);
                 break;

@@ -82,15 +82,6 @@ final class LevelSetScenes implements GuiDriver.Scenes {
             case "level set floats":
                 floats(image);
                 break;
-            case "level set help":
-                IJ.doCommand(COMMAND);
-                Dialog before = dialog();
-                press(button(before, "Help"));
-                await("the help", () -> dialog() != before);
-                dialog().setLocation(0, 0);
-                driver.picture("level-set-help");
-                say("help", dialog().getTitle());
-                break;
             default:
                 throw new IllegalArgumentException(scene);
         }

@@ -63,15 +63,6 @@ final class SnakeScenes implements GuiDriver.Scenes {
             case "snake escape":
                 escape(image);
                 break;
-            case "snake help":
-                IJ.doCommand(COMMAND);
-                Dialog before = dialog();
-                press(button(before, "Help"));
-                await("the help", () -> dialog() != before);
-                dialog().setLocation(0, 0);
-                driver.picture("region-snake-help");
-                say("help", dialog().getTitle());
-                break;
             default:
                 throw new IllegalArgumentException(scene);
         }

@@ -78,9 +78,4 @@ class SnakeWindowTest extends WindowTest {
         assertEquals("stopped", seen.get("status"));
         assertTrue(seen.get("log").matches("Region Snake \\(.*\\): warning: stopped by Escape.*"), seen.get("log"));
     }
-
-    @Test
-    void helpIsInThePlugin() throws Exception {
-        assertEquals("Region Snake Help", play("snake help").get("help"));
-    }
 }
