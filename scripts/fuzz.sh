@@ -4,6 +4,7 @@
 #
 # Usage: fuzz.sh [SECONDS] [TARGET...]      each target for so long (default 60; 0: only the corpus); all by default
 #        fuzz.sh --repeat TARGET FILE...    run a finding again
+#        fuzz.sh --build                    only build, so that the next run need not
 #
 # The results of a run are kept in target/fuzz: new inputs in corpus/TARGET, where the next run goes on, findings in
 # findings/, and a line for each run in executions.tsv.
@@ -52,6 +53,9 @@ build() { # build TARGET...: the programs $out/TARGET
         --crate-type staticlib --target "$host" --target-dir "$out/cargo" &
     library=$!
     for target in "$@"; do
+        if [ -e "$out/$target.o" ] && [ -z "$(find "$sources" include -name '*.[ch]*' -newer "$out/$target.o")" ]; then
+            continue
+        fi
         g++ -std=c++17 -Wall -Wextra -Werror -g -O1 -fsanitize=address -fno-omit-frame-pointer -Iinclude \
             -c "$sources/$target.cpp" -o "$out/$target.o"
     done
@@ -106,6 +110,11 @@ if [ "${1:-}" = --repeat ]; then
 fi
 
 seconds=60
+build_only=
+if [ "${1:-}" = --build ]; then
+    build_only=1
+    shift
+fi
 if [[ ${1:-} =~ ^[0-9]+$ ]]; then
     seconds=$1
     shift
@@ -115,6 +124,10 @@ if [ ${#targets[@]} -eq 0 ]; then
     mapfile -t targets < <(cd "$sources" && printf '%s\n' *.cpp | sed 's/\.cpp$//')
 fi
 mkdir -p "$out"
+if [ -n "$build_only" ]; then
+    build "${targets[@]}"
+    exit
+fi
 if every_function_is_called; then result ok "every function of isoline.h is called"; else result FAIL "every function of isoline.h is called"; fi
 build "${targets[@]}"
 

@@ -67,6 +67,7 @@ for program in tests/*_oracle.py; do
     step "$(basename "$program" .py)" .tools/venv/bin/python "$program" "$target/release"
 done
 step examples scripts/test-examples.sh "$target/release"
+step fuzz-build scripts/fuzz.sh --build
 wait_for java
 step fuzz scripts/fuzz.sh
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar

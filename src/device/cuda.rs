@@ -458,7 +458,12 @@ pub(crate) fn check_device_range(cuda: &Cuda, what: &str, address: u64, bytes: u
             .result()
         })
     };
-    if known.is_err() || kind != sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 {
+    // An address that the driver does not know is an invalid value; any other error is not that of the address.
+    let known = match known {
+        Err(e) if e.0 != sys::CUresult::CUDA_ERROR_INVALID_VALUE => return Err(failed("query a CUDA address", e)),
+        known => known.is_ok(),
+    };
+    if !known || kind != sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as u32 {
         return Err(Error::argument(format!(
             "cannot use {what} as CUDA memory: its address must be on a CUDA device (got {address:#x}); pass host memory as \
              host memory, or a pointer from cuMemAlloc or cudaMalloc"

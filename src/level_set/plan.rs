@@ -180,7 +180,7 @@ impl Params {
         // as it is where it holds the front back.
         let (sign, max_deviation) =
             if side == Side::Outside { (-1.0, bounded_image_term) } else { (1.0, max_image_term) };
-        // Where |φ| grows, the image term has no other bound. Far from the range φ would overflow within a few iterations.
+        // The image term has no other bound on a steep φ, which would overflow within a few iterations far from the range.
         let max_deviation = max_deviation.min(LARGEST_PHI * h_max / gain);
         let constants = Constants {
             inverse_spacing: spacing.map(|h| h.recip() as f32),

@@ -1,60 +1,7 @@
 /* The library with CUDA drivers that are complete, old, broken or lack functions. They are fakes (drivers/cuda.c), so that
  * any machine can run the test; the results of a real driver are tested where there is a GPU. */
+#include "fake_driver.h"
 #include "surfaces.h"
-
-#include <dlfcn.h>
-#include <limits.h>
-
-/* The name that the library looks for first. */
-#ifdef _WIN32
-#define DRIVER "cuda.dll"
-#else
-#define DRIVER "libcuda.so"
-#endif
-
-/* Counters of the fake. */
-static int *starts, *opened, *closed, *locks, *locked;
-
-/* Loads a fake under the name that the library looks for first, so that it finds this one. 0 if this build does not look. */
-static int with_driver(const char *name) {
-    char path[PATH_MAX + 64];
-    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
-    if (!CHECK(length > 0)) {
-        return 0;
-    }
-    path[length] = '\0';
-    snprintf(strrchr(path, '/'), 64, "/drivers/%s/" DRIVER, name);
-    void *driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    if (!check_that(driver != NULL, __FILE__, __LINE__, "the fake driver cannot be loaded: %s", dlerror())) {
-        return 0;
-    }
-    starts = (int *)dlsym(driver, "fake_starts");
-    opened = (int *)dlsym(driver, "fake_opened");
-    closed = (int *)dlsym(driver, "fake_closed");
-    locks = (int *)dlsym(driver, "fake_locks");
-    locked = (int *)dlsym(driver, "fake_locked");
-    CHECK(starts != NULL && opened != NULL && closed != NULL && locks != NULL && locked != NULL);
-    return 1;
-}
-
-static isoline_device told(size_t index) {
-    isoline_device entry;
-    GOOD(isoline_device_init(&entry, sizeof entry));
-    GOOD(isoline_device_info(index, &entry));
-    return entry;
-}
-
-/* The build that tests drivers must have kernels, or it never loads a driver. */
-static void probe_build(const char *device) {
-    (void)device;
-    for (size_t index = 1; index < isoline_device_count(); index++) {
-        isoline_device entry = told(index);
-        if (strstr(entry.reason, "built without CUDA") != NULL) {
-            printf("  no tests of drivers: %s\n", entry.reason);
-            test_skipped = 1;
-        }
-    }
-}
 
 /* CUDA is one entry whose reason contains `why`; by name it is refused, and auto selects the CPU. */
 static void cuda_is_unusable(const char *why) {
@@ -74,7 +21,7 @@ static void cuda_is_unusable(const char *why) {
     CHECK_TEXT(entry.id, "cpu");
     CHECK_HAS(entry.reason, why);
     isoline_context_free(context);
-    CHECK_NUMBER(*opened, 0);
+    CHECK_NUMBER(*fake.opened, 0);
 }
 
 static void counting_and_refusing_open_no_device(const char *device) {
@@ -91,8 +38,8 @@ static void counting_and_refusing_open_no_device(const char *device) {
         REFUSED(isoline_context_new("cuda:2", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:0 to cuda:1");
         REFUSED(isoline_context_new("nonsense", &context), ISOLINE_INVALID_ARGUMENT, "nonsense");
     }
-    CHECK_NUMBER(*starts, 1);
-    CHECK_NUMBER(*opened, 0);
+    CHECK_NUMBER(*fake.starts, 1);
+    CHECK_NUMBER(*fake.opened, 0);
 }
 
 static void an_entry_opens_its_device_only_and_closes_it(const char *device) {
@@ -108,8 +55,8 @@ static void an_entry_opens_its_device_only_and_closes_it(const char *device) {
     CHECK_NUMBER(entry.driver_version, 13000);
     CHECK_NUMBER(entry.free_memory, (uint64_t)5 << 30);
     CHECK_NUMBER(entry.total_memory, (uint64_t)7 << 30);
-    CHECK_NUMBER(*opened, 1);
-    CHECK_NUMBER(*closed, 1);
+    CHECK_NUMBER(*fake.opened, 1);
+    CHECK_NUMBER(*fake.closed, 1);
 }
 
 static void a_context_opens_its_device_once(const char *device) {
@@ -124,8 +71,8 @@ static void a_context_opens_its_device_once(const char *device) {
         GOOD(isoline_context_device(context, &entry));
         CHECK_TEXT(entry.id, texts[i][1]);
         isoline_context_free(context);
-        CHECK_NUMBER(*opened, i + 1);
-        CHECK_NUMBER(*closed, i + 1);
+        CHECK_NUMBER(*fake.opened, i + 1);
+        CHECK_NUMBER(*fake.closed, i + 1);
     }
 }
 
@@ -146,13 +93,13 @@ static void a_list_opens_each_of_its_devices_once(const char *device) {
         GOOD(isoline_context_set_memory_limit(context, 1000));
         GOOD(isoline_context_trim(context));
         isoline_context_free(context);
-        CHECK_NUMBER(*opened, 2 * (i + 1));
-        CHECK_NUMBER(*closed, 2 * (i + 1));
+        CHECK_NUMBER(*fake.opened, 2 * (i + 1));
+        CHECK_NUMBER(*fake.closed, 2 * (i + 1));
     }
     isoline_context *context = NULL;
     REFUSED(isoline_context_new("cuda:0,2", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:0 to cuda:1");
     CHECK_HAS(isoline_last_error(), "cannot open the devices cuda:0,2");
-    CHECK_NUMBER(*opened, *closed);
+    CHECK_NUMBER(*fake.opened, *fake.closed);
 }
 
 static void a_list_needs_each_of_its_devices_and_all_takes_those_that_work(const char *device) {
@@ -164,17 +111,17 @@ static void a_list_needs_each_of_its_devices_and_all_takes_those_that_work(const
     isoline_context *context = NULL;
     REFUSED(isoline_context_new("cuda:1,0", &context), ISOLINE_DEVICE_UNAVAILABLE, "cuda:0 is not (");
     CHECK_HAS(isoline_last_error(), "out of memory");
-    CHECK_NUMBER(*opened, *closed);
+    CHECK_NUMBER(*fake.opened, *fake.closed);
     context = open_context("cuda:all");
     isoline_device entry = told(0);
     GOOD(isoline_context_device(context, &entry));
     CHECK_TEXT(entry.id, "cuda:1");
     CHECK_HAS(entry.reason, "the only CUDA device that works");
     isoline_context_free(context);
-    CHECK_NUMBER(*opened, *closed);
+    CHECK_NUMBER(*fake.opened, *fake.closed);
     setenv("FAKE_RETAIN", "2", 1);
     REFUSED(isoline_context_new("cuda:all", &context), ISOLINE_DEVICE_UNAVAILABLE, "cannot use any CUDA device");
-    CHECK_NUMBER(*opened, *closed);
+    CHECK_NUMBER(*fake.opened, *fake.closed);
 }
 
 /* A call that is divided between two devices, whose kernels are not there: both fail, and the first error is returned. The
@@ -229,7 +176,7 @@ static void auto_takes_the_freest_device(const char *device) {
         GOOD(isoline_context_device(context, &entry));
         CHECK_TEXT(entry.id, busy[i][1]);
         isoline_context_free(context);
-        CHECK_NUMBER(*opened, *closed);
+        CHECK_NUMBER(*fake.opened, *fake.closed);
     }
 }
 
@@ -238,7 +185,7 @@ static void an_old_driver_is_named(const char *device) {
     setenv("FAKE_VERSION", "11080", 1);
     if (with_driver("whole")) {
         cuda_is_unusable("supports CUDA 11.8");
-        CHECK_NUMBER(*starts, 0);
+        CHECK_NUMBER(*fake.starts, 0);
     }
 }
 
@@ -314,7 +261,7 @@ static void devices_are_unusable(const char *why) {
     GOOD(isoline_context_device(context, &entry));
     CHECK_TEXT(entry.id, "cpu");
     isoline_context_free(context);
-    CHECK_NUMBER(*opened, 0);
+    CHECK_NUMBER(*fake.opened, 0);
 }
 
 static void a_card_without_kernels_is_not_opened(const char *device) {
@@ -342,7 +289,7 @@ static void kernels_that_cannot_be_loaded_are_told(const char *device) {
     isoline_context *context = NULL;
     REFUSED(isoline_context_new("cuda:0", &context), ISOLINE_DEVICE_UNAVAILABLE, "no kernel image");
     REFUSED(isoline_context_new("cuda", &context), ISOLINE_DEVICE_UNAVAILABLE, "no kernel image");
-    CHECK_NUMBER(*opened, *closed);
+    CHECK_NUMBER(*fake.opened, *fake.closed);
     context = open_context("auto");
     isoline_device entry = told(0);
     GOOD(isoline_context_device(context, &entry));
@@ -410,23 +357,23 @@ static void a_buffer_is_page_locked_until_its_memory_is_released(const char *dev
         for (int i = 0; i < 3; i++) {
             buffers[i] = buffer_of(context, sizes[i]);
         }
-        CHECK(*locks == 3 && *locked == 3);
+        CHECK(*fake.locks == 3 && *fake.locked == 3);
         for (int i = 0; i < 3; i++) {
             isoline_buffer_free(buffers[i]);
         }
         /* Freed memory that is kept stays locked. */
-        CHECK_NUMBER(*locked, 3);
+        CHECK_NUMBER(*fake.locked, 3);
     }
     GOOD(isoline_context_trim(context));
-    CHECK_NUMBER(*locked, 0);
+    CHECK_NUMBER(*fake.locked, 0);
     isoline_buffer_free(buffer_of(context, 1));
     void *longer = buffer_of(context, 2);
-    CHECK_NUMBER(*locked, 1);
+    CHECK_NUMBER(*fake.locked, 1);
     isoline_context_free(context);
     /* The device stays open for the buffer. */
-    CHECK(*locked == 1 && *closed == 0);
+    CHECK(*fake.locked == 1 && *fake.closed == 0);
     isoline_buffer_free(longer);
-    CHECK(*locked == 0 && *closed == 1);
+    CHECK(*fake.locked == 0 && *fake.closed == 1);
 }
 
 static void memory_that_cannot_be_page_locked_is_ordinary(const char *device) {
@@ -445,14 +392,14 @@ static void memory_that_cannot_be_page_locked_is_ordinary(const char *device) {
         CHECK_HAS(warned, "not page-locked");
         CHECK_HAS(warned, "out of memory");
         isoline_buffer_free(buffer);
-        CHECK_NUMBER(*locked, 0);
+        CHECK_NUMBER(*fake.locked, 0);
         /* It is tried again with the kept memory. */
         unsetenv("FAKE_LOCK");
         CHECK(buffer_of(context, (size_t)3 << 20) == buffer);
-        CHECK_NUMBER(*locked, 1);
+        CHECK_NUMBER(*fake.locked, 1);
         isoline_buffer_free(buffer);
         isoline_context_free(context);
-        CHECK_NUMBER(*locked, 0);
+        CHECK_NUMBER(*fake.locked, 0);
         setenv("FAKE_LOCK", "2", 1);
     }
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
@@ -474,7 +421,7 @@ static void more_than_half_of_the_free_memory_is_not_page_locked(const char *dev
     /* The memory is not touched. */
     GOOD(isoline_buffer_new(context, (size_t)(0.6 * (double)told(0).free_memory), &buffer));
     CHECK_HAS(warned, "more than half of the free memory");
-    CHECK_NUMBER(*locks, 0);
+    CHECK_NUMBER(*fake.locks, 0);
     isoline_buffer_free(buffer);
     isoline_context_free(context);
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));

@@ -110,13 +110,22 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
 # --------------------------------------------------------------------------------------------------------------- run
 
 run_programs() { # run_programs FOLDER LOG COMMAND...: runs every program of FOLDER by COMMAND
-    local folder=$1 log=$2 program status
+    local folder=$1 log=$2
     shift 2
-    : > "$log"
+    run_part 0 1 "$folder" "$@" > "$log"
+}
+
+run_part() { # run_part FIRST STEP FOLDER COMMAND...: runs program FIRST of FOLDER, and each STEP programs on, by COMMAND
+    local next=$1 step=$2 folder=$3 index=0 program status
+    shift 3
     for program in "$folder"/*; do
         if [[ $program =~ \.(so|dll)$ ]] || [ ! -f "$program" ] || [ ! -x "$program" ]; then
             continue
         fi
+        if [ $((index++)) -ne "$next" ]; then
+            continue
+        fi
+        next=$((next + step))
         echo " $(basename "$program")"
         "$@" "$program" 2>&1
         status=$?
@@ -124,7 +133,7 @@ run_programs() { # run_programs FOLDER LOG COMMAND...: runs every program of FOL
         if [ $status -gt 1 ]; then
             printf '  FAIL %s ended with exit status %d\n0 passed, 1 failed\n' "$(basename "$program")" $status
         fi
-    done >> "$log"
+    done
 }
 
 add_up() { # add_up LOG: shows it and adds its summary lines to the totals
@@ -150,11 +159,17 @@ plain() { # plain FOLDER LOG
     run_programs "$1" "$2" ${ISOLINE_TESTS_RUNNER:-env}
 }
 
-# valgrind runs one thread at a time. Without turns, busy worker threads keep the one that cancels them waiting for minutes.
+# valgrind runs one thread at a time, and the programs in two parts side by side. Without turns, busy worker threads keep the one
+# that cancels them waiting for minutes.
 under_valgrind() { # under_valgrind FOLDER LOG
-    ISOLINE_TESTS_UNDER=valgrind run_programs "$1" "$2" valgrind --quiet --fair-sched=try --leak-check=full \
-        --errors-for-leak-kinds=definite,indirect --show-leak-kinds=definite,indirect --error-exitcode=99 \
-        --suppressions="$here/valgrind.supp" --num-callers=30
+    local part command=(valgrind --quiet --fair-sched=try --leak-check=full "--errors-for-leak-kinds=definite,indirect"
+        "--show-leak-kinds=definite,indirect" --error-exitcode=99 --suppressions="$here/valgrind.supp" --num-callers=30)
+    for part in 0 1; do
+        ISOLINE_TESTS_UNDER=valgrind run_part $part 2 "$1" "${command[@]}" > "$2.$part" &
+    done
+    wait
+    cat "$2.0" "$2.1" > "$2"
+    rm "$2.0" "$2.1"
 }
 
 under_asan() { # under_asan FOLDER LOG
