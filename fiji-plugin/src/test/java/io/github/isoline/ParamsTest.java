@@ -12,23 +12,14 @@ import com.sun.jna.NativeLibrary;
 import com.sun.jna.Platform;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The parameters of every operation of the library: structs of the right size, defaults, names and ranges. */
 class ParamsTest {
-    static List<String> operations() throws IsolineException {
-        NativeLoader.load();
-        List<String> names = new ArrayList<>();
-        for (long i = 0; i < IsolineLibrary.isoline_operation_count(); i++) {
-            Structs.Operation struct = new Structs.Operation();
-            Status.check(IsolineLibrary.isoline_operation_init(struct, struct.size()));
-            Status.check(IsolineLibrary.isoline_operation_info(i, struct));
-            names.add(struct.name.getString(0, "UTF-8"));
-        }
-        return names;
+    static Set<String> operations() throws IsolineException {
+        return Operation.names();
     }
 
     /** Returns a params struct of a size after its own init function, or throws its refusal. */

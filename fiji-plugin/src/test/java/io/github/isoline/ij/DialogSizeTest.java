@@ -13,6 +13,7 @@ import static io.github.isoline.ij.GuiDriver.toggle;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.gui.OvalRoi;
@@ -25,8 +26,6 @@ import java.awt.Dimension;
 import java.awt.Label;
 import java.awt.ScrollPane;
 import java.awt.TextField;
-import java.util.Arrays;
-import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
@@ -46,12 +45,10 @@ class DialogSizeTest extends WindowTest {
         startDisplay(WIDTH + "x" + HEIGHT + "x24");
     }
 
-    /** Every command with a dialog that folds, in both sizes. */
+    /** Every command with parameters, in both sizes. */
     static Stream<Arguments> commandsAndScales() {
-        // These show all that they have.
-        List<String> unfolded = Arrays.asList("Isosurface", "Devices");
         return SampleImagesTest.commands().stream()
-                .filter(command -> !unfolded.contains(command))
+                .filter(command -> !command.equals("Devices"))
                 .flatMap(command -> Stream.of(Arguments.of(command, 1), Arguments.of(command, 2)));
     }
 
@@ -84,9 +81,15 @@ class DialogSizeTest extends WindowTest {
         static void play(GuiDriver driver, String name, ImagePlus cell) throws Exception {
             String picture =
                     "size-" + name.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale");
-            cell.setRoi(new OvalRoi(375, 320, 100, 100));
-            cell.getWindow().setLocation(700, 60);
-            command(cell, name + "...");
+            ImagePlus first = cell;
+            if (name.equals("Isosurface")) {
+                // It takes volumes only.
+                first = IJ.openImage(cell.getOriginalFileInfo().directory + "brain.tif");
+                first.show();
+            }
+            first.setRoi(new OvalRoi(375, 320, 100, 100));
+            first.getWindow().setLocation(700, 60);
+            command(first, name + "...");
             Dialog plain = dialog();
             settle();
             report(driver, plain, "folded", picture);
@@ -129,7 +132,7 @@ class DialogSizeTest extends WindowTest {
         }
 
         private static void settle() {
-            ij.IJ.wait(700);
+            IJ.wait(700);
         }
 
         private static void report(GuiDriver driver, Dialog dialog, String fold, String picture) throws Exception {
