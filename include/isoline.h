@@ -2259,7 +2259,7 @@ void isoline_surface_free(isoline_surface *surface);
 /** @} */
 
 /**
- * @defgroup level_set Level set
+ * @defgroup level_set_results Level set
  * @{
  */
 
@@ -2499,6 +2499,112 @@ typedef struct {
     double edge_contrast;
 } isoline_level_set_params;
 
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_level_set_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
+                                             size_t struct_size);
+
+/**
+ * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
+ * formulas corrected), φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, where H is half the divergence of the
+ * normals and φ < 0 inside. The front moves outwards where the intensity is within T ± ε; its curvature slows and
+ * smooths it. |ε - |I - T|| is bounded (see `time_step` of isoline_level_set_params). Where |φ| grows,
+ * |∇φ| is limited to 1, so that the front comes to rest where F is 0. docs/level_set.md describes
+ * the scheme.
+ *
+ * φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
+ * device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
+ * dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
+ * Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
+ * count as far from T as the farthest finite pixel of the image, but at least 2ε.
+ *
+ * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
+ * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
+ *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
+ *   used (but, as in every image, it must be finite and more than 0).
+ * @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
+ *   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
+ * @param params NULL for the defaults.
+ * @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
+ *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
+ *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
+ *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
+ *   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
+ *   called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_level_set_new(isoline_context *context,
+                                     const isoline_image *input,
+                                     const isoline_image *initial_mask,
+                                     const isoline_level_set_params *params,
+                                     isoline_level_set **out);
+
+/**
+ * Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
+ * `converged`) or no front is left (every voxel is inside, or none, which counts as converged). The report's `outcome`
+ * says whether a result that has converged is one: a front was found, and the intensity range suits it. Finding that out
+ * takes about as long as one iteration of the whole image, once per run.
+ *
+ * @param level_set not NULL.
+ * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
+ * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
+ *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
+ *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
+ *   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
+ *   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
+ *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
+ * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
+ *   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
+ *   other, and so do calls on its context.
+ */
+isoline_status isoline_level_set_step(isoline_level_set *level_set,
+                                      uint64_t iterations,
+                                      const isoline_progress *progress,
+                                      isoline_report *report);
+
+/**
+ * Frees a level set. No call may be running on it, and it must not be used again. May be called on any thread, but not
+ * from a callback of its own step. Its context may be freed before or after it.
+ *
+ * @param level_set may be NULL.
+ */
+void isoline_level_set_free(isoline_level_set *level_set);
+
+/**
+ * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
+ * criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
+ * inside, 0 elsewhere.
+ *
+ * @param context,input,initial_mask,params as for isoline_level_set_new.
+ * @param progress NULL for none; the fraction as for isoline_level_set_step.
+ * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
+ *   untouched. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_level_set_run(isoline_context *context,
+                                     const isoline_image *input,
+                                     const isoline_image *initial_mask,
+                                     const isoline_level_set_params *params,
+                                     const isoline_progress *progress,
+                                     const isoline_image *mask,
+                                     isoline_report *report);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
 /** The progress of a level set, and its parameters with every automatic one computed. */
 typedef struct {
     /** The size of the struct, set by isoline_level_set_state_init. */
@@ -2568,16 +2674,6 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_level_set_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
-                                             size_t struct_size);
-
-/**
  * Fills `state` with zeros. Call this before isoline_level_set_info.
  *
  * @param state the struct to fill; not NULL.
@@ -2586,66 +2682,6 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
  */
 isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
                                             size_t struct_size);
-
-/**
- * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
- * formulas corrected), φ_t = |∇φ| F with F = -α (ε - |I - T|) + (1 - α) H, where H is half the divergence of the
- * normals and φ < 0 inside. The front moves outwards where the intensity is within T ± ε; its curvature slows and
- * smooths it. |ε - |I - T|| is bounded (see `time_step` of isoline_level_set_params). Where |φ| grows,
- * |∇φ| is limited to 1, so that the front comes to rest where F is 0. docs/level_set.md describes
- * the scheme.
- *
- * φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
- * device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
- * dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
- * Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
- * count as far from T as the farthest finite pixel of the image, but at least 2ε.
- *
- * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
- * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
- *   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions the spacing along z is not
- *   used (but, as in every image, it must be finite and more than 0).
- * @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
- *   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
- * @param params NULL for the defaults.
- * @param out receives the level set; free it with isoline_level_set_free. Not written on failure.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a Δt above the stable limit, which
- *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
- *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
- *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
- *   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
- *   called on any thread; calls on one context run one after the other.
- */
-isoline_status isoline_level_set_new(isoline_context *context,
-                                     const isoline_image *input,
-                                     const isoline_image *initial_mask,
-                                     const isoline_level_set_params *params,
-                                     isoline_level_set **out);
-
-/**
- * Evolves a level set by a number of iterations, or fewer if the stopping criterion is met (the report's
- * `converged`) or no front is left (every voxel is inside, or none, which counts as converged). The report's `outcome`
- * says whether a result that has converged is one: a front was found, and the intensity range suits it. Finding that out
- * takes about as long as one iteration of the whole image, once per run.
- *
- * @param level_set not NULL.
- * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
- * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
- *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
- *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
- *   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
- *   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
- *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
- * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
- *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
- *   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
- *   other, and so do calls on its context.
- */
-isoline_status isoline_level_set_step(isoline_level_set *level_set,
-                                      uint64_t iterations,
-                                      const isoline_progress *progress,
-                                      isoline_report *report);
 
 /**
  * Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
@@ -2711,34 +2747,6 @@ isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
                                             size_t count,
                                             isoline_iteration_statistics *out,
                                             size_t *written);
-
-/**
- * Frees a level set. No call may be running on it, and it must not be used again. May be called on any thread, but not
- * from a callback of its own step. Its context may be freed before or after it.
- *
- * @param level_set may be NULL.
- */
-void isoline_level_set_free(isoline_level_set *level_set);
-
-/**
- * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
- * criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
- * inside, 0 elsewhere.
- *
- * @param context,input,initial_mask,params as for isoline_level_set_new.
- * @param progress NULL for none; the fraction as for isoline_level_set_step.
- * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
- * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
- *   untouched. May be called on any thread; calls on one context run one after the other.
- */
-isoline_status isoline_level_set_run(isoline_context *context,
-                                     const isoline_image *input,
-                                     const isoline_image *initial_mask,
-                                     const isoline_level_set_params *params,
-                                     const isoline_progress *progress,
-                                     const isoline_image *mask,
-                                     isoline_report *report);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -29,7 +29,7 @@ def takes_spacing(name: str) -> bool:
 
 
 def gives_arrays(name: str) -> bool:
-    """Whether an operation's result is an object with arrays."""
+    """Returns whether an operation's result is an object with arrays."""
     return hasattr(getattr(_results, inspect.signature(getattr(isoline, name)).return_annotation, None), "NOUN")
 
 

@@ -15,7 +15,7 @@
     X(isolines, 64)                                                                                                    \
     X(isosurface, 80)
 
-/* What operations are called on: `start` is a mask, `bytes` (u8) and `floats` (f32) receive results. */
+/* The memory that operations are called on: `start` is a mask, `bytes` (u8) and `floats` (f32) receive results. */
 typedef struct {
     isoline_context *context;
     isoline_image input, start, bytes, floats;
