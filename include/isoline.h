@@ -1620,8 +1620,8 @@ typedef struct {
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
      * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole
-     * input; else both must be given, this one less than range_max. Must be automatic for 8- and 16-bit images, which
-     * are used unchanged.
+     * input; else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
+     * 16-bit images, which are used unchanged.
      */
     double range_min;
     /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */
@@ -1944,8 +1944,8 @@ typedef struct {
     uint32_t reserved;
     /**
      * The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
-     * smallest and the largest finite pixel of the whole input; else both must be given, and range_min must be smaller
-     * than range_max.
+     * smallest and the largest finite pixel of the whole input; else both must be given, from -3.4e38 to 3.4e38, and
+     * range_min must be smaller than range_max.
      */
     double range_min;
     /** The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic. */
@@ -3007,7 +3007,8 @@ typedef struct {
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
      * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel; for
      * ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. Else both must be
-     * given, this one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+     * given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
+     * used unchanged.
      */
     double range_min;
     /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */

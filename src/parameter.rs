@@ -181,6 +181,11 @@ impl Parameter {
         Self { unit, ..self }
     }
 
+    /// An end of a range of pixel values, which f32 can hold.
+    pub(crate) const fn pixel_values(self) -> Self {
+        self.unit(c"pixel values").at_least(-3.4e38).at_most(3.4e38)
+    }
+
     pub(crate) const fn at_least(self, minimum: f64) -> Self {
         Self { minimum, minimum_excluded: false, ..self }
     }

@@ -100,8 +100,8 @@ pub struct isoline_edge_drawing_params {
     pub anchor_threshold: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
     /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole
-    /// input; else both must be given, this one less than range_max. Must be automatic for 8- and 16-bit images, which
-    /// are used unchanged.
+    /// input; else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
+    /// 16-bit images, which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,

@@ -36,8 +36,8 @@ pub struct isoline_isolines_params {
     /// Must be 0.
     pub reserved: u32,
     /// The value from which levels are equally spaced. This and range_max ISOLINE_AUTOMATIC (default): automatic, the
-    /// smallest and the largest finite pixel of the whole input; else both must be given, and range_min must be smaller
-    /// than range_max.
+    /// smallest and the largest finite pixel of the whole input; else both must be given, from -3.4e38 to 3.4e38, and
+    /// range_min must be smaller than range_max.
     pub range_min: f64,
     /// The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,

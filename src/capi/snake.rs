@@ -110,7 +110,8 @@ pub struct isoline_snake_params {
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
     /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel; for
     /// ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. Else both must be
-    /// given, this one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+    /// given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
+    /// used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,

@@ -130,7 +130,7 @@ pub(crate) const RANGE_MIN: Parameter = Parameter::float(
     0.0,
     c"Used by 32-bit images, which are computed in 65536 steps: the value of the first step. Smaller pixels count as it.",
 )
-.unit(c"pixel values")
+.pixel_values()
 .automatic(c"The smallest finite pixel of the whole image.")
 .advanced();
 
@@ -140,7 +140,7 @@ pub(crate) const RANGE_MAX: Parameter = Parameter::float(
     0.0,
     c"Used by 32-bit images, which are computed in 65536 steps: the value of the last step. Larger pixels count as it.",
 )
-.unit(c"pixel values")
+.pixel_values()
 .automatic(c"The largest finite pixel of the whole image.")
 .advanced();
 

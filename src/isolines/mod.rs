@@ -60,7 +60,8 @@ pub struct Params {
     /// The number of equally spaced levels where none are given, 1 to 65535: level i of n, from 1 on, is
     /// `low + (high − low) · i / (n + 1)`. Default 1, the middle.
     pub level_count: u32,
-    /// The range of equally spaced levels. `None` (default): the smallest and the largest finite pixel of the whole input.
+    /// The range of equally spaced levels, within ±3.4e38. `None` (default): the smallest and the largest finite pixel of the
+    /// whole input.
     pub range: Option<[f64; 2]>,
     /// The pixel's size along x and y, greater than 0, in which lengths and areas are measured; points are in pixels
     /// whatever it is. Default 1, 1.

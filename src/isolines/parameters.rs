@@ -33,7 +33,7 @@ pub(crate) const RANGE_MIN: Parameter = Parameter::float(
     0.0,
     c"The value from which levels are equally spaced, where none are given.",
 )
-.unit(c"pixel values")
+.pixel_values()
 .automatic(c"The smallest finite pixel of the whole image.")
 .advanced();
 
@@ -43,7 +43,7 @@ pub(crate) const RANGE_MAX: Parameter = Parameter::float(
     0.0,
     c"The value up to which levels are equally spaced, where none are given.",
 )
-.unit(c"pixel values")
+.pixel_values()
 .automatic(c"The largest finite pixel of the whole image.")
 .advanced();
 

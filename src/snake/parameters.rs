@@ -172,7 +172,7 @@ pub(crate) const RANGE_MIN: Parameter = Parameter::float(
     0.0,
     c"Used by 32-bit images, which are computed in 65536 levels: the value of the first level. Smaller pixels count as it.",
 )
-.unit(c"pixel values")
+.pixel_values()
 .automatic(c"The smallest finite pixel; 0 for Poisson, gamma and Rayleigh noise.")
 .advanced();
 
@@ -182,7 +182,7 @@ pub(crate) const RANGE_MAX: Parameter = Parameter::float(
     0.0,
     c"Used by 32-bit images, which are computed in 65536 levels: the value of the last level. Larger pixels count as it.",
 )
-.unit(c"pixel values")
+.pixel_values()
 .automatic(c"The largest finite pixel.")
 .advanced();
 

@@ -93,6 +93,9 @@ static void numbers_out_of_range_are_refused_by_name(const char *device) {
     SPOILT((params->range_min = 10, params->range_max = 5), ISOLINE_INVALID_ARGUMENT, "range_m");
     SPOILT((params->range_min = 7, params->range_max = 7), ISOLINE_INVALID_ARGUMENT, "range_m");
     SPOILT(params->range_max = -1, ISOLINE_INVALID_ARGUMENT, "range_m");
+    /* The smoothed image, in single precision, would be infinite. */
+    SPOILT((params->range_min = -1e100, params->range_max = 1), ISOLINE_INVALID_ARGUMENT, "range_min");
+    SPOILT((params->range_min = 0, params->range_max = 1e39), ISOLINE_INVALID_ARGUMENT, "range_max");
     end_drawing_job(&good_job);
 }
 
