@@ -64,7 +64,7 @@ use crate::report::Report;
 use convergence::ConvergenceMonitor;
 use intensities::Intensities;
 use plan::Plan;
-use regions::Measure;
+use regions::{HeavyNoise, Measure};
 use std::time::Instant;
 
 /// The intensity range that the front grows into: `target` ± `epsilon`, unless a [`Side`] is open.
@@ -307,6 +307,8 @@ pub struct LevelSet {
     measure: Option<Measure>,
     /// True if the range is that of the present check interval.
     range_is_measured: bool,
+    /// How the front goes through heavy noise, with two regions and the automatic α.
+    noise: HeavyNoise,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
     limit_share: Option<f64>,
@@ -378,7 +380,7 @@ impl LevelSet {
         };
         let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
         // With two regions this range is a placeholder until there is a front with two sides.
-        let of_image = |extremes| Intensities { range, side, extremes };
+        let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
         let (intensities, plan, solver) = context.run_on_device(
             needs,
             None,
@@ -412,6 +414,7 @@ impl LevelSet {
             params: params.clone(),
             measure: params.regions.map(new_measure).transpose()?,
             range_is_measured: false,
+            noise: HeavyNoise::default(),
             monitor: ConvergenceMonitor::new(&plan),
             outcome: Outcome::Moving,
             limit_share: None,
@@ -442,8 +445,19 @@ impl LevelSet {
             Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
         };
         self.range_is_measured = true;
-        let Some((range, side)) = measure.range(sums) else { return Ok(false) };
-        let intensities = Intensities { range, side, extremes: measure.extremes };
+        let Some(range) = measure.range(sums) else { return Ok(false) };
+        // Twice the half difference of the means: a range between two regions is for noise, of which a smoother front
+        // encloses less.
+        let mut balance = 2.0 * range.0.epsilon;
+        let (range, side) = if self.params.alpha.is_none()
+            && let Some(deviation) = measure.noise(&sums)
+        {
+            balance = balance.max(regions::env("K2", 2.0) * deviation);
+            self.noise.range(measure, range, sums, deviation)
+        } else {
+            range
+        };
+        let intensities = Intensities { range, side, balance, extremes: measure.extremes };
         let plan = self.params.resolve(self.plan.shape, &intensities)?;
         if plan != self.plan {
             self.solver.set_plan(&self.context, &plan);
@@ -495,6 +509,9 @@ impl LevelSet {
                 }
             }
             self.range_is_measured &= !monitor.begins_interval();
+            if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
+                monitor.converged = false;
+            }
             if monitor.converged || monitor.step_done() == iterations {
                 break;
             }
@@ -618,6 +635,7 @@ impl LevelSet {
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
         self.range_is_measured = false;
+        self.noise = HeavyNoise::default();
         Ok(())
     }
 

@@ -139,18 +139,14 @@ impl Params {
         // In slices nothing depends on the spacing along z. It may be anything, even NaN, and is not used beyond this
         // line.
         let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
-        let Intensities { range, side, extremes: [low, high] } = *intensities;
+        let Intensities { range, side, balance, extremes: [low, high] } = *intensities;
         let TargetRange { target, epsilon } = range;
         if high.max(-low) > LARGEST_PIXEL {
             return Err(Error::argument(format!(
                 "the image's pixels must be within ±{LARGEST_PIXEL:e}, but they are from {low:e} to {high:e}; scale them"
             )));
         }
-        let alpha = self.alpha.unwrap_or_else(|| {
-            // A range between two regions is for noise, of which a smoother front encloses less.
-            let contrast = if self.regions.is_some() { 2.0 * epsilon } else { epsilon };
-            (1.0 + contrast * h_min).recip()
-        });
+        let alpha = self.alpha.unwrap_or_else(|| (1.0 + balance * h_min).recip());
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);
@@ -259,7 +255,7 @@ pub(super) fn tiles(shape: [usize; 3], dimensions: Dimensions) -> [usize; 3] {
 /// that of the unbounded D, if that is smaller. If α·|D| exceeds the largest (1 − α)·H, a larger |D| changes how fast
 /// the front recedes but not the place where it rests, and it would shorten Δt for all voxels.
 fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [f64; 2] {
-    let Intensities { range: TargetRange { target, epsilon }, side, extremes: [low, high] } = *intensities;
+    let Intensities { range: TargetRange { target, epsilon }, side, extremes: [low, high], .. } = *intensities;
     let farthest = match side {
         Side::Within | Side::Outside => (low - target).abs().max((high - target).abs()),
         Side::Above => target - low,

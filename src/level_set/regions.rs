@@ -22,6 +22,9 @@ const EQUAL_VARIANCES: f64 = 1e-6;
 /// The least mean of a region, as a share of the largest pixel, where a logarithm is taken of it.
 const LEAST_MEAN: f64 = 1e-6;
 
+/// The deviations beyond the mean of the inside up to which pixels count in full in heavy noise.
+const WIDTH: f64 = 2.0;
+
 /// The sums of the finite pixels of one side of the front, in levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RegionSums {
@@ -165,6 +168,18 @@ impl Measure {
         }
     }
 
+    /// Returns the standard deviation of the noise that both sides have: that of the side which varies less, because the
+    /// other may hold several things. `None` where a side is empty.
+    pub(super) fn noise(&self, sums: &[RegionSums; 2]) -> Option<f64> {
+        let [inside, outside] = [self.moments(&sums[0])?, self.moments(&sums[1])?];
+        Some(self.unit() * inside.variance.min(outside.variance).sqrt())
+    }
+
+    /// Returns the unit of the moments: binary pixels count as 0 and 1.
+    fn unit(&self) -> f64 {
+        if self.levels.binary != 0 { self.extremes[1] } else { 1.0 }
+    }
+
     /// Two normal distributions: they are equally likely at the roots of a polynomial of degree 2.
     fn gaussian(&self, inside: Moments, outside: Moments) -> Option<Range> {
         let [low, high] = self.extremes;
@@ -193,6 +208,75 @@ impl Measure {
             }
         }
     }
+}
+
+/// The stage of a front in noise that is stronger than half the difference of the means.
+///
+/// A pixel of the inside counts at most as if it were half the difference of the means beyond the limit, one on the other
+/// side of the limit in full. So noise alone drives the front inwards. That brings a start that is too large to the object,
+/// and takes the object away after that. In heavy noise the front goes on so as long as it separates both sides better from
+/// one check interval to the next. Then, for good, the range is so wide that noise counts on both sides of the limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HeavyNoise {
+    /// The variance between both sides at the last measurement, as long as the front goes on.
+    separation: f64,
+    /// True if there is heavy noise, and the front still goes inwards.
+    goes_inwards: bool,
+    is_balanced: bool,
+}
+
+impl HeavyNoise {
+    /// Returns the range to go on with.
+    pub(super) fn range(
+        &mut self,
+        measure: &Measure,
+        (range, side): Range,
+        sums: [RegionSums; 2],
+        deviation: f64,
+    ) -> Range {
+        let (sign, [Some(inside), Some(outside)]) =
+            (f64::from(side.sign()), [sums[0], sums[1]].map(|side| measure.moments(&side)))
+        else {
+            return (range, side);
+        };
+        if sign == 0.0 {
+            return (range, side);
+        }
+        let [n, m] = sums.map(|side| side.count as f64);
+        let apart = inside.mean - outside.mean;
+        let separation = apart * apart * (n / (n + m)) * (m / (n + m));
+        let is_heavy = deviation > env("HEAVY", 1.0) * range.epsilon;
+        self.is_balanced |= is_heavy && separation <= self.separation * (1.0 + env("GAIN", 0.0));
+        self.separation = separation;
+        self.goes_inwards = is_heavy && !self.is_balanced;
+        if !self.is_balanced {
+            return (range, side);
+        }
+        let unit = measure.unit();
+        let [mean, other] = [inside.mean * unit, outside.mean * unit];
+        let mut limit = range.target - sign * range.epsilon;
+        if measure.regions == Regions::Rayleigh {
+            let middle = (mean + other) / 2.0;
+            limit = limit.min(middle);
+        }
+        let [low, high] = measure.extremes;
+        let farthest = if sign > 0.0 { high - limit } else { limit - low };
+        let wide = sign * (mean - limit) + WIDTH * inside.variance.sqrt() * unit;
+        let epsilon = wide.min(farthest).max(range.epsilon);
+        (TargetRange { target: limit + sign * epsilon, epsilon }, side)
+    }
+
+    /// Tells whether a front at rest goes on, because the range will be another one.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let goes_on = self.goes_inwards;
+        self.is_balanced |= goes_on;
+        self.goes_inwards = false;
+        goes_on
+    }
+}
+
+pub(super) fn env(name: &str, default: f64) -> f64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
 /// Returns the range from `limit` towards the mean of the inside. `means` are those of both sides.
