@@ -452,7 +452,8 @@ impl LevelSet {
         let (range, side) = if self.params.alpha.is_none()
             && let Some(deviation) = measure.noise(&sums)
         {
-            balance = balance.max(regions::env("K2", 2.0) * deviation);
+            let by_curvature = if self.plan.dimensions == Dimensions::Volume { regions::env("K2", 2.0) } else { regions::env("K2D", 4.0) };
+            balance = balance.max(by_curvature * deviation);
             self.noise.range(measure, range, sums, deviation)
         } else {
             range

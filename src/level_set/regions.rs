@@ -24,6 +24,8 @@ const LEAST_MEAN: f64 = 1e-6;
 
 /// The deviations beyond the mean of the inside up to which pixels count in full in heavy noise.
 const WIDTH: f64 = 2.0;
+/// The share of the inside by which it changes before the front is judged.
+const JUDGED_AFTER: f64 = 0.05;
 
 /// The sums of the finite pixels of one side of the front, in levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -218,8 +220,8 @@ impl Measure {
 /// one check interval to the next. Then, for good, the range is so wide that noise counts on both sides of the limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeavyNoise {
-    /// The variance between both sides at the last measurement, as long as the front goes on.
-    separation: f64,
+    /// The share of the voxels that was inside, and the variance between both sides, when the front was judged last.
+    judged: Option<[f64; 2]>,
     /// True if there is heavy noise, and the front still goes inwards.
     goes_inwards: bool,
     is_balanced: bool,
@@ -242,17 +244,22 @@ impl HeavyNoise {
         if sign == 0.0 {
             return (range, side);
         }
+        let unit = measure.unit();
+        let apart = (inside.mean - outside.mean) * unit;
+        let is_heavy = deviation > apart.abs() / 2.0;
         let [n, m] = sums.map(|side| side.count as f64);
-        let apart = inside.mean - outside.mean;
-        let separation = apart * apart * (n / (n + m)) * (m / (n + m));
-        let is_heavy = deviation > env("HEAVY", 1.0) * range.epsilon;
-        self.is_balanced |= is_heavy && separation <= self.separation * (1.0 + env("GAIN", 0.0));
-        self.separation = separation;
+        let share = n / (n + m);
+        let separation = apart * apart * share * (1.0 - share);
+        let [share_before, separation_before] = *self.judged.get_or_insert([share, separation]);
+        let moved = (share / share_before - 1.0).abs();
+        if moved >= JUDGED_AFTER {
+            self.is_balanced |= is_heavy && separation < (1.0 + env("RATIO", 0.25) * moved) * separation_before;
+            self.judged = Some([share, separation]);
+        }
         self.goes_inwards = is_heavy && !self.is_balanced;
         if !self.is_balanced {
             return (range, side);
         }
-        let unit = measure.unit();
         let [mean, other] = [inside.mean * unit, outside.mean * unit];
         let mut limit = range.target - sign * range.epsilon;
         if measure.regions == Regions::Rayleigh {
