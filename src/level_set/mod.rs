@@ -164,7 +164,9 @@ pub struct Params {
     /// The region term: the range is the intensities that are likelier inside the front than outside, for this kind of
     /// distribution, measured in all pixels of both sides (of the whole stack, with [`Dimensions::Slices`], too) at the
     /// start and again at the start of every check interval. `range`, `side` and `time_step` must be `None` then. Beside
-    /// a limit the speed grows with the distance from it, up to that of half the difference of the means. `None`
+    /// a limit the speed grows with the distance from it, up to that of half the difference of the means. With the
+    /// automatic `alpha`, in noise whose standard deviation is more than that half, the range is made wider once the front
+    /// has come to the object, so that noise does not drive it inwards (see `docs/level_set.md`). `None`
     /// (default): the range stays as it is given or measured at the start.
     pub regions: Option<Regions>,
     /// The weight β, from 0 to 1000, of the image's edges. With the edge-stopping function g = 1 / (1 + (|∇I_σ|/K)²), the
@@ -180,7 +182,8 @@ pub struct Params {
     /// voxels do not exceed; in slices those of each slice.
     pub edge_contrast: Option<f64>,
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
-    /// spacing; with `regions` 1 / (1 + 2·ε·h).
+    /// spacing; with `regions` 1 / (1 + k·h), where k is the larger of 2·ε, as it is measured first, and 1.5 standard
+    /// deviations of the side that varies less, so that noise does not pass for detail.
     pub alpha: Option<f64>,
     /// The time step Δt. `None` (default): `cfl` times the largest stable step, the smaller of
     /// 1 / (α·D·√S + (1 − α)·(S − s)) and 1 / ((1 − α)·S), where S is Σh⁻², s is h⁻² of the axis with the largest spacing,
@@ -445,19 +448,16 @@ impl LevelSet {
             Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
         };
         self.range_is_measured = true;
-        let Some(range) = measure.range(sums) else { return Ok(false) };
-        // Twice the half difference of the means: a range between two regions is for noise, of which a smoother front
-        // encloses less.
+        let Some(mut range) = measure.range(sums) else { return Ok(false) };
+        // A front among noise has to be smoother than one in a range of intensities.
         let mut balance = 2.0 * range.0.epsilon;
-        let (range, side) = if self.params.alpha.is_none()
-            && let Some(deviation) = measure.noise(&sums)
+        if self.params.alpha.is_none()
+            && let Some((to_go_on, noise)) = self.noise.range(measure, range, sums)
         {
-            let by_curvature = if self.plan.dimensions == Dimensions::Volume { regions::env("K2", 2.0) } else { regions::env("K2D", 4.0) };
-            balance = balance.max(by_curvature * deviation);
-            self.noise.range(measure, range, sums, deviation)
-        } else {
-            range
-        };
+            balance = balance.max(plan::NOISE_BALANCE * noise);
+            range = to_go_on;
+        }
+        let (range, side) = range;
         let intensities = Intensities { range, side, balance, extremes: measure.extremes };
         let plan = self.params.resolve(self.plan.shape, &intensities)?;
         if plan != self.plan {

@@ -22,10 +22,14 @@ const EQUAL_VARIANCES: f64 = 1e-6;
 /// The least mean of a region, as a share of the largest pixel, where a logarithm is taken of it.
 const LEAST_MEAN: f64 = 1e-6;
 
-/// The deviations beyond the mean of the inside up to which pixels count in full in heavy noise.
+/// In heavy noise pixels of the inside count in full up to this many standard deviations beyond their mean: all but a
+/// hundredth of a deviation of normal noise is kept.
 const WIDTH: f64 = 2.0;
-/// The share of the inside by which it changes before the front is judged.
+/// The share of the voxels inside by which their number changes before the front is judged again.
 const JUDGED_AFTER: f64 = 0.05;
+/// A front that gets nearer the object gains at least this share in the variance between both sides for each share of
+/// the inside that it moved. It gains 1 where all that it leaves is background, and loses as much where all is object.
+const LEAST_GAIN: f64 = 0.25;
 
 /// The sums of the finite pixels of one side of the front, in levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,18 +174,6 @@ impl Measure {
         }
     }
 
-    /// Returns the standard deviation of the noise that both sides have: that of the side which varies less, because the
-    /// other may hold several things. `None` where a side is empty.
-    pub(super) fn noise(&self, sums: &[RegionSums; 2]) -> Option<f64> {
-        let [inside, outside] = [self.moments(&sums[0])?, self.moments(&sums[1])?];
-        Some(self.unit() * inside.variance.min(outside.variance).sqrt())
-    }
-
-    /// Returns the unit of the moments: binary pixels count as 0 and 1.
-    fn unit(&self) -> f64 {
-        if self.levels.binary != 0 { self.extremes[1] } else { 1.0 }
-    }
-
     /// Two normal distributions: they are equally likely at the roots of a polynomial of degree 2.
     fn gaussian(&self, inside: Moments, outside: Moments) -> Option<Range> {
         let [low, high] = self.extremes;
@@ -212,78 +204,76 @@ impl Measure {
     }
 }
 
-/// The stage of a front in noise that is stronger than half the difference of the means.
+/// The stage of a front in heavy noise: noise whose deviation is more than half the difference of the means.
 ///
-/// A pixel of the inside counts at most as if it were half the difference of the means beyond the limit, one on the other
-/// side of the limit in full. So noise alone drives the front inwards. That brings a start that is too large to the object,
-/// and takes the object away after that. In heavy noise the front goes on so as long as it separates both sides better from
-/// one check interval to the next. Then, for good, the range is so wide that noise counts on both sides of the limit.
+/// A pixel counts at most as if it were half the difference of the means beyond the limit on the inside's side, on the
+/// other side in full. So noise alone drives the front inwards. That brings a start that is too large to the object, and
+/// takes the object away after that. In heavy noise the front goes on so while it separates both sides better and better.
+/// Then, for good, the range is so wide that noise counts on both sides of the limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct HeavyNoise {
     /// The share of the voxels that was inside, and the variance between both sides, when the front was judged last.
     judged: Option<[f64; 2]>,
-    /// True if there is heavy noise, and the front still goes inwards.
+    /// True if there is heavy noise, and noise drives the front inwards.
     goes_inwards: bool,
     is_balanced: bool,
 }
 
 impl HeavyNoise {
-    /// Returns the range to go on with.
+    /// Returns the range to go on with, and the standard deviation of the noise that both sides have: that of the side
+    /// which varies less, because the other may hold several things.
     pub(super) fn range(
         &mut self,
         measure: &Measure,
         (range, side): Range,
         sums: [RegionSums; 2],
-        deviation: f64,
-    ) -> Range {
-        let (sign, [Some(inside), Some(outside)]) =
-            (f64::from(side.sign()), [sums[0], sums[1]].map(|side| measure.moments(&side)))
-        else {
-            return (range, side);
-        };
-        if sign == 0.0 {
-            return (range, side);
-        }
-        let unit = measure.unit();
-        let apart = (inside.mean - outside.mean) * unit;
-        let is_heavy = deviation > apart.abs() / 2.0;
+    ) -> Option<(Range, f64)> {
+        let [inside, outside] = [measure.moments(&sums[0])?, measure.moments(&sums[1])?];
+        // Binary pixels count as 0 and 1.
+        let unit = if measure.levels.binary != 0 { measure.extremes[1] } else { 1.0 };
+        let [mean, mean_outside] = [inside.mean * unit, outside.mean * unit];
+        let [deviation, deviation_outside] = [inside, outside].map(|side| side.variance.sqrt() * unit);
+        let noise = deviation.min(deviation_outside);
+        let (apart, sign) = (mean - mean_outside, f64::from(side.sign()));
+        let is_heavy = sign != 0.0 && noise > apart.abs() / 2.0;
         let [n, m] = sums.map(|side| side.count as f64);
         let share = n / (n + m);
         let separation = apart * apart * share * (1.0 - share);
         let [share_before, separation_before] = *self.judged.get_or_insert([share, separation]);
         let moved = (share / share_before - 1.0).abs();
         if moved >= JUDGED_AFTER {
-            self.is_balanced |= is_heavy && separation < (1.0 + env("RATIO", 0.25) * moved) * separation_before;
+            self.is_balanced |= is_heavy && separation < (1.0 + LEAST_GAIN * moved) * separation_before;
             self.judged = Some([share, separation]);
         }
         self.goes_inwards = is_heavy && !self.is_balanced;
-        if !self.is_balanced {
-            return (range, side);
+        if !(self.goes_inwards || self.is_balanced && sign != 0.0) {
+            return Some(((range, side), noise));
         }
-        let [mean, other] = [inside.mean * unit, outside.mean * unit];
         let mut limit = range.target - sign * range.epsilon;
-        if measure.regions == Regions::Rayleigh {
-            let middle = (mean + other) / 2.0;
-            limit = limit.min(middle);
+        let mut epsilon = range.epsilon;
+        if self.goes_inwards {
+            // The same for binary pixels, whose range has another width.
+            epsilon = epsilon.min(apart.abs() / 2.0);
+        } else {
+            if measure.regions == Regions::Rayleigh {
+                // Among much noise the front rests where means balance, and the means of amplitudes do so half way. The
+                // limit of single pixels is farther up where the contrast is low.
+                limit = limit.min((mean + mean_outside) / 2.0);
+            }
+            let [low, high] = measure.extremes;
+            let farthest = if sign > 0.0 { high - limit } else { limit - low };
+            let wide = sign * (mean - limit) + WIDTH * deviation;
+            epsilon = wide.min(farthest).max(epsilon);
         }
-        let [low, high] = measure.extremes;
-        let farthest = if sign > 0.0 { high - limit } else { limit - low };
-        let wide = sign * (mean - limit) + WIDTH * inside.variance.sqrt() * unit;
-        let epsilon = wide.min(farthest).max(range.epsilon);
-        (TargetRange { target: limit + sign * epsilon, epsilon }, side)
+        Some(((TargetRange { target: limit + sign * epsilon, epsilon }, side), noise))
     }
 
-    /// Tells whether a front at rest goes on, because the range will be another one.
+    /// Tells whether a front at rest goes on, because it gets another range. It does so once.
     pub(super) fn goes_on(&mut self) -> bool {
-        let goes_on = self.goes_inwards;
+        let goes_on = std::mem::take(&mut self.goes_inwards);
         self.is_balanced |= goes_on;
-        self.goes_inwards = false;
         goes_on
     }
-}
-
-pub(super) fn env(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }
 
 /// Returns the range from `limit` towards the mean of the inside. `means` are those of both sides.
