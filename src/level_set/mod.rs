@@ -310,7 +310,7 @@ pub struct LevelSet {
     measure: Option<Measure>,
     /// True if the range is that of the present check interval.
     range_is_measured: bool,
-    /// How the front goes through heavy noise, with two regions and the automatic α.
+    /// The stage of a front in heavy noise, with two regions and the automatic α.
     noise: HeavyNoise,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
