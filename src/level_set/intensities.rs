@@ -46,6 +46,9 @@ pub(super) struct Intensities {
     /// The range that the front grows into, and its open side.
     pub range: TargetRange,
     pub side: Side,
+    /// The deviation from the limits with which, at the automatic α, the image balances the curvature of a feature of one
+    /// voxel.
+    pub balance: f64,
     /// The smallest and the largest finite pixel of the image; both are 0 where there is none.
     pub extremes: [f64; 2],
 }
