@@ -115,11 +115,8 @@ PEERS = (("edt", "edt", edt_calls), ("SciPy", "scipy", scipy_calls), ("OpenCV", 
          ("SimpleITK", "SimpleITK", itk_calls), ("cuCIM with CuPy", "cucim", cucim_calls))
 
 
-def ratios(medians):
-    """Returns the columns of the table: edt's call for one class, and its two calls for both."""
-    found = [(f"x edt, {what}", [name for name in medians if name.startswith("edt") and f", {what}," in name])
-             for what in ("one class", "both classes")]
-    return [(label, names[0]) for label, names in found if names]
+# edt's call for one class, and its two calls for both.
+COLUMNS = peers.beside(*((f"x edt, {what}", "edt", f", {what},") for what in ("one class", "both classes")))
 
 
 def main():
@@ -133,12 +130,9 @@ def main():
             for spacing in SPACINGS:
                 calls = [call for device in devices for call in isoline_calls(options.library, device, inside, spacing)]
                 calls += [call for other in others for call in other(inside, spacing)]
-                medians, best = peers.measure(calls, options.quick)
                 name = "x".join(map(str, reversed(size)))
                 title = f"{shape} {name}, spacing {' '.join(map(str, spacing))}"
-                peers.print_table(title, medians, best, ratios(medians))
-                records += [{"mask": shape, "size": size[::-1], "spacing": spacing, "what": what, "seconds": medians[what],
-                             "seconds_best": best[what]} for what in medians]
+                records += peers.compare(title, calls, options.quick, COLUMNS, mask=shape, size=size[::-1], spacing=spacing)
     peers.write(options.json, records)
 
 

@@ -115,12 +115,9 @@ PEERS = (("OpenCV", "cv2", opencv_calls), ("OpenCV's contributed modules", "cv2.
          ("scikit-image", "skimage", scikit_image_calls), ("cuCIM with CuPy", "cucim", cucim_calls))
 
 
-def ratios(medians):
-    """Returns the columns of the table: OpenCV's Canny on a smoothed image, its EdgeDrawing, and its lines."""
-    found = [(label, [name for name in medians if part in name])
-             for label, part in (("x Canny", "GaussianBlur + Canny"), ("x OpenCV ED", "OpenCV EdgeDrawing"),
-                                ("x detectLines", "OpenCV detectLines"))]
-    return [(label, names[0]) for label, names in found if names]
+# OpenCV's Canny on a smoothed image, its EdgeDrawing, and its lines.
+COLUMNS = peers.beside(("x Canny", "GaussianBlur + Canny"), ("x OpenCV ED", "OpenCV EdgeDrawing"),
+                       ("x detectLines", "OpenCV detectLines"))
 
 
 def main():
@@ -132,9 +129,7 @@ def main():
         image = picture(side)
         calls = [call for device in devices for call in isoline_calls(options.library, device, image)]
         calls += [call for other in others for call in other(image)]
-        medians, best = peers.measure(calls, options.quick)
-        peers.print_table(f"camera {side}x{side}", medians, best, ratios(medians))
-        records += [{"side": side, "what": name, "seconds": medians[name], "seconds_best": best[name]} for name in medians]
+        records += peers.compare(f"camera {side}x{side}", calls, options.quick, COLUMNS, side=side)
     peers.write(options.json, records)
 
 

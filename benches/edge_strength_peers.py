@@ -120,10 +120,8 @@ def main():
             off = numpy.abs(ours - (theirs.get() if hasattr(theirs, "get") else theirs)).max()
             if off > TOLERANCE:
                 sys.exit(f"edge_strength_peers: {name} differs from Isoline by {off:.2g}")
-        medians, best = peers.measure(calls, options.quick)
-        peers.print_table(f"noise {side}x{side}, {ITERATIONS} iterations", medians, best,
-                          [("x Isoline, cpu", "Isoline, cpu")])
-        records += [{"side": side, "what": name, "seconds": medians[name], "seconds_best": best[name]} for name in medians]
+        records += peers.compare(f"noise {side}x{side}, {ITERATIONS} iterations", calls, options.quick,
+                                 peers.beside(("x Isoline, cpu", "Isoline, cpu")), side=side)
     peers.write(options.json, records)
 
 

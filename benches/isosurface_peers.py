@@ -54,11 +54,7 @@ def main():
             pixels = volume(shape, side)
             calls = [*isoline_calls(options.library, pixels, level)]
             calls += [call for other in others for call in other(pixels, level)]
-            medians, best = peers.measure(calls, options.quick)
-            ratios = [(f"x {name.split()[0]}", name) for name in medians if not name.startswith("Isoline")]
-            peers.print_table(f"{shape} {side}^3", medians, best, ratios)
-            records += [{"image": shape, "side": side, "what": what, "seconds": medians[what], "seconds_best": best[what]}
-                        for what in medians]
+            records += peers.compare(f"{shape} {side}^3", calls, options.quick, peers.beside_all, image=shape, side=side)
     peers.write(options.json, records)
 
 

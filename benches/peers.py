@@ -90,6 +90,27 @@ def print_table(title, medians, best, columns):
         print(f"  {name:<46}{1e3 * seconds:>10.3f}{1e3 * best[name]:>10.3f}{ratios}", flush=True)
 
 
+def compare(title, calls, quick, columns, **facts):
+    """Measures calls and prints their table, whose further columns are those that `columns` makes of the medians. Returns a
+    record of each call, with the facts."""
+    medians, best = measure(calls, quick)
+    print_table(title, medians, best, columns(medians))
+    return [{**facts, "what": what, "seconds": medians[what], "seconds_best": best[what]} for what in medians]
+
+
+def beside_all(medians):
+    """Returns a column for each peer."""
+    return [(f"x {name.split()[0]}", name) for name in medians if not name.startswith("Isoline")]
+
+
+def beside(*columns):
+    """Returns what makes the columns (title, part...): each compares with the first peer whose name has all parts."""
+    def of(medians):
+        found = [(title, [name for name in medians if all(part in name for part in parts)]) for title, *parts in columns]
+        return [(title, names[0]) for title, names in found if names]
+    return of
+
+
 def write(path, records):
     """Writes the numbers as JSON, if a file was named."""
     if path is not None:

@@ -26,6 +26,7 @@ import distance_peers  # noqa: E402
 import edge_drawing_peers  # noqa: E402
 import edge_strength_peers  # noqa: E402
 import isolines_peers  # noqa: E402
+import isosurface_peers  # noqa: E402
 import peers  # noqa: E402
 import whole  # noqa: E402
 
@@ -143,8 +144,10 @@ def operations():
         edge_drawing_peers.PEERS, lambda image: (image,), "EdgeDrawing"))
     yield Operation("edge drawing, lines", 2, lambda shape: whole.lines_case(whole.blobs(shape), **edge_drawing_peers.LINES),
                     chosen(edge_drawing_peers.PEERS, lambda image: (image,), "detectLines"))
-    yield Operation("isolines", 2, lambda shape: whole.isolines_case(whole.blobs(shape), [110.5]),
+    yield Operation("isolines", 2, lambda shape: whole.object_case("", "isolines", whole.blobs(shape), levels=[110.5]),
                     chosen(isolines_peers.PEERS, lambda image: (image, 110.5), ""))
+    yield Operation("isosurface, 3D", 3, lambda shape: whole.object_case("", "isosurface", whole.ball(shape)),
+                    chosen(isosurface_peers.PEERS, lambda image: (image, 127.5), ""))
     yield Operation("region snake", 2, snake, (("scikit-image", "skimage", contours),))
 
 

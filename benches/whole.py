@@ -183,7 +183,7 @@ def lines_caller(context, image, report=None, **parameters):
     def run():
         find(handle)
         return report
-    weakref.finalize(run, context.library.library.isoline_segments_free, handle)
+    weakref.finalize(run, context.library.free("segments"), handle)
     return run
 
 
@@ -193,13 +193,13 @@ def lines_case(image, **parameters):
                 lambda context, inputs, results: lines_caller(context, inputs[0], Report(), **parameters))
 
 
-def isolines_case(image, levels):
-    """The isolines of an image; their memory is freed at the next call."""
+def object_case(name, operation, image, **parameters):
+    """A call from an image to an object with arrays, as isolines; its memory is freed at the next call."""
     def bind(context, inputs, results):
         report = Report()
-        call = context.isolines_caller(inputs[0], levels, report=report)
+        call = getattr(context, f"{operation}_caller")(inputs[0], report=report, **parameters)
         return lambda: (call(), report)[1]
-    return Case(f"isolines {label(image.shape)}, {len(levels)} levels", [image], [], bind)
+    return Case(f"{operation} {label(image.shape)}{name}", [image], [], bind)
 
 
 def level_set_cases(shape):
@@ -267,7 +267,9 @@ def cases(quick):
         yield image_case(", segments" * segments, "edge_drawing", blobs(shape), numpy.uint8, segments)
     yield lines_case(blobs((64, 64) if quick else (4096, 4096)))
     for shape in [(64, 64)] if quick else [(4096, 4096), (100, 1024, 1024)]:
-        yield isolines_case(blobs(shape), [110.5])
+        yield object_case(", 1 levels", "isolines", blobs(shape), levels=[110.5])
+    for shape in [(32,) * 3] if quick else [(128,) * 3, (512,) * 3]:
+        yield object_case("", "isosurface", ball(shape))
     for shape in [(32,) * 3] if quick else [(128,) * 3, (512,) * 3, (300, 1024, 1024)]:
         yield from level_set_cases(shape)
     shape = (256, 256) if quick else (4096, 4096)

@@ -390,8 +390,8 @@ extern "C" {
  *   cancel flag; otherwise they finish their slices first.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
- *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
- *   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+ *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
+ *   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
  */
 isoline_status isoline_context_new(const char *device,
                                    isoline_context **out);
@@ -412,9 +412,9 @@ isoline_status isoline_context_device(const isoline_context *context,
  * Sets the memory budget of a context: the device memory that its calls may use.
  *
  * @param context not NULL.
- * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
- *   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
- *   CPU context.
+ * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
+ *   call starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
+ *   has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -2193,13 +2193,13 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
  * context's device; every number of threads gives the same bits.
  *
- * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is low. Between a high voxel and a low neighbour is
- * one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
- * value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
- * asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
- * where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
- * infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
- * Triangles without area remain where a voxel equals the level.
+ * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
+ * low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
+ * smaller coordinate, of value a, to the other, of value b. Faces of cells with two high and two low corners that face
+ * each other are decided by their four values (the asymptotic decider of Nielson and Hamann 1991), so that surfaces have
+ * no holes and every edge has two triangles, or one where the surface ends: at the border of the volume, unless `close` is
+ * set, and at cells with a voxel that is NaN or infinite. Vertices on edges of cells are the isolines' of the slices; a
+ * few cells have one more, at the mean of theirs. Triangles without area remain where a voxel equals the level.
  *
  * Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
  * slice, row and column of their cells.
@@ -2259,7 +2259,7 @@ void isoline_surface_free(isoline_surface *surface);
 /** @} */
 
 /**
- * @defgroup level_set Level set
+ * @defgroup level_set_results Level set
  * @{
  */
 
@@ -2495,74 +2495,11 @@ typedef struct {
     double edge_sigma;
     /**
      * K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
-     * automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K lets the front cross fainter edges. Used only with
-     * `edge_weight`.
+     * automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K
+     * lets the front cross fainter edges. Used only with `edge_weight`.
      */
     double edge_contrast;
 } isoline_level_set_params;
-
-/** The progress of a level set, and its parameters with every automatic one computed. */
-typedef struct {
-    /** The size of the struct, set by isoline_level_set_state_init. */
-    uint32_t struct_size;
-    /** 1 if the last step met the stopping criterion, else 0. */
-    uint32_t converged;
-    /** The number of iterations over which the stopping criterion is computed. */
-    uint32_t check_interval;
-    /** The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE. */
-    uint32_t side;
-    /** The number of iterations done. */
-    uint64_t iterations;
-    /** The number of voxels inside: φ < 0. */
-    uint64_t inside;
-    /** The number of tiles that the last iteration updated; all of them without a narrow band. */
-    uint64_t active_tiles;
-    /** The number of tiles of the whole image. */
-    uint64_t tiles;
-    /** T, the centre of the intensity range, in the image's own units. */
-    double target;
-    /** ε, half the width of the intensity range, in the image's own units. */
-    double epsilon;
-    /** The weight α of the image term. */
-    double alpha;
-    /** The time step Δt. */
-    double time_step;
-    /** The largest stable Δt. */
-    double time_step_limit;
-    /**
-     * The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
-     * never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
-     */
-    uint64_t expected_iterations;
-    /**
-     * The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
-     */
-    double limit_share;
-    /** The end of the last step, an isoline_level_set_outcome. */
-    uint32_t outcome;
-    /** 0. */
-    uint32_t reserved;
-    /** The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`. */
-    double edge_contrast;
-} isoline_level_set_state;
-
-/** The statistics of one iteration. The struct never changes. */
-typedef struct {
-    /** The number of the iteration, counted from 1. */
-    uint64_t iteration;
-    /** The number of voxels inside (φ < 0) after the iteration. */
-    uint64_t inside;
-    /** The number of voxels whose sign the iteration changed. */
-    uint64_t changed;
-    /**
-     * The number of voxels near the front before the iteration: |φ| at most the largest spacing, in the tiles that
-     * the iteration updated.
-     */
-    uint64_t near_front;
-    /** The root mean square of the change of φ over those voxels, in units of the smallest spacing. */
-    double rms;
-} isoline_iteration_statistics;
 
 #ifdef __cplusplus
 extern "C" {
@@ -2577,16 +2514,6 @@ extern "C" {
  */
 isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
                                              size_t struct_size);
-
-/**
- * Fills `state` with zeros. Call this before isoline_level_set_info.
- *
- * @param state the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_level_set_state).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
-                                            size_t struct_size);
 
 /**
  * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
@@ -2633,10 +2560,10 @@ isoline_status isoline_level_set_new(isoline_context *context,
  * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
  * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
  *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
- *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
- *   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
- *   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
- *   otherwise.
+ *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
+ *   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
+ *   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
+ *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
  * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
@@ -2647,6 +2574,116 @@ isoline_status isoline_level_set_step(isoline_level_set *level_set,
                                       uint64_t iterations,
                                       const isoline_progress *progress,
                                       isoline_report *report);
+
+/**
+ * Frees a level set. No call may be running on it, and it must not be used again. May be called on any thread, but not
+ * from a callback of its own step. Its context may be freed before or after it.
+ *
+ * @param level_set may be NULL.
+ */
+void isoline_level_set_free(isoline_level_set *level_set);
+
+/**
+ * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
+ * criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
+ * inside, 0 elsewhere.
+ *
+ * @param context,input,initial_mask,params as for isoline_level_set_new.
+ * @param progress NULL for none; the fraction as for isoline_level_set_step.
+ * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
+ *   untouched. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_level_set_run(isoline_context *context,
+                                     const isoline_image *input,
+                                     const isoline_image *initial_mask,
+                                     const isoline_level_set_params *params,
+                                     const isoline_progress *progress,
+                                     const isoline_image *mask,
+                                     isoline_report *report);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+/** The progress of a level set, and its parameters with every automatic one computed. */
+typedef struct {
+    /** The size of the struct, set by isoline_level_set_state_init. */
+    uint32_t struct_size;
+    /** 1 if the last step met the stopping criterion, else 0. */
+    uint32_t converged;
+    /** The number of iterations over which the stopping criterion is computed. */
+    uint32_t check_interval;
+    /** The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE. */
+    uint32_t side;
+    /** The number of iterations done. */
+    uint64_t iterations;
+    /** The number of voxels inside: φ < 0. */
+    uint64_t inside;
+    /** The number of tiles that the last iteration updated; all of them without a narrow band. */
+    uint64_t active_tiles;
+    /** The number of tiles of the whole image. */
+    uint64_t tiles;
+    /** T, the centre of the intensity range, in the image's own units. */
+    double target;
+    /** ε, half the width of the intensity range, in the image's own units. */
+    double epsilon;
+    /** The weight α of the image term. */
+    double alpha;
+    /** The time step Δt. */
+    double time_step;
+    /** The largest stable Δt. */
+    double time_step_limit;
+    /**
+     * The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX
+     * if it never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done
+     * once it is met.
+     */
+    uint64_t expected_iterations;
+    /**
+     * The share of the voxels in the middle of the object whose intensity is at the range's limits, see
+     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
+     */
+    double limit_share;
+    /** The end of the last step, an isoline_level_set_outcome. */
+    uint32_t outcome;
+    /** 0. */
+    uint32_t reserved;
+    /** The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`. */
+    double edge_contrast;
+} isoline_level_set_state;
+
+/** The statistics of one iteration. The struct never changes. */
+typedef struct {
+    /** The number of the iteration, counted from 1. */
+    uint64_t iteration;
+    /** The number of voxels inside (φ < 0) after the iteration. */
+    uint64_t inside;
+    /** The number of voxels whose sign the iteration changed. */
+    uint64_t changed;
+    /**
+     * The number of voxels near the front before the iteration: |φ| at most the largest spacing, in the tiles that
+     * the iteration updated.
+     */
+    uint64_t near_front;
+    /** The root mean square of the change of φ over those voxels, in units of the smallest spacing. */
+    double rms;
+} isoline_iteration_statistics;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Fills `state` with zeros. Call this before isoline_level_set_info.
+ *
+ * @param state the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_level_set_state).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
+                                            size_t struct_size);
 
 /**
  * Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
@@ -2712,34 +2749,6 @@ isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
                                             size_t count,
                                             isoline_iteration_statistics *out,
                                             size_t *written);
-
-/**
- * Frees a level set. No call may be running on it, and it must not be used again. May be called on any thread, but not
- * from a callback of its own step. Its context may be freed before or after it.
- *
- * @param level_set may be NULL.
- */
-void isoline_level_set_free(isoline_level_set *level_set);
-
-/**
- * Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping
- * criterion is met (the report's `converged`; its `outcome` says whether the result is one), and writes the mask: 255
- * inside, 0 elsewhere.
- *
- * @param context,input,initial_mask,params as for isoline_level_set_new.
- * @param progress NULL for none; the fraction as for isoline_level_set_step.
- * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
- * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
- *   untouched. May be called on any thread; calls on one context run one after the other.
- */
-isoline_status isoline_level_set_run(isoline_context *context,
-                                     const isoline_image *input,
-                                     const isoline_image *initial_mask,
-                                     const isoline_level_set_params *params,
-                                     const isoline_progress *progress,
-                                     const isoline_image *mask,
-                                     isoline_report *report);
 
 #ifdef __cplusplus
 }  // extern "C"

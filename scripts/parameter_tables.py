@@ -24,13 +24,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from numpy import typing as npt
-
-from ._arrays import ImageLike, Spacing
-from ._context import DeviceLike
-from ._native import Report
-from ._progress import ProgressLike
-from ._results import Maps, Polylines, Segments, Surface
-from ._solvers import Snake"""
+"""
 
 
 def limits(parameter, choices):
@@ -63,9 +57,17 @@ def table(operation):
 def stub():
     """The types of the Python functions: their own arguments, and those of the tables."""
     yield STUB_HEAD
-    for name, function in vars(_operations).items():
-        if not hasattr(function, "__signature__"):
-            continue
+    text = "\n".join(["", "__all__ = [", *(f"    {name!r}," for name in _operations.__all__), "]", *functions()])
+    for module, names in re.findall(r"^from (\._\w+) import (.*)", inspect.getsource(_operations), re.MULTILINE):
+        used = [name for name in names.split(", ") if re.search(rf"\b{name}\b", text)]
+        if used:
+            yield f"from {module} import {', '.join(used)}"
+    yield text
+
+
+def functions():
+    for name in _operations.__all__:
+        function = _operations.completed(name)
         yield ""
         if name != function.__name__:
             yield f"{name} = {function.__name__}"

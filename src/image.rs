@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::huge_pages;
 use crate::progress::Ticker;
-use ndarray::{ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
+use ndarray::{ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -105,40 +105,26 @@ pub enum ImageMut<'a> {
 }
 
 macro_rules! image_from {
-    ($variant:ident, $pixel:ty) => {
-        impl<'a> From<ArrayView3<'a, $pixel>> for Image<'a> {
-            fn from(view: ArrayView3<'a, $pixel>) -> Self {
+    ($image:ident, $view:ident, $plane:ident) => {
+        image_from!($image, $view, $plane, U8, u8);
+        image_from!($image, $view, $plane, U16, u16);
+        image_from!($image, $view, $plane, F32, f32);
+    };
+    ($image:ident, $view:ident, $plane:ident, $variant:ident, $pixel:ty) => {
+        impl<'a> From<$view<'a, $pixel>> for $image<'a> {
+            fn from(view: $view<'a, $pixel>) -> Self {
                 Self::$variant(view)
             }
         }
-        impl<'a> From<ArrayView2<'a, $pixel>> for Image<'a> {
-            fn from(view: ArrayView2<'a, $pixel>) -> Self {
+        impl<'a> From<$plane<'a, $pixel>> for $image<'a> {
+            fn from(view: $plane<'a, $pixel>) -> Self {
                 Self::$variant(view.insert_axis(Axis(0)))
             }
         }
     };
 }
-image_from!(U8, u8);
-image_from!(U16, u16);
-image_from!(F32, f32);
-
-macro_rules! image_mut_from {
-    ($variant:ident, $pixel:ty) => {
-        impl<'a> From<ArrayViewMut3<'a, $pixel>> for ImageMut<'a> {
-            fn from(view: ArrayViewMut3<'a, $pixel>) -> Self {
-                Self::$variant(view)
-            }
-        }
-        impl<'a> From<ArrayViewMut2<'a, $pixel>> for ImageMut<'a> {
-            fn from(view: ArrayViewMut2<'a, $pixel>) -> Self {
-                Self::$variant(view.insert_axis(Axis(0)))
-            }
-        }
-    };
-}
-image_mut_from!(U8, u8);
-image_mut_from!(U16, u16);
-image_mut_from!(F32, f32);
+image_from!(Image, ArrayView3, ArrayView2);
+image_from!(ImageMut, ArrayViewMut3, ArrayViewMut2);
 
 /// Turns the `[z, y, x]` of an array into `[width, height, depth]`.
 fn shape_of(dim: (usize, usize, usize)) -> [usize; 3] {
@@ -360,6 +346,16 @@ pub(crate) fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
     }
     list.push(item);
     Ok(())
+}
+
+/// Returns the pixels of a row one after the other, copied to `packed` if they are not.
+pub(crate) fn packed_row<'a, T: Copy>(row: &'a ArrayView1<'_, T>, packed: &'a mut Vec<T>) -> Result<&'a [T]> {
+    if let Some(pixels) = row.as_slice() {
+        return Ok(pixels);
+    }
+    packed.clear();
+    extend(packed, row.iter().copied())?;
+    Ok(packed)
 }
 
 /// Appends items, or returns an error (no abort) when out of memory.

@@ -36,8 +36,8 @@ impl Quantise {
     }
 }
 
-/// The scaling of float pixels to levels of region snakes: q = floor(clamp((p − minimum)·scale, 0, 65535) + 0.5), all in f64, so that a level
-/// is off by at most half a step. The CUDA kernels take the same numbers.
+/// The scaling of float pixels to levels of region snakes: q = floor(clamp((p − minimum)·scale, 0, 65535) + 0.5), all in
+/// f64, so that a level is off by at most half a step. The CUDA kernels take the same numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QuantiseF64 {
     pub(crate) minimum: f64,

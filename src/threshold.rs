@@ -101,49 +101,26 @@ impl Pixel for f32 {
 mod tests {
     use super::*;
 
+    /// Asserts that a pixel is compared as its value is.
+    fn check<T: Pixel + Into<f64>>(pixel: T, threshold: f64) {
+        let value: f64 = pixel.into();
+        assert_eq!(pixel.is_above(T::threshold(threshold)), value > threshold, "{value} {threshold}");
+        assert_eq!(pixel.is_below(T::threshold(threshold)), value <= threshold, "{value} {threshold}");
+    }
+
     #[test]
     fn typed_threshold_is_equivalent_to_the_threshold() {
         let thresholds =
             [-1e300, -1.5, -1.0, -0.5, -0.0, 0.0, 1e-50, 0.1, 0.5, 1.0, 17.0, 254.9, 255.0, 255.5, 65535.0, 1e5, 1e300];
         for threshold in thresholds {
-            for pixel in [0u8, 1, 16, 17, 18, 254, 255] {
-                assert_eq!(
-                    pixel.is_above(u8::threshold(threshold)),
-                    f64::from(pixel) > threshold,
-                    "{pixel} {threshold}"
-                );
-                assert_eq!(
-                    pixel.is_below(u8::threshold(threshold)),
-                    f64::from(pixel) <= threshold,
-                    "{pixel} {threshold}"
-                );
-            }
-            for pixel in [0u16, 1, 17, 18, 254, 255, 256, 65534, 65535] {
-                assert_eq!(
-                    pixel.is_above(u16::threshold(threshold)),
-                    f64::from(pixel) > threshold,
-                    "{pixel} {threshold}"
-                );
-                assert_eq!(
-                    pixel.is_below(u16::threshold(threshold)),
-                    f64::from(pixel) <= threshold,
-                    "{pixel} {threshold}"
-                );
-            }
+            [0u8, 1, 16, 17, 18, 254, 255].into_iter().for_each(|pixel| check(pixel, threshold));
+            [0u16, 1, 17, 18, 254, 255, 256, 65534, 65535].into_iter().for_each(|pixel| check(pixel, threshold));
             let near = threshold as f32;
             let special = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 0.0, -0.0, 1e-45, -1e-45];
-            for pixel in special.into_iter().chain([near, near.next_up(), near.next_down()]) {
-                assert_eq!(
-                    pixel.is_above(f32::threshold(threshold)),
-                    f64::from(pixel) > threshold,
-                    "{pixel} {threshold}"
-                );
-                assert_eq!(
-                    pixel.is_below(f32::threshold(threshold)),
-                    f64::from(pixel) <= threshold,
-                    "{pixel} {threshold}"
-                );
-            }
+            special
+                .into_iter()
+                .chain([near, near.next_up(), near.next_down()])
+                .for_each(|pixel| check(pixel, threshold));
         }
     }
 }

@@ -79,7 +79,7 @@ def lines_seconds(context, picture):
     started = time.perf_counter()
     call(handle)
     seconds = time.perf_counter() - started
-    context.library.library.isoline_segments_free(handle)
+    context.library.free("segments")(handle)
     return seconds
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import _operations
 from ._context import Context
 from ._native import (
     CancelFlag,
@@ -36,28 +37,12 @@ from ._results import Maps, Polylines, Segments, Surface
 from ._solvers import LevelSet, Snake
 
 if TYPE_CHECKING:
-    from ._operations import (
-        distance,
-        edge_drawing,
-        edge_drawing_lines,
-        edge_drawing_maps,
-        edge_drawing_threshold,
-        edge_strength,
-        isolines,
-        isosurface,
-        level_set,
-        signed_distance,
-        snake,
-    )
-
-# Made from the library's tables when one of them is first asked for, so that a program can still choose the library.
-_OPERATIONS = ["distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold",
-               "edge_strength", "isolines", "isosurface", "level_set", "signed_distance", "snake"]
+    from ._operations import *  # noqa: F403
 
 __all__ = ["CancelFlag", "Cancelled", "Context", "Device", "Error", "InvalidArgument", "InvalidSize", "InvalidType",
            "LevelSet", "Library", "Maps", "OutOfMemory", "Polylines", "Report", "Segments", "Snake", "Status", "Surface",
-           "devices", "distance", "edge_drawing", "edge_drawing_lines", "edge_drawing_maps", "edge_drawing_threshold",
-           "edge_strength", "isolines", "isosurface", "level_set", "signed_distance", "snake"]
+           "devices"]
+__all__ += _operations.__all__
 
 
 def devices() -> list[Device]:
@@ -68,11 +53,10 @@ def devices() -> list[Device]:
 def __getattr__(name: str):
     if name == "__version__":
         return default_library().version
-    if name in _OPERATIONS:
-        from . import _operations
-        return getattr(_operations, name)
+    if name in _operations.__all__:
+        return _operations.completed(name)
     raise AttributeError(f"module 'isoline' has no attribute '{name}'")
 
 
 def __dir__():
-    return [*globals(), *_OPERATIONS]
+    return [*globals(), *_operations.__all__]

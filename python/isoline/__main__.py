@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import inspect
 import json
 import pathlib
 import sys
@@ -17,12 +18,19 @@ import numpy
 
 import isoline
 
-from . import _operations
+from . import _operations, _results
 from ._native import CHOICE, FLAG, FLOAT, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance")
-WITH_SPACING = ("distance", "isolines", "isosurface", "level_set")
-ARRAYS = ("isolines", "isosurface")
+
+
+def takes_spacing(name: str) -> bool:
+    return "spacing" in inspect.signature(getattr(isoline, name)).parameters
+
+
+def gives_arrays(name: str) -> bool:
+    """Returns whether an operation's result is an object with arrays."""
+    return hasattr(getattr(_results, inspect.signature(getattr(isoline, name)).return_annotation, None), "NOUN")
 
 
 def switch(word: str) -> bool:
@@ -47,12 +55,12 @@ def parser() -> argparse.ArgumentParser:
         text = operation.info.help.decode()
         one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("input", help=".npy, .tif or .zarr")
-        one.add_argument("output", help=".npz" if name in ARRAYS else ".npy, .tif or .zarr; replaced if it exists, but "
+        one.add_argument("output", help=".npz" if gives_arrays(name) else ".npy, .tif or .zarr; replaced if it exists, but "
                          "for a .zarr that is computed by chunk")
         one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
         one.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N, cuda:0,2 or cuda:all")
         one.add_argument("--quiet", action="store_true", help="no progress")
-        if name in WITH_SPACING:
+        if takes_spacing(name):
             one.add_argument("--spacing", type=numbers, help="between pixels along z, y, x or y, x, or one number for all; "
                              "an OME-Zarr image says it, others have 1")
         if name == "level_set":
@@ -154,7 +162,7 @@ def run(options: dict) -> None:
     local, scheduler, overwrite = (options.pop(key, None) for key in ("local", "scheduler", "overwrite"))
     halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
     levels = options.pop("multiscale", 1)
-    kind = ending(target, *([".npz"] if name in ARRAYS else [".npy", ".tif", ".zarr"]))
+    kind = ending(target, *([".npz"] if gives_arrays(name) else [".npy", ".tif", ".zarr"]))
     places = pathlib.Path(path).resolve(), pathlib.Path(target).resolve()
     if places[1] in (places[0], *places[0].parents):
         raise ValueError(f"cannot write {target}: it is the input; name another file")
@@ -165,7 +173,7 @@ def run(options: dict) -> None:
     if not by_chunk and (halo or local is not None or scheduler is not None or levels != 1):
         raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
                          f".zarr that is computed by chunk (got {path}); leave them out")
-    if source is not None and name in WITH_SPACING and "spacing" not in options and source.spacing() is not None:
+    if source is not None and takes_spacing(name) and "spacing" not in options and source.spacing() is not None:
         options["spacing"] = source.spacing()
     table = default_library().operations[name]
     made = {"operation": name, "version": isoline.__version__, "device": device, "levels": levels,
@@ -182,7 +190,7 @@ def run(options: dict) -> None:
         return
     image = numpy.asarray(image)
     shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
-    if name in ARRAYS:
+    if gives_arrays(name):
         found = getattr(isoline, name)(image, **shown)
         with complete(target) as part:
             numpy.savez(part, **vars(found))

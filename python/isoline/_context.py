@@ -12,7 +12,7 @@ import numpy
 from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe, device_of, on_device
-from ._native import Device, Library, Owned, PolylineArrays, Report, SegmentArrays, SurfaceArrays, default_library
+from ._native import Device, Library, Owned, Report, default_library
 from ._progress import ProgressLike, Watch
 from ._results import LINE, Maps, Polylines, Segments, Surface, copied
 
@@ -54,7 +54,7 @@ class Context(Owned):
         count = math.prod(shape) * kind.itemsize
         self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
-        weakref.finalize(memory, self.library.library.isoline_buffer_free, address)
+        weakref.finalize(memory, self.library.free("buffer"), address)
         return numpy.frombuffer(memory, kind).reshape(shape)
 
     def caller(self, operation, image, out, *more, spacing=None, report=None, **parameters):
@@ -86,7 +86,7 @@ class Context(Owned):
 
     def drawing_caller(self, image, edges, want_segments, report=None, **parameters):
         """The caller of edge drawing, which also frees the segments that it gets."""
-        handle, free = c_void_p(), self.library.library.isoline_segments_free
+        handle, free = c_void_p(), self.library.free("segments")
         call = self.caller("edge_drawing", image, edges, byref(handle) if want_segments else None, report=report,
                            **parameters)
 
@@ -107,14 +107,15 @@ class Context(Owned):
         if not segments:
             return out, None
         try:
-            return out, self.copied_segments(handle)
+            return out, self._copied(Segments, handle)
         finally:
-            self.library.library.isoline_segments_free(handle)
+            self.library.free("segments")(handle)
 
-    def copied_segments(self, handle) -> Segments:
-        arrays = SegmentArrays()
-        self.library.call("segments_all", handle, byref(arrays))
-        return Segments(arrays)
+    def _copied(self, kind, handle):
+        """The object that a handle stands for, as one of the classes of results."""
+        arrays = kind.Arrays()
+        self.library.call(f"{kind.NOUN}_all", handle, byref(arrays))
+        return kind(arrays)
 
     def lines_caller(self, image, report=None, **parameters):
         """A function that finds the lines along segments, whose handle it takes, and returns them as an array."""
@@ -128,7 +129,7 @@ class Context(Owned):
                 self.library.call("lines_all", lines, byref(first), byref(count))
                 return copied(first, LINE, count.value)
             finally:
-                self.library.library.isoline_lines_free(lines)
+                self.library.free("lines")(lines)
 
         # The image must live as long as the function.
         run.kept = image
@@ -143,9 +144,9 @@ class Context(Owned):
         with Watch(progress) as watch:
             draw(watch.argument)
             try:
-                return find(handle, watch.argument), self.copied_segments(handle)
+                return find(handle, watch.argument), self._copied(Segments, handle)
             finally:
-                self.library.library.isoline_segments_free(handle)
+                self.library.free("segments")(handle)
 
     def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
                           **parameters) -> Maps:
@@ -167,9 +168,9 @@ class Context(Owned):
         self.library.call("edge_drawing_threshold", self.handle, byref(described), byref(params), byref(threshold))
         return threshold.value
 
-    def _caller(self, noun, image, call):
+    def _caller(self, kind, image, call):
         """A function that makes an object by `call` and returns its handle, which it frees at the next call."""
-        handle, free = c_void_p(), getattr(self.library.library, f"isoline_{noun}_free")
+        handle, free = c_void_p(), self.library.free(kind.NOUN)
 
         def run(progress=None):
             free(handle)
@@ -182,12 +183,18 @@ class Context(Owned):
         weakref.finalize(run, lambda: free(handle))
         return run
 
+    def _found(self, kind, call, progress):
+        """The object that a function of `_caller` makes."""
+        with Watch(progress) as watch:
+            handle = call(watch.argument)
+        return self._copied(kind, handle)
+
     def isolines_caller(self, image, levels=None, spacing=None, report=None, **parameters):
         """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
         params = self.library.params("isolines", **parameters)
         levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
         described, image = describe(image, spacing)
-        return self._caller("polylines", image, lambda progress, handle: self.library.call(
+        return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self.handle, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
             progress, handle, report and byref(report)))
 
@@ -195,27 +202,19 @@ class Context(Owned):
                  **options) -> Polylines:
         """The Polylines of an image or stack; see isoline.isolines."""
         call = self.isolines_caller(image, levels, **options)
-        with Watch(progress) as watch:
-            handle = call(watch.argument)
-        arrays = PolylineArrays()
-        self.library.call("polylines_all", handle, byref(arrays))
-        return Polylines(arrays)
+        return self._found(Polylines, call, progress)
 
     def isosurface_caller(self, image, spacing=None, report=None, **parameters):
         """A function that computes an isosurface and returns the handle of the surface, which it frees at the next call."""
         params = self.library.params("isosurface", **parameters)
         described, image = describe(image, spacing)
-        return self._caller("surface", image, lambda progress, handle: self.library.call(
+        return self._caller(Surface, image, lambda progress, handle: self.library.call(
             "isosurface", self.handle, byref(described), byref(params), progress, handle, report and byref(report)))
 
     def isosurface(self, image: ImageLike, *, progress: ProgressLike = None, **options) -> Surface:
         """The Surface of a volume at a level; see isoline.isosurface."""
         call = self.isosurface_caller(image, **options)
-        with Watch(progress) as watch:
-            handle = call(watch.argument)
-        arrays = SurfaceArrays()
-        self.library.call("surface_all", handle, byref(arrays))
-        return Surface(arrays)
+        return self._found(Surface, call, progress)
 
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:

@@ -12,15 +12,12 @@ import sys
 import weakref
 from ctypes import (
     CFUNCTYPE,
-    POINTER,
     Structure,
     byref,
     c_char,
     c_char_p,
     c_double,
-    c_float,
     c_int,
-    c_int64,
     c_size_t,
     c_uint8,
     c_uint32,
@@ -201,24 +198,6 @@ class PolygonArrays(Sized):
                 ("nodes", c_void_p), ("offsets", c_void_p)]
 
 
-class SegmentArrays(Sized):
-    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
-                ("points", POINTER(c_uint32)), ("offsets", POINTER(c_uint64)), ("flags", POINTER(c_uint32)),
-                ("slices", POINTER(c_uint32)), ("mean_gradients", POINTER(c_float))]
-
-
-class PolylineArrays(Sized):
-    _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
-                ("polylines", c_void_p), ("points", c_void_p)]
-
-
-class SurfaceArrays(Sized):
-    _fields_ = [("struct_size", c_uint32), ("closed", c_uint32), ("vertex_count", c_uint64), ("triangle_count", c_uint64),
-                ("vertices", c_void_p), ("normals", c_void_p), ("triangles", c_void_p), ("level", c_double),
-                ("area", c_double), ("volume", c_double), ("mean_curvature", c_double), ("border_edge_count", c_uint64),
-                ("piece_count", c_uint64), ("euler", c_int64)]
-
-
 # isoline_log_level as levels of Python.
 LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 LOG = logging.getLogger("isoline")
@@ -255,7 +234,6 @@ class Library:
     # Functions that return something else than a status.
     OTHERS = {"last_error": c_char_p, "version_string": c_char_p, "status_name": c_char_p, "operation_count": c_size_t,
               "device_count": c_size_t, "snake_count": c_size_t}
-    FREED = ("context", "buffer", "segments", "lines", "polylines", "surface", "level_set", "snake")
 
     def __init__(self, path=None):
         file = locate(path)
@@ -268,9 +246,6 @@ class Library:
         for name, kind in self.OTHERS.items():
             getattr(self.library, f"isoline_{name}").restype = kind
         self.library.isoline_snake_count.argtypes = [c_void_p]
-        for name in self.FREED:
-            free = getattr(self.library, f"isoline_{name}_free")
-            free.restype, free.argtypes = None, [c_void_p]
         # Python is called for levels alone that somebody wants to see.
         wanted = max((level for level, number in LEVELS.items() if LOG.isEnabledFor(number)), default=0)
         self.call("set_logger", forward, None, c_uint32(wanted))
@@ -280,6 +255,12 @@ class Library:
     @property
     def version(self) -> str:
         return self.library.isoline_version_string().decode()
+
+    def free(self, noun):
+        """The function that frees an object of the C API."""
+        free = getattr(self.library, f"isoline_{noun}_free")
+        free.restype, free.argtypes = None, [c_void_p]
+        return free
 
     def call(self, name, *arguments):
         """Calls a function of the C API, by its name without the prefix; an Error says why it failed."""
@@ -405,7 +386,7 @@ class Owned:
 
     def own(self, library, kind, handle):
         self.library, self._handle = library, handle
-        self._finalizer = weakref.finalize(self, getattr(library.library, f"isoline_{kind}_free"), handle)
+        self._finalizer = weakref.finalize(self, library.free(kind), handle)
 
     @property
     def handle(self):

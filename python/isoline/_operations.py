@@ -1,9 +1,11 @@
 """The operations as functions. Their parameters, signatures and documentation come from the library's own tables.
 
-Importing this module loads the library. scripts/parameter_tables.py writes the stub from it.
+The tables are read when `completed` is first asked for a function, so that a program can still choose the library after it
+has imported the package. scripts/parameter_tables.py writes the stub.
 """
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import textwrap
@@ -73,25 +75,42 @@ def described(title: str, *lines: str) -> str:
     return "\n".join([title, *(textwrap.fill(line, 110, initial_indent="    ", subsequent_indent="    ") for line in lines)])
 
 
-def from_table(name: str, *, omit: Sequence[str] = (), **arguments: str) -> Callable:
-    """Gives a function the parameters of the operation `name`, without those in `omit`; `arguments` are described."""
-    operation = default_library().operations[name]
+__all__: list[str] = []  # the functions
+OPERATIONS: dict[str, str] = {}  # of each function its operation
 
+
+def from_table(name: str, *, omit: Sequence[str] = (), **arguments: str) -> Callable:
+    """Makes a function one of the package: it has the parameters of the operation `name`, without those in `omit`;
+    `arguments` are described."""
     def decorate(function):
-        signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        parameters = [key for key in operation.parameters if key not in omit]
-        table = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=operation.default(key),
-                                   annotation=annotation(operation, key)) for key in parameters]
-        function.__signature__ = signature.replace(parameters=[*own, *table])
-        told = {"image": IMAGE, **COMMON, **arguments}
-        function.__doc__ = "\n".join([
-            inspect.cleandoc(function.__doc__).replace("{help}", operation.info.help.decode()), "", "Parameters",
-            "----------", *(described(one.name, told[one.name]) for one in own), "", f"Parameters of {name}",
-            "-" * len(f"Parameters of {name}"), *(entry(operation, key) for key in parameters)])
+        function.complete = functools.cache(lambda: complete(function, default_library().operations[name], omit, arguments))
+        __all__.append(function.__name__)
+        OPERATIONS[function.__name__] = name
         return function
 
     return decorate
+
+
+def complete(function: Callable, operation: Operation, omit: Sequence[str], arguments: dict[str, str]) -> None:
+    """Gives a function its signature and its documentation."""
+    signature, name = inspect.signature(function), operation.info.name.decode()
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    parameters = [key for key in operation.parameters if key not in omit]
+    table = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=operation.default(key),
+                               annotation=annotation(operation, key)) for key in parameters]
+    function.__signature__ = signature.replace(parameters=[*own, *table])
+    told = {"image": IMAGE, **COMMON, **arguments}
+    function.__doc__ = "\n".join([
+        inspect.cleandoc(function.__doc__ or "").replace("{help}", operation.info.help.decode()), "", "Parameters",
+        "----------", *(described(one.name, told[one.name]) for one in own), "", f"Parameters of {name}",
+        "-" * len(f"Parameters of {name}"), *(entry(operation, key) for key in parameters)])
+
+
+def completed(name: str) -> Callable:
+    """The function of a name in `__all__`."""
+    function = globals()[name]
+    function.complete()
+    return function
 
 
 @from_table("edge_strength")
@@ -202,3 +221,4 @@ def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, 
 
 
 signed_distance = distance  # the name of the command in ImageJ
+__all__.append("signed_distance")

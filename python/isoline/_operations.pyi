@@ -11,6 +11,20 @@ from ._progress import ProgressLike
 from ._results import Maps, Polylines, Segments, Surface
 from ._solvers import Snake
 
+__all__ = [
+    'edge_strength',
+    'edge_drawing',
+    'edge_drawing_lines',
+    'edge_drawing_maps',
+    'edge_drawing_threshold',
+    'distance',
+    'isolines',
+    'isosurface',
+    'level_set',
+    'snake',
+    'signed_distance',
+]
+
 def edge_strength(
     image: ImageLike,
     *,

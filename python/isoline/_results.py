@@ -1,12 +1,15 @@
-"""Results that are no images."""
+"""Results that are no images: copies of objects of the C API, each with the struct of its arrays and the object's noun."""
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from ctypes import c_double, c_int64, c_uint32, c_uint64, c_void_p
 from typing import NamedTuple
 
 import numpy
 from numpy import typing as npt
+
+from ._native import Sized
 
 # The fields that isoline_level_set_statistics writes.
 STATISTICS = numpy.dtype([("iteration", "u8"), ("inside", "u8"), ("changed", "u8"), ("near_front", "u8"), ("rms", "f8")])
@@ -39,6 +42,13 @@ class Segments:
     `slices` and `mean_gradients` have an element for each.
     """
 
+    NOUN = "segments"
+
+    class Arrays(Sized):
+        _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
+                    ("points", c_void_p), ("offsets", c_void_p), ("flags", c_void_p), ("slices", c_void_p),
+                    ("mean_gradients", c_void_p)]
+
     def __init__(self, arrays):
         self.points: npt.NDArray = copied(arrays.points, numpy.uint32, 2 * arrays.point_count).reshape(-1, 2)
         self.offsets: npt.NDArray = copied(arrays.offsets, numpy.uint64, arrays.count + 1).astype(numpy.int64)
@@ -67,6 +77,12 @@ class Polylines:
     around it, -1 for none), level, length, area, slice and flags (1: closed).
     """
 
+    NOUN = "polylines"
+
+    class Arrays(Sized):
+        _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("point_count", c_uint64),
+                    ("polylines", c_void_p), ("points", c_void_p)]
+
     def __init__(self, arrays):
         self.lines: npt.NDArray = copied(arrays.polylines, POLYLINE, arrays.count)
         self.points: npt.NDArray = copied(arrays.points, numpy.float64, 2 * arrays.point_count).reshape(-1, 2)
@@ -91,6 +107,14 @@ class Surface:
     Vertices are in the unit of the spacing, from the centre of the first voxel; normals point outwards. Measured are
     level, area, volume (NaN unless closed), mean_curvature, border_edges (with one triangle), pieces, euler and closed.
     """
+
+    NOUN = "surface"
+
+    class Arrays(Sized):
+        _fields_ = [("struct_size", c_uint32), ("closed", c_uint32), ("vertex_count", c_uint64),
+                    ("triangle_count", c_uint64), ("vertices", c_void_p), ("normals", c_void_p), ("triangles", c_void_p),
+                    ("level", c_double), ("area", c_double), ("volume", c_double), ("mean_curvature", c_double),
+                    ("border_edge_count", c_uint64), ("piece_count", c_uint64), ("euler", c_int64)]
 
     def __init__(self, arrays):
         self.vertices: npt.NDArray = copied(arrays.vertices, numpy.float32, 3 * arrays.vertex_count).reshape(-1, 3)

@@ -1,7 +1,7 @@
 //! Contexts.
 
 use super::device::isoline_device;
-use super::{check, guard, isoline_status, null, object, sized};
+use super::{check, guard, isoline_status, object, sized};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use std::ffi::{CStr, c_char};
@@ -21,7 +21,7 @@ impl object::Owned for isoline_context {
 /// `context` is NULL or came from isoline_context_new and has not been freed; it lives for `'a`.
 pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a Context> {
     // SAFETY: as the caller ensures.
-    unsafe { context.as_ref() }.map(|context| &context.0).ok_or_else(|| null("context"))
+    Ok(&unsafe { object::borrow(context, "context") }?.0)
 }
 
 /// Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between
@@ -37,8 +37,8 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 ///   cancel flag; otherwise they finish their slices first.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
-///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device, no kernel image for the
-///   GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
+///   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *mut isoline_context) -> isoline_status {
     guard(|| {
@@ -79,9 +79,9 @@ pub unsafe extern "C" fn isoline_context_device(
 /// Sets the memory budget of a context: the device memory that its calls may use.
 ///
 /// @param context not NULL.
-/// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a call starts. A call that
-///   needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a
-///   CPU context.
+/// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
+///   call starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
+///   has no effect on a CPU context.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_context, bytes: u64) -> isoline_status {

@@ -395,15 +395,10 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
             let segments = self::segments(segments)?;
             let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
             check_ranges(&params)?;
-            let mut progress = callback(progress)?;
-            check::not_null(lines, "lines")?;
-            isoline_report::check(report)?;
-            let (mut found, params) = (Vec::new(), params.line_params());
-            let done =
-                edge_drawing::lines(context, input.input(), segments, &params, progress.as_deref_mut(), &mut found)?;
-            isoline_report::give(report, &done)?;
-            lines.write(object::hand_out(isoline_lines(found)));
-            Ok(())
+            let params = params.line_params();
+            object::compute(progress, (lines, "lines"), report, isoline_lines, |progress, found| {
+                edge_drawing::lines(context, input.input(), segments, &params, progress, found)
+            })
         }
     })
 }

@@ -3,10 +3,10 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized::{self, same_layout, sized_struct};
-use super::{check, guard, isoline_status, null, object};
+use super::{check, guard, isoline_status, object};
 use crate::error::Result;
 use crate::image::collected;
 use crate::isolines::{self, Params, Polyline, Polylines, parameters};
@@ -110,12 +110,8 @@ same_layout!(isoline_polyline, Polyline, first, count, parent, level, length, ar
 /// Polylines, created by isoline_isolines. The object never changes. Opaque.
 pub struct isoline_polylines(Polylines);
 
-impl object::Owned for isoline_polylines {
-    // Polylines are memory alone.
-    fn is_of_this_process(&self) -> bool {
-        true
-    }
-}
+// Memory alone.
+impl object::Owned for isoline_polylines {}
 
 /// All polylines as flat arrays, which are borrowed: they are valid until the polylines are freed, and must only be read.
 #[repr(C)]
@@ -194,14 +190,9 @@ pub unsafe extern "C" fn isoline_isolines(
             let input = Checked::new(input, "input")?;
             let levels = check::slice(levels, level_count, "levels")?;
             let params = sized::read_or_defaults(params, "params")?.translate(levels, input.spacing())?;
-            let mut progress = callback(progress)?;
-            check::not_null(polylines, "polylines")?;
-            isoline_report::check(report)?;
-            let mut found = Polylines::new();
-            let done = isolines::run(context, input.input(), &params, progress.as_deref_mut(), &mut found)?;
-            isoline_report::give(report, &done)?;
-            polylines.write(object::hand_out(isoline_polylines(found)));
-            Ok(())
+            object::compute(progress, (polylines, "polylines"), report, isoline_polylines, |progress, found| {
+                isolines::run(context, input.input(), &params, progress, found)
+            })
         }
     })
 }
@@ -234,7 +225,7 @@ pub unsafe extern "C" fn isoline_polylines_all(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let found = unsafe { polylines.as_ref() }.map(|polylines| &polylines.0).ok_or_else(|| null("polylines"))?;
+        let found = &unsafe { object::borrow(polylines, "polylines") }?.0;
         let all = isoline_polyline_arrays {
             count: found.polylines().len() as u64,
             point_count: found.points().len() as u64,

@@ -3,10 +3,10 @@
 use super::context::{context, isoline_context};
 use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized::{self, sized_struct};
-use super::{check, guard, isoline_status, null, object};
+use super::{check, guard, isoline_status, object};
 use crate::error::Result;
 use crate::isosurface::{self, Params, Surface, parameters};
 use crate::parameter::FOREGROUNDS;
@@ -48,12 +48,8 @@ impl isoline_isosurface_params {
 /// A surface, created by isoline_isosurface. The object never changes. Opaque.
 pub struct isoline_surface(Surface);
 
-impl object::Owned for isoline_surface {
-    // A surface is memory alone.
-    fn is_of_this_process(&self) -> bool {
-        true
-    }
-}
+// Memory alone.
+impl object::Owned for isoline_surface {}
 
 /// A surface as flat arrays, and what was measured on it. The arrays are borrowed: they are valid until the surface is freed,
 /// and must only be read.
@@ -116,13 +112,13 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
 /// context's device; every number of threads gives the same bits.
 ///
-/// A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is low. Between a high voxel and a low neighbour is
-/// one vertex, at (level - a) / (b - a) of the way from the one with the smaller coordinate, of value a, to the other, of
-/// value b. Faces of cells with two high and two low corners that face each other are decided by their four values (the
-/// asymptotic decider of Nielson and Hamann 1991), so that surfaces have no holes and every edge has two triangles, or one
-/// where the surface ends: at the border of the volume, unless `close` is set, and at cells with a voxel that is NaN or
-/// infinite. Vertices on edges of cells are the isolines' of the slices; a few cells have one more, at the mean of theirs.
-/// Triangles without area remain where a voxel equals the level.
+/// A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
+/// low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
+/// smaller coordinate, of value a, to the other, of value b. Faces of cells with two high and two low corners that face
+/// each other are decided by their four values (the asymptotic decider of Nielson and Hamann 1991), so that surfaces have
+/// no holes and every edge has two triangles, or one where the surface ends: at the border of the volume, unless `close` is
+/// set, and at cells with a voxel that is NaN or infinite. Vertices on edges of cells are the isolines' of the slices; a
+/// few cells have one more, at the mean of theirs. Triangles without area remain where a voxel equals the level.
 ///
 /// Vertices are ordered by slice and row, in a row those on edges along x first, then y, then z, then the means; triangles by
 /// slice, row and column of their cells.
@@ -152,14 +148,9 @@ pub unsafe extern "C" fn isoline_isosurface(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
-            let mut progress = callback(progress)?;
-            check::not_null(surface, "surface")?;
-            isoline_report::check(report)?;
-            let mut found = Surface::new();
-            let done = isosurface::run(context, input.input(), &params, progress.as_deref_mut(), &mut found)?;
-            isoline_report::give(report, &done)?;
-            surface.write(object::hand_out(isoline_surface(found)));
-            Ok(())
+            object::compute(progress, (surface, "surface"), report, isoline_surface, |progress, found| {
+                isosurface::run(context, input.input(), &params, progress, found)
+            })
         }
     })
 }
@@ -192,7 +183,7 @@ pub unsafe extern "C" fn isoline_surface_all(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let found = unsafe { surface.as_ref() }.map(|surface| &surface.0).ok_or_else(|| null("surface"))?;
+        let found = &unsafe { object::borrow(surface, "surface") }?.0;
         let measures = found.measures();
         let all = isoline_surface_arrays {
             closed: measures.is_closed().into(),

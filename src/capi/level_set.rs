@@ -6,11 +6,11 @@ use super::image::{Checked, isoline_image};
 use super::object::Solver;
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
-use super::sized::{self, sized_struct};
+use super::sized;
 use super::{check, guard, isoline_status, object};
 use crate::error::Result;
 use crate::image::PixelType;
-use crate::level_set::{self, LevelSet, Params, Side, State, Statistics, TargetRange, parameters};
+use crate::level_set::{self, LevelSet, Params, TargetRange, parameters};
 use crate::parameter::{DIMENSIONS, Parameter};
 use crate::report::Outcome;
 
@@ -182,8 +182,8 @@ pub struct isoline_level_set_params {
     /// larger σ sees fewer edges. Where a pixel that is not finite is within 3 σ, g is 0. Used only with `edge_weight`.
     pub edge_sigma: f64,
     /// K, the gradient at which g is 1/2, in pixel values per unit of length; more than 0. ISOLINE_AUTOMATIC (default):
-    /// automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K lets the front cross fainter edges. Used only with
-    /// `edge_weight`.
+    /// automatic, the gradient that 90 % of the voxels do not exceed, with `dimensions` 2 those of each slice. A larger K
+    /// lets the front cross fainter edges. Used only with `edge_weight`.
     pub edge_contrast: f64,
 }
 
@@ -237,115 +237,6 @@ impl isoline_level_set_params {
     }
 }
 
-/// The progress of a level set, and its parameters with every automatic one computed.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct isoline_level_set_state {
-    /// The size of the struct, set by isoline_level_set_state_init.
-    pub struct_size: u32,
-    /// 1 if the last step met the stopping criterion, else 0.
-    pub converged: u32,
-    /// The number of iterations over which the stopping criterion is computed.
-    pub check_interval: u32,
-    /// The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE.
-    pub side: u32,
-    /// The number of iterations done.
-    pub iterations: u64,
-    /// The number of voxels inside: φ < 0.
-    pub inside: u64,
-    /// The number of tiles that the last iteration updated; all of them without a narrow band.
-    pub active_tiles: u64,
-    /// The number of tiles of the whole image.
-    pub tiles: u64,
-    /// T, the centre of the intensity range, in the image's own units.
-    pub target: f64,
-    /// ε, half the width of the intensity range, in the image's own units.
-    pub epsilon: f64,
-    /// The weight α of the image term.
-    pub alpha: f64,
-    /// The time step Δt.
-    pub time_step: f64,
-    /// The largest stable Δt.
-    pub time_step_limit: f64,
-    /// The number of iterations after which the stopping criterion is likely to be met, counted from the start; UINT64_MAX if it
-    /// never is. An estimate from how fast the front's movement falls towards the tolerances; the iterations done once it is met.
-    pub expected_iterations: u64,
-    /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
-    pub limit_share: f64,
-    /// The end of the last step, an isoline_level_set_outcome.
-    pub outcome: u32,
-    /// 0.
-    pub reserved: u32,
-    /// The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`.
-    pub edge_contrast: f64,
-}
-
-sized_struct!(isoline_level_set_state, 120);
-
-/// Returns the number of an isoline_level_set_side.
-fn side_of(side: Side) -> u32 {
-    if side == Side::Outside {
-        return isoline_level_set_side::ISOLINE_LEVEL_SET_OUTSIDE as u32;
-    }
-    let place = parameters::SIDES.iter().position(|choice| *choice == Some(side));
-    place.map_or(0, |place| parameters::SIDE.choices[place].value)
-}
-
-impl From<State> for isoline_level_set_state {
-    fn from(state: State) -> Self {
-        Self {
-            struct_size: size_of::<Self>() as u32,
-            converged: u32::from(state.converged),
-            check_interval: state.check_interval,
-            side: side_of(state.side),
-            iterations: state.iterations,
-            inside: state.inside,
-            active_tiles: state.active_tiles,
-            tiles: state.tiles,
-            target: state.target,
-            epsilon: state.epsilon,
-            alpha: state.alpha,
-            time_step: state.time_step,
-            time_step_limit: state.time_step_limit,
-            expected_iterations: state.expected_iterations,
-            limit_share: state.limit_share.unwrap_or(f64::NAN),
-            outcome: isoline_level_set_outcome::from(state.outcome) as u32,
-            reserved: 0,
-            edge_contrast: state.edge_contrast.unwrap_or(f64::NAN),
-        }
-    }
-}
-
-/// The statistics of one iteration. The struct never changes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct isoline_iteration_statistics {
-    /// The number of the iteration, counted from 1.
-    pub iteration: u64,
-    /// The number of voxels inside (φ < 0) after the iteration.
-    pub inside: u64,
-    /// The number of voxels whose sign the iteration changed.
-    pub changed: u64,
-    /// The number of voxels near the front before the iteration: |φ| at most the largest spacing, in the tiles that
-    /// the iteration updated.
-    pub near_front: u64,
-    /// The root mean square of the change of φ over those voxels, in units of the smallest spacing.
-    pub rms: f64,
-}
-
-impl From<&Statistics> for isoline_iteration_statistics {
-    fn from(statistics: &Statistics) -> Self {
-        Self {
-            iteration: statistics.iteration,
-            inside: statistics.inside,
-            changed: statistics.changed,
-            near_front: statistics.near,
-            rms: statistics.rms,
-        }
-    }
-}
-
 /// A level set that evolves on one image, created by isoline_level_set_new. Opaque.
 pub struct isoline_level_set(Solver<LevelSet>);
 
@@ -359,7 +250,7 @@ impl object::Owned for isoline_level_set {
 ///
 /// # Safety
 /// `level_set` is NULL or came from isoline_level_set_new and has not been freed; it lives for `'a`.
-unsafe fn lock<'a>(level_set: *const isoline_level_set) -> Result<object::SolverGuard<'a, LevelSet>> {
+pub(super) unsafe fn lock<'a>(level_set: *const isoline_level_set) -> Result<object::SolverGuard<'a, LevelSet>> {
     // SAFETY: as the caller ensures.
     Solver::lock(unsafe { level_set.as_ref() }.map(|level_set| &level_set.0), "level_set")
 }
@@ -376,20 +267,6 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 ) -> isoline_status {
     // SAFETY: as the caller ensures.
     guard(|| unsafe { sized::init(params, struct_size, "params") })
-}
-
-/// Fills `state` with zeros. Call this before isoline_level_set_info.
-///
-/// @param state the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_level_set_state).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoline_level_set_state_init(
-    state: *mut isoline_level_set_state,
-    struct_size: usize,
-) -> isoline_status {
-    // SAFETY: as the caller ensures.
-    guard(|| unsafe { sized::init(state, struct_size, "state") })
 }
 
 /// Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
@@ -451,10 +328,10 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
 /// @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
 ///   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
-///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step returns ISOLINE_CANCELLED and keeps its last complete iteration: the
-///   level set can be read, and the next step continues from there. If a reinitialisation was cancelled, the signs of φ
-///   are final and its magnitudes are not; a step of 0 iterations completes the reinitialisation, and does nothing
-///   otherwise.
+///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
+///   returns ISOLINE_CANCELLED and keeps its last complete iteration: the level set can be read, and the next step
+///   continues from there. If a reinitialisation was cancelled, the signs of φ are final and its magnitudes are not; a step
+///   of 0 iterations completes the reinitialisation, and does nothing otherwise.
 /// @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
 ///   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
@@ -476,114 +353,6 @@ pub unsafe extern "C" fn isoline_level_set_step(
             let done = surface.step(iterations, progress.as_deref_mut())?;
             isoline_report::give(report, &done)
         }
-    })
-}
-
-/// Writes the current mask of a level set: 255 inside (φ < 0), 0 elsewhere.
-///
-/// @param level_set not NULL.
-/// @param mask not NULL; ISOLINE_U8, the size of the level set's input, host or CUDA memory.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
-///   rows that overlap each other; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _BUSY. Threads: as for isoline_level_set_step.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoline_level_set_read_mask(
-    level_set: *mut isoline_level_set,
-    mask: *const isoline_image,
-) -> isoline_status {
-    guard(|| {
-        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-        unsafe {
-            let surface = lock(level_set)?;
-            surface.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
-        }
-    })
-}
-
-/// Writes the current φ of a level set: negative inside; near the front close to the signed distance to it, in the
-/// unit of the input's spacing.
-///
-/// @param level_set not NULL.
-/// @param phi not NULL; ISOLINE_F32, the size of the level set's input, host or CUDA memory.
-/// @return ISOLINE_OK or an error; errors and threads: as for isoline_level_set_read_mask.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoline_level_set_read_phi(
-    level_set: *mut isoline_level_set,
-    phi: *const isoline_image,
-) -> isoline_status {
-    guard(|| {
-        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-        unsafe {
-            let surface = lock(level_set)?;
-            surface.read_phi(Checked::to_write(phi, "phi")?.output(PixelType::F32)?)
-        }
-    })
-}
-
-/// Replaces the φ of a level set, for example by one that was saved or edited. The count of iterations is kept.
-///
-/// @param level_set not NULL.
-/// @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
-///   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
-///   spacing are clamped to that.
-/// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
-///   isoline_level_set_read_mask. After an error the level set is unchanged.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoline_level_set_write_phi(
-    level_set: *mut isoline_level_set,
-    phi: *const isoline_image,
-) -> isoline_status {
-    guard(|| {
-        // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-        unsafe {
-            let mut surface = lock(level_set)?;
-            let phi = Checked::new(phi, "phi")?;
-            phi.check_type(PixelType::F32)?;
-            surface.write_phi(phi.input())
-        }
-    })
-}
-
-/// Returns the progress of a level set, and its parameters with every automatic one computed.
-///
-/// @param level_set not NULL.
-/// @param out not NULL; after isoline_level_set_state_init; written on success.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for a struct_size that is too small;
-///   _BUSY. Threads: as for isoline_level_set_step.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoline_level_set_info(
-    level_set: *mut isoline_level_set,
-    out: *mut isoline_level_set_state,
-) -> isoline_status {
-    // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
-    guard(|| unsafe { sized::write(out, &lock(level_set)?.state().into(), "out") })
-}
-
-/// Returns the statistics of iterations, for example to plot how the front comes to rest. The last million are kept.
-///
-/// @param level_set not NULL.
-/// @param first the first iteration to return, counted from 1; the last one seen plus one returns only new ones.
-/// @param count the number of elements that `out` has memory for.
-/// @param out receives the statistics that are kept of the iterations from `first` on, the oldest first, at most
-///   `count`; further elements are unchanged. May be NULL if `count` is 0.
-/// @param written not NULL; receives the number of elements that were written.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_SIZE for a `count` that cannot be addressed; _BUSY.
-///   Threads: as for isoline_level_set_step.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn isoline_level_set_statistics(
-    level_set: *mut isoline_level_set,
-    first: u64,
-    count: usize,
-    out: *mut isoline_iteration_statistics,
-    written: *mut usize,
-) -> isoline_status {
-    guard(|| {
-        // SAFETY: as the caller ensures.
-        let surface = unsafe { lock(level_set) }?;
-        let kept = surface.statistics();
-        let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
-        // SAFETY: as the caller ensures.
-        unsafe { check::give(of_interest.iter().map(Into::into), count, out, written) }
     })
 }
 

@@ -69,6 +69,7 @@ mod isosurface;
 
 // Header: Level set
 mod level_set;
+mod level_set_results;
 
 // Header: Region snake
 mod polygons;

@@ -1,9 +1,12 @@
 //! The objects that a caller is given: how they are locked and freed.
 
 use super::log::log_error;
-use super::{guard_or, null};
+use super::progress::{callback, isoline_progress};
+use super::report::isoline_report;
+use super::{check, guard_or, null};
 use crate::device::{CallGuard, CallLock, Context};
 use crate::error::{Error, ErrorKind, Result};
+use crate::{Progress, Report};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard};
 
@@ -65,9 +68,11 @@ impl<T> Solver<T> {
 
 /// An object that C holds.
 pub(super) trait Owned {
-    /// Returns whether this process can free the object: the child of a fork has none of the threads that a context of
-    /// the parent would wait for.
-    fn is_of_this_process(&self) -> bool;
+    /// Returns whether this process can free the object: always what is memory alone. The child of a fork has none of the
+    /// threads that a context of the parent would wait for.
+    fn is_of_this_process(&self) -> bool {
+        true
+    }
 }
 
 impl<T> Owned for Solver<T> {
@@ -79,6 +84,40 @@ impl<T> Owned for Solver<T> {
 /// Gives an object to the caller, who may use it on any thread: C has no compiler that checks this.
 pub(super) fn hand_out<T: Send + Sync>(object: T) -> *mut T {
     Box::into_raw(Box::new(object))
+}
+
+/// Returns the object that a caller's pointer points to; `argument` is its name.
+///
+/// # Safety
+/// `object` is NULL or came from [`hand_out`] and has not been freed; it lives for `'a`.
+pub(super) unsafe fn borrow<'a, T>(object: *const T, argument: &str) -> Result<&'a T> {
+    // SAFETY: as the caller ensures.
+    unsafe { object.as_ref() }.ok_or_else(|| null(argument))
+}
+
+/// Runs an operation whose result is an object, after the checks of the arguments that are the same for all of them, and
+/// gives the object to the caller, who knows it as `argument`, with the report.
+///
+/// # Safety
+/// `progress` and `report` are as [`callback`] and [`isoline_report::give`] require; `out` is NULL or writable.
+pub(super) unsafe fn compute<R: Default, T: Send + Sync>(
+    progress: *const isoline_progress,
+    (out, argument): (*mut *mut T, &str),
+    report: *mut isoline_report,
+    object: fn(R) -> T,
+    run: impl FnOnce(Option<&mut Progress>, &mut R) -> Result<Report>,
+) -> Result<()> {
+    // SAFETY: as the caller ensures.
+    unsafe {
+        let mut progress = callback(progress)?;
+        check::not_null(out, argument)?;
+        isoline_report::check(report)?;
+        let mut found = R::default();
+        let done = run(progress.as_deref_mut(), &mut found)?;
+        isoline_report::give(report, &done)?;
+        out.write(hand_out(object(found)));
+    }
+    Ok(())
 }
 
 /// Frees an object; NULL is none. In the child of a fork an object of the parent stays, until the child ends.

@@ -1,7 +1,7 @@
 //! Edge segments and the lines along them, objects that an operation returns and the caller frees.
 
 use super::sized::{self, Sized32, same_layout, sized_struct};
-use super::{check, guard, guard_or, isoline_status, null, object};
+use super::{check, guard, guard_or, isoline_status, object};
 use crate::edge_drawing::{Line, Point, Segments};
 use crate::error::{Error, Result};
 
@@ -31,12 +31,8 @@ const _: () = assert!(Segments::CLOSED == isoline_segment_flags::ISOLINE_SEGMENT
 /// Ordered chains of pixels, created by isoline_edge_drawing. The object never changes. Opaque.
 pub struct isoline_segments(pub(super) Segments);
 
-impl object::Owned for isoline_segments {
-    // Segments are memory alone.
-    fn is_of_this_process(&self) -> bool {
-        true
-    }
-}
+// Memory alone.
+impl object::Owned for isoline_segments {}
 
 /// All segments as flat arrays, which are borrowed: they are valid until the segments are freed, and must only be
 /// read. Segment i has the points from `offsets[i]` up to but not including `offsets[i + 1]`.
@@ -72,7 +68,7 @@ sized_struct!(isoline_segment_arrays, 64);
 /// `segments` is NULL or came from an operation and has not been freed; it lives for `'a`.
 pub(super) unsafe fn segments<'a>(segments: *const isoline_segments) -> Result<&'a Segments> {
     // SAFETY: as the caller ensures.
-    unsafe { segments.as_ref() }.map(|segments| &segments.0).ok_or_else(|| null("segments"))
+    Ok(&unsafe { object::borrow(segments, "segments") }?.0)
 }
 
 /// Refuses an index that no segment has.
@@ -294,12 +290,8 @@ same_layout!(isoline_line, Line, x0, y0, x1, y1, rms, log_false_alarms, segment,
 /// Straight lines, created by isoline_edge_drawing_lines. The object never changes. Opaque.
 pub struct isoline_lines(pub(super) Vec<Line>);
 
-impl object::Owned for isoline_lines {
-    // Lines are memory alone.
-    fn is_of_this_process(&self) -> bool {
-        true
-    }
-}
+// Memory alone.
+impl object::Owned for isoline_lines {}
 
 /// Returns all lines in one call, without a copy.
 ///
@@ -316,7 +308,7 @@ pub unsafe extern "C" fn isoline_lines_all(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let lines = unsafe { lines.as_ref() }.ok_or_else(|| null("lines"))?;
+        let lines = unsafe { object::borrow(lines, "lines") }?;
         check::not_null(all, "all")?;
         check::not_null(count, "count")?;
         // SAFETY: not NULL; writable, as the caller ensures. A Line has the layout of an isoline_line (asserted above).

@@ -72,8 +72,8 @@ impl CallLock {
     /// Waits for the calls of other threads to end, then takes the lock.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] in the child of a fork. [`ErrorKind::Busy`] if the calling thread holds the lock, or if its holder waits, itself or through other
-    /// threads, for a lock that the calling thread holds.
+    /// [`ErrorKind::Unsupported`] in the child of a fork. [`ErrorKind::Busy`] if the calling thread holds the lock, or if
+    /// its holder waits, itself or through other threads, for a lock that the calling thread holds.
     pub(crate) fn acquire(&self, noun: &str) -> Result<CallGuard<'_>> {
         self.check_process(noun)?;
         let (me, turn) = (std::thread::current().id(), &*self.0);

@@ -146,7 +146,8 @@ pub(crate) enum Backend {
 ///
 /// Different contexts may be used on different threads at the same time. One context may be shared: it runs one call at
 /// a time. A re-entrant call, from inside its own progress callback, is refused ([`ErrorKind::Busy`]) because it would
-/// wait for ever; so is a call from a callback on a context whose call waits for the callback's own. A clone is another handle on the same context, which ends with its last handle.
+/// wait for ever; so is a call from a callback on a context whose call waits for the callback's own. A clone is another
+/// handle on the same context, which ends with its last handle.
 ///
 /// ```
 /// let context = isoline::Context::new("cpu")?;
@@ -343,9 +344,9 @@ impl Context {
         info
     }
 
-    /// Limits the device memory that this context takes of each of its devices, in bytes; 0 (the default) means 90 % of the memory that is
-    /// free when a call starts. A call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect
-    /// on the CPU.
+    /// Limits the device memory that this context takes of each of its devices, in bytes; 0 (the default) means 90 % of the
+    /// memory that is free when a call starts. A call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has
+    /// no effect on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
         for part in self.parts() {
             if let Backend::Cuda(cuda) = &part.shared.backend {

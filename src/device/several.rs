@@ -140,7 +140,8 @@ impl Context {
         self.shared.several.is_some() && count > 1
     }
 
-    /// Runs jobs side by side, each on a device of this context, which has several: those that [`shares`] gives a range. `work` reports the progress of its own job. The results have the index of the first item of each.
+    /// Runs jobs side by side, each on a device of this context, which has several: those that [`shares`] gives a range.
+    /// `work` reports the progress of its own job. The results have the index of the first item of each.
     pub(crate) fn run_shares<I: Send, T: Send>(
         &self,
         stage: &'static str,

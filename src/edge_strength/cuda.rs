@@ -1,4 +1,5 @@
-//! Edge strength on CUDA: the operation of the slice pipeline. Each slice in flight has two fields and a mask. [`launch`] starts the kernels, [`multigrid`] solves the converged mode.
+//! Edge strength on CUDA: the operation of the slice pipeline. Each slice in flight has two fields and a mask. [`launch`]
+//! starts the kernels, [`multigrid`] solves the converged mode.
 
 mod constants;
 mod field_layout;

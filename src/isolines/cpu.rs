@@ -5,7 +5,7 @@ use super::link::{Crossings, NONE, check_count, gathered, link};
 use super::{Connect, Plan, Polylines, STAGE};
 use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, extend, push, zeroed};
+use crate::image::{Image, extend, packed_row, push, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::threshold::{Pixel, WORD, bits};
@@ -87,14 +87,7 @@ impl Classes {
             let mut packed = Vec::new();
             for (index, (high, finite)) in high.chunks_mut(pitch).zip(finite.chunks_mut(pitch)).enumerate() {
                 let row = view.row(chunk * rows + index);
-                let pixels = match row.as_slice() {
-                    Some(pixels) => pixels,
-                    None => {
-                        packed.clear();
-                        extend(&mut packed, row.iter().copied())?;
-                        &packed
-                    }
-                };
+                let pixels = packed_row(&row, &mut packed)?;
                 for ((high, finite), pixels) in high.iter_mut().zip(finite).zip(pixels.chunks(WORD)) {
                     *high = bits(pixels, |pixel| pixel.is_above(threshold));
                     *finite = bits(pixels, |pixel| pixel.to_f32().is_finite());
@@ -279,8 +272,8 @@ impl Exits {
     }
 }
 
-/// The surroundings of a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of the row
-/// before and of its own, all from the pixel before the word on.
+/// The surroundings of a word of crossings: the bits of three rows of pixels from the row before on, and of the cells of
+/// the row before and of its own, all from the pixel before the word on.
 struct Surroundings {
     high: [u64; 3],
     cells: [u64; 2],

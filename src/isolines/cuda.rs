@@ -6,8 +6,8 @@ use super::link::{Crossings, check_count, gathered, link};
 use super::{Connect, Plan, Polylines, STAGE};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceRows, DeviceSlices, Kernel, Pinned, Pipeline, Side, SliceOperation, Slot, Stream,
-    check_device_pixels, geometry, useful_slots,
+    Buffer, Cuda, DeviceSlices, Kernel, Pinned, Pipeline, Side, SliceOperation, Slot, Stream, check_device_pixels,
+    geometry, useful_slots,
 };
 use crate::device::kernels::isolines::{IL_ROWS, IL_THREADS, IL_TILE, WARP, isoline_il_job as Job};
 use crate::error::Result;
@@ -15,7 +15,6 @@ use crate::image::{Image, ImageMut, extend, push, zeroed};
 use crate::progress::{Progress, run as run_with_progress};
 use crate::report::Report;
 use bytemuck::Pod;
-use ndarray::ArrayViewMut3;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -197,13 +196,7 @@ impl<'a> Finder<'a> {
     }
 
     fn download<T: Pod + Send + Sync>(&self, side: Side, to: &mut [T]) -> Result<()> {
-        if to.is_empty() {
-            return Ok(());
-        }
-        let (pitch, shape) = (size_of_val(to), (1, 1, to.len()));
-        let to = ArrayViewMut3::from_shape(shape, to).unwrap_or_else(|_| unreachable!("one row"));
-        let from = DeviceRows { stream: &self.stream, side, pitch };
-        self.cuda.transfer().download_views(self.context.pool(), vec![(to, from)])
+        self.cuda.transfer().download_list(self.context.pool(), &self.stream, side, to)
     }
 
     /// Links the crossings that wait.

@@ -4,7 +4,7 @@
 use super::cells::{EDGES, TABLE, Table, Variant, edge};
 use super::{Plan, Surface, measure};
 use crate::error::{Error, Result};
-use crate::image::{Foreground, Image, extend, push, zeroed};
+use crate::image::{Foreground, Image, packed_row, push, zeroed};
 use crate::progress::Ticker;
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::ArrayView3;
@@ -182,14 +182,7 @@ impl Classes {
                 let inside = y < view.dim().1 && z < view.dim().0;
                 if inside {
                     let row = view.slice(ndarray::s![z, y, ..]);
-                    let pixels = match row.as_slice() {
-                        Some(pixels) => pixels,
-                        None => {
-                            packed.clear();
-                            extend(&mut packed, row.iter().copied())?;
-                            &packed
-                        }
-                    };
+                    let pixels = packed_row(&row, &mut packed)?;
                     for ((high, finite), pixels) in high.iter_mut().zip(finite.iter_mut()).zip(pixels.chunks(WORD)) {
                         *high = bits(pixels, |pixel| pixel.is_foreground(foreground, threshold));
                         *finite = bits(pixels, |pixel| pixel.to_f32().is_finite());

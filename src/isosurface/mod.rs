@@ -2,7 +2,8 @@
 //! linear interpolation.
 //!
 //! A **cell** is the box between eight neighbouring voxel centres. A voxel is **high** if it is inside: above the level, or,
-//! with [`Foreground::Below`], below it or equal to it. Else it is **low**. Where an edge of a cell has a high and a low end, it has one vertex, at
+//! with [`Foreground::Below`], below it or equal to it. Else it is **low**. Where an edge of a cell has a high and a low
+//! end, it has one vertex, at
 //!
 //! ```text
 //! t = (level − a) / (b − a)        a: the value at the end of the smaller coordinate, b: at the other, in double precision
@@ -17,8 +18,9 @@
 //! * **Faces:** a face of a cell with two high and two low corners that face each other has two segments. They separate the
 //!   high corners unless the bilinear function of the four corners is above the level where its saddle is: the
 //!   asymptotic decider (Nielson and Hamann 1991), `(a − level)(c − level) > (b − level)(d − level)` for high a and c, low
-//!   b and d; with [`Foreground::Below`] all four differences have the other sign. It depends on the four values alone, so that both cells of a face agree and surfaces have no holes.
-//!   Whether the trilinear function joins two sheets inside a cell (interior ambiguity) is not tested: they are separate.
+//!   b and d; with [`Foreground::Below`] all four differences have the other sign. It depends on the four values alone, so
+//!   that both cells of a face agree and surfaces have no holes. Whether the trilinear function joins two sheets inside a
+//!   cell (interior ambiguity) is not tested: they are separate.
 //! * **Triangles:** the segments of a cell's faces are loops. A loop is a fan from the vertex on its first edge (those
 //!   along x first, then y, z; each by its coordinates) from which no diagonal lies in a face. Where there is none, as in
 //!   loops of 8 edges or more that pass a face twice, a vertex at the mean of the loop's vertices is the centre of the fan.

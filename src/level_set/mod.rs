@@ -13,9 +13,9 @@
 //! # How a run goes
 //!
 //! * **Parameters:** the caller gives [`Params`]. `Intensities` are measured in the image where they are automatic;
-//!   `Params::resolve` computes the other automatic parameters from them, and the result is the `Plan`, which never changes, with the numbers of the formulas in f32 as its `Constants`. The CPU
-//!   computes with these. The kernels get them as `LevelSetSetup`, with a quarter of each term of the speed, beside the
-//!   sizes of φ in device memory.
+//!   `Params::resolve` computes the other automatic parameters from them, and the result is the `Plan`, which never
+//!   changes, with the numbers of the formulas in f32 as its `Constants`. The CPU computes with these. The kernels get them
+//!   as `LevelSetSetup`, with a quarter of each term of the speed, beside the sizes of φ in device memory.
 //! * **Start:** φ is the signed distance to the boundary of the mask.
 //! * **Iteration:** reads φ, writes φ' to a second buffer, and swaps the two. The dense variant updates all voxels, the
 //!   band those of the active tiles: of those that hold, or are at most two voxels from, a voxel of the narrow band
@@ -32,7 +32,8 @@
 //! # Files
 //!
 //! * `parameters.rs`: the table of the parameters, with names, ranges, defaults and help.
-//! * `intensities.rs`: the automatic range. `regions.rs`: the range between two regions. `plan.rs`: the checks, the automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
+//! * `intensities.rs`: the automatic range. `regions.rs`: the range between two regions. `plan.rs`: the checks, the
+//!   automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
@@ -155,7 +156,8 @@ pub struct Params {
     /// be anything.
     pub spacing: [f64; 3],
     /// The intensity range T ± ε. `None` (default): measured, with each limit half way between the median of the pixels
-    /// of the initial mask within its rim and the nearest mode of its surroundings on the limit's side, see `docs/level_set.md`.
+    /// of the initial mask within its rim and the nearest mode of its surroundings on the limit's side, see
+    /// `docs/level_set.md`.
     pub range: Option<TargetRange>,
     /// The limits that the range has. `None` (default): both if `range` is given. If it is measured, only the lower one
     /// if at least 90 % of the surroundings are darker than the pixels inside the initial mask, only the upper one if as

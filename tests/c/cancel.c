@@ -2,6 +2,7 @@
  * so: no step of a call may be long, also those before and after the loops. The cancel flag of the thread ends every call
  * as soon, also those without a callback. */
 #include "images.h"
+#include "operations.h"
 
 #include <pthread.h>
 
@@ -19,6 +20,7 @@ typedef struct {
     isoline_progress progress;
     double began, asked, longest_wait, cancel_after, cancelled;
     int flag, ended;
+    size_t operation; /* the index of the one that of_table calls */
 } work;
 
 static int ask(void *user, double fraction, const char *stage) {
@@ -34,9 +36,12 @@ static int ask(void *user, double fraction, const char *stage) {
     return all->cancelled > 0;
 }
 
-static isoline_status iterations(work *all) {
-    isoline_edge_strength_params params = for_drawing(50);
-    return isoline_edge_strength(all->context, &all->bytes, &params, &all->progress, &all->strengths, NULL);
+/* An operation of the table, with its defaults. */
+static isoline_status of_table(work *all) {
+    any_params params;
+    const arguments given = {all->context, all->bytes, all->start, all->map, all->strengths, &all->progress};
+    GOOD(OPERATIONS[all->operation].init(&params));
+    return OPERATIONS[all->operation].run(&given, &params);
 }
 
 static isoline_status iterations_from_floats(work *all) {
@@ -57,10 +62,6 @@ static isoline_status converged(work *all) {
     return isoline_edge_strength(all->context, &input, &params, &all->progress, &output, NULL);
 }
 
-static isoline_status distances(work *all) {
-    return isoline_distance(all->context, &all->bytes, NULL, &all->progress, &all->strengths, NULL);
-}
-
 static isoline_status edges(work *all) {
     return isoline_edge_drawing(all->context, &all->floats, NULL, &all->progress, &all->map, NULL, NULL);
 }
@@ -76,32 +77,6 @@ static isoline_status level_set(work *all) {
     params.dimensions = 3;
     params.iterations = 5;
     return isoline_level_set_run(all->context, &all->floats, &all->start, &params, &all->progress, &all->map, NULL);
-}
-
-static isoline_status region_snake(work *all) {
-    isoline_image slice = all->bytes, mask = all->map;
-    isoline_snake_params params;
-    isoline_snake *made = NULL;
-    slice.depth = mask.depth = 1;
-    GOOD(isoline_snake_params_init(&params, sizeof params));
-    params.largest_step = 64;
-    const isoline_status status = isoline_snake_run(all->context, &slice, NULL, &params, &all->progress, NULL, &made, NULL);
-    isoline_snake_free(made);
-    return status;
-}
-
-static isoline_status isolines(work *all) {
-    isoline_polylines *made = NULL;
-    const isoline_status status = isoline_isolines(all->context, &all->bytes, NULL, 0, NULL, &all->progress, &made, NULL);
-    isoline_polylines_free(made);
-    return status;
-}
-
-static isoline_status isosurface(work *all) {
-    isoline_surface *made = NULL;
-    const isoline_status status = isoline_isosurface(all->context, &all->bytes, NULL, &all->progress, &made, NULL);
-    isoline_surface_free(made);
-    return status;
 }
 
 /* Functions without a callback. */
@@ -287,9 +262,11 @@ static void start_solvers(work *all) {
     GOOD(isoline_snake_new(all->context, &slice, NULL, NULL, &all->snake));
 }
 
-/* Runs a call to its end, and cancels it at several times between. */
-static void in_time(const char *device, isoline_status (*call)(work *), size_t slices) {
+/* Runs a call to its end, and cancels it at several times between; `name` is that of what is called. */
+static void in_time_of(const char *device, const char *name, isoline_status (*call)(work *), size_t slices,
+                       size_t operation) {
     work all = prepared(device, slices, 50);
+    all.operation = operation;
     all.progress.callback = ask;
     all.progress.user = &all;
     /* The first call makes threads and workspaces. Other work on the machine may delay one call, but hardly three. */
@@ -303,7 +280,7 @@ static void in_time(const char *device, isoline_status (*call)(work *), size_t s
         wait = attempt == 0 ? INFINITY : fmin(wait, all.longest_wait);
     }
     check_that(slow() || wait <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__,
-               "of %.2f s the callback was not called for %.3f s", total, wait);
+               "%s: of %.2f s the callback was not called for %.3f s", name, total, wait);
     for (int part = 0; part < 6; part++) {
         double soonest = INFINITY;
         for (int attempt = 0; attempt < 3 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
@@ -319,9 +296,11 @@ static void in_time(const char *device, isoline_status (*call)(work *), size_t s
         }
         late = fmax(late, soonest);
     }
-    check_that(slow() || late <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "a cancel took %.3f s", late);
+    check_that(slow() || late <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "%s: a cancel took %.3f s", name, late);
     give_back(&all);
 }
+
+#define in_time(device, call, slices) in_time_of(device, #call, call, slices, 0)
 
 /* Writes to the flag when the time has come, unless the call has ended. */
 static void *set_flag(void *user) {
@@ -443,27 +422,33 @@ static void a_volume_that_the_flag_ends_is_untouched(const char *device) {
     give_back(&all);
 }
 
+static void a_set_flag_ends(work *all, const char *name, isoline_status (*call)(work *), int flag) {
+    all->flag = flag;
+    const isoline_status status = call(all);
+    check_that(status == ISOLINE_CANCELLED, __FILE__, __LINE__, "%s gave %s", name, isoline_status_name(status));
+    CHECK_HAS(isoline_last_error(), "cancel flag");
+    all->flag = 0;
+    const isoline_status after = call(all);
+    check_that(after == ISOLINE_OK, __FILE__, __LINE__, "%s gave %s afterwards: %s", name, isoline_status_name(after),
+               isoline_last_error());
+}
+
 /* A flag that is set ends every call, and no other call. */
 static void a_set_flag_ends_every_call(const char *device) {
     static const struct {
         const char *name;
         isoline_status (*run)(work *);
-    } calls[] = {{"iterations", iterations},
-                 {"iterations_from_floats", iterations_from_floats},
+    } calls[] = {{"iterations_from_floats", iterations_from_floats},
                  {"converged", converged},
-                 {"distances", distances},
                  {"edges", edges},
                  {"edge_maps", edge_maps},
                  {"threshold", threshold},
-                 {"isolines", isolines},
-                 {"isosurface", isosurface},
                  {"level_set", level_set},
                  {"new_level_set", new_level_set},
                  {"read_mask", read_mask},
                  {"read_phi", read_phi},
                  {"write_phi", write_phi},
                  {"level_set_statistics", level_set_statistics},
-                 {"region_snake", region_snake},
                  {"new_snake", new_snake},
                  {"polygons", polygons},
                  {"restart", restart},
@@ -479,14 +464,10 @@ static void a_set_flag_ends_every_call(const char *device) {
     start_solvers(&all);
     GOOD(isoline_set_cancel_flag(&all.flag));
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        all.flag = i % 2 == 0 ? 1 : -1;
-        const isoline_status status = calls[i].run(&all);
-        check_that(status == ISOLINE_CANCELLED, __FILE__, __LINE__, "%s gave %s", calls[i].name, isoline_status_name(status));
-        CHECK_HAS(isoline_last_error(), "cancel flag");
-        all.flag = 0;
-        const isoline_status after = calls[i].run(&all);
-        check_that(after == ISOLINE_OK, __FILE__, __LINE__, "%s gave %s afterwards: %s", calls[i].name, isoline_status_name(after),
-                   isoline_last_error());
+        a_set_flag_ends(&all, calls[i].name, calls[i].run, i % 2 == 0 ? 1 : -1);
+    }
+    for (all.operation = 0; all.operation < COUNT; all.operation++) {
+        a_set_flag_ends(&all, OPERATIONS[all.operation].name, of_table, 1);
     }
     all.flag = 1;
     GOOD(isoline_set_cancel_flag(NULL));
@@ -533,7 +514,7 @@ static void a_callback_may_write_to_the_flag(const char *device) {
     GOOD(isoline_set_cancel_flag(&all.flag));
     all.progress.callback = set_flag_inside;
     all.progress.user = &all;
-    REFUSED(distances(&all), ISOLINE_CANCELLED, "cancel flag");
+    REFUSED(distances_of_a_volume(&all), ISOLINE_CANCELLED, "cancel flag");
     CHECK(is_unwritten((const float *)all.strengths.data, all.strengths.width * all.strengths.height * all.strengths.depth));
     all.flag = 0;
     REFUSED(isoline_level_set_step(all.level_set, 100000, &all.progress, NULL), ISOLINE_CANCELLED, "cancel flag");
@@ -566,16 +547,18 @@ static void a_cancelled_write_leaves_the_level_set(const char *device) {
     give_back(&all);
 }
 
-static void edge_strength_is_cancelled_in_time(const char *device) { in_time(device, iterations, 64); }
+#define IN_TIME(name, slices)                                                                                          \
+    static void name##_is_cancelled_in_time(const char *device) {                                                      \
+        in_time_of(device, #name, of_table, slices, INDEX_OF_##name);                                                  \
+    }
+#define RUN_IN_TIME(name, slices) RUN_ON_EACH(name##_is_cancelled_in_time);
+EVERY_OPERATION(IN_TIME)
+
 static void edge_strength_from_floats_is_cancelled_in_time(const char *device) { in_time(device, iterations_from_floats, 64); }
 static void converged_edge_strength_is_cancelled_in_time(const char *device) { in_time(device, converged, 64); }
-static void a_distance_is_cancelled_in_time(const char *device) { in_time(device, distances, 64); }
-static void edge_drawing_is_cancelled_in_time(const char *device) { in_time(device, edges, 64); }
+static void edge_drawing_of_floats_is_cancelled_in_time(const char *device) { in_time(device, edges, 64); }
 static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
-static void a_level_set_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
-static void a_region_snake_is_cancelled_in_time(const char *device) { in_time(device, region_snake, 64); }
-static void isolines_are_cancelled_in_time(const char *device) { in_time(device, isolines, 64); }
-static void an_isosurface_is_cancelled_in_time(const char *device) { in_time(device, isosurface, 160); }
+static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
 static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
 static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 200000); }
@@ -584,16 +567,12 @@ static void the_flag_ends_the_filling_of_balls_in_time(const char *device) { by_
 static void the_flag_ends_the_filling_of_a_polygon_in_time(const char *device) { by_flag_in_time(device, polygon, 8, 200000); }
 
 int main(void) {
-    RUN_ON_EACH(edge_strength_is_cancelled_in_time);
+    EVERY_OPERATION(RUN_IN_TIME)
     RUN_ON_EACH(edge_strength_from_floats_is_cancelled_in_time);
     RUN_ON_EACH(converged_edge_strength_is_cancelled_in_time);
-    RUN_ON_EACH(a_distance_is_cancelled_in_time);
-    RUN_ON_EACH(edge_drawing_is_cancelled_in_time);
+    RUN_ON_EACH(edge_drawing_of_floats_is_cancelled_in_time);
     RUN_ON_EACH(edge_maps_are_cancelled_in_time);
-    RUN_ON_EACH(a_level_set_is_cancelled_in_time);
-    RUN_ON_EACH(a_region_snake_is_cancelled_in_time);
-    RUN_ON_EACH(isolines_are_cancelled_in_time);
-    RUN_ON_EACH(an_isosurface_is_cancelled_in_time);
+    RUN_ON_EACH(a_level_set_of_a_volume_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);
     RUN_ON_EACH(a_volume_that_the_flag_ends_is_untouched);
     RUN_ON_EACH(the_flag_is_that_of_one_thread);

@@ -2,114 +2,10 @@
  * The operations and parameters as data: every operation and parameter is walked; defaults, offsets, types and ranges must
  * be those of the params structs and of the calls.
  */
-#include "check.h"
-
-#include <math.h>
+#include "images.h"
+#include "operations.h"
 
 enum { WIDTH = 12, HEIGHT = 9, MOST_PARAMETERS = 64 };
-
-/* A params struct of any operation. */
-typedef union {
-    isoline_edge_strength_params edge_strength;
-    isoline_edge_drawing_params edge_drawing;
-    isoline_level_set_params level_set;
-    isoline_snake_params snake;
-    isoline_distance_params distance;
-    isoline_isolines_params isolines;
-    isoline_isosurface_params isosurface;
-    unsigned char bytes[512];
-} any_params;
-
-/* The functions of an operation, behind one signature. */
-typedef struct {
-    const char *name;
-    size_t size;
-    isoline_status (*init)(any_params *params);
-    isoline_status (*run)(isoline_context *context, const isoline_image *input, const isoline_image *output,
-                          const any_params *params);
-} functions;
-
-static isoline_status init_edge_strength(any_params *p) {
-    return isoline_edge_strength_params_init(&p->edge_strength, sizeof p->edge_strength);
-}
-static isoline_status init_edge_drawing(any_params *p) {
-    return isoline_edge_drawing_params_init(&p->edge_drawing, sizeof p->edge_drawing);
-}
-static isoline_status init_level_set(any_params *p) {
-    return isoline_level_set_params_init(&p->level_set, sizeof p->level_set);
-}
-static isoline_status init_snake(any_params *p) {
-    return isoline_snake_params_init(&p->snake, sizeof p->snake);
-}
-static isoline_status init_distance(any_params *p) {
-    return isoline_distance_params_init(&p->distance, sizeof p->distance);
-}
-static isoline_status init_isolines(any_params *p) {
-    return isoline_isolines_params_init(&p->isolines, sizeof p->isolines);
-}
-static isoline_status init_isosurface(any_params *p) {
-    return isoline_isosurface_params_init(&p->isosurface, sizeof p->isosurface);
-}
-
-static isoline_status run_edge_strength(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                        const any_params *p) {
-    return isoline_edge_strength(c, in, &p->edge_strength, NULL, out, NULL);
-}
-static isoline_status run_edge_drawing(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                       const any_params *p) {
-    isoline_segments *segments = NULL;
-    (void)out;
-    isoline_status status = isoline_edge_drawing(c, in, &p->edge_drawing, NULL, NULL, &segments, NULL);
-    isoline_segments_free(segments);
-    return status;
-}
-static isoline_status run_level_set(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                    const any_params *p) {
-    isoline_level_set *surface = NULL;
-    (void)out;
-    isoline_status status = isoline_level_set_new(c, in, in, &p->level_set, &surface);
-    isoline_level_set_free(surface);
-    return status;
-}
-static isoline_status run_snake(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                const any_params *p) {
-    isoline_snake *snake = NULL;
-    (void)out;
-    isoline_status status = isoline_snake_new(c, in, NULL, &p->snake, &snake);
-    isoline_snake_free(snake);
-    return status;
-}
-static isoline_status run_distance(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                   const any_params *p) {
-    return isoline_distance(c, in, &p->distance, NULL, out, NULL);
-}
-static isoline_status run_isolines(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                   const any_params *p) {
-    isoline_polylines *polylines = NULL;
-    (void)out;
-    isoline_status status = isoline_isolines(c, in, NULL, 0, &p->isolines, NULL, &polylines, NULL);
-    isoline_polylines_free(polylines);
-    return status;
-}
-static isoline_status run_isosurface(isoline_context *c, const isoline_image *in, const isoline_image *out,
-                                     const any_params *p) {
-    isoline_surface *surface = NULL;
-    (void)out;
-    isoline_status status = isoline_isosurface(c, in, &p->isosurface, NULL, &surface, NULL);
-    isoline_surface_free(surface);
-    return status;
-}
-
-static const functions OPERATIONS[] = {
-    {"edge_strength", sizeof(isoline_edge_strength_params), init_edge_strength, run_edge_strength},
-    {"edge_drawing", sizeof(isoline_edge_drawing_params), init_edge_drawing, run_edge_drawing},
-    {"level_set", sizeof(isoline_level_set_params), init_level_set, run_level_set},
-    {"snake", sizeof(isoline_snake_params), init_snake, run_snake},
-    {"distance", sizeof(isoline_distance_params), init_distance, run_distance},
-    {"isolines", sizeof(isoline_isolines_params), init_isolines, run_isolines},
-    {"isosurface", sizeof(isoline_isosurface_params), init_isosurface, run_isosurface},
-};
-enum { COUNT = sizeof OPERATIONS / sizeof OPERATIONS[0] };
 
 static isoline_operation operation_at(size_t index) {
     isoline_operation operation;
@@ -264,18 +160,13 @@ static size_t values_outside(const isoline_parameter *parameter, double outside[
 }
 
 static void values_out_of_range_are_refused_by_name(const char *device) {
-    isoline_context *context = NULL;
-    uint8_t pixels[WIDTH * HEIGHT];
-    float results[WIDTH * HEIGHT];
-    isoline_image input, output;
-    GOOD(isoline_context_new(device, &context));
-    GOOD(isoline_image_init(&input, sizeof input));
-    input.width = WIDTH;
-    input.height = HEIGHT;
-    output = input;
-    output.type = ISOLINE_F32;
-    input.data = pixels;
-    output.data = results;
+    arguments given = {0};
+    uint8_t pixels[WIDTH * HEIGHT], bytes[WIDTH * HEIGHT];
+    float floats[WIDTH * HEIGHT];
+    GOOD(isoline_context_new(device, &given.context));
+    given.input = given.start = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, pixels);
+    given.bytes = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, bytes);
+    given.floats = describe(ISOLINE_F32, WIDTH, HEIGHT, 1, floats);
     for (size_t i = 0; i < WIDTH * HEIGHT; i++) {
         pixels[i] = (uint8_t)(i % WIDTH > 3 && i % WIDTH < 8 ? 200 : 0);
     }
@@ -283,7 +174,7 @@ static void values_out_of_range_are_refused_by_name(const char *device) {
         size_t tried = 0;
         any_params params;
         GOOD(OPERATIONS[i].init(&params));
-        GOOD(OPERATIONS[i].run(context, &input, &output, &params));
+        GOOD(OPERATIONS[i].run(&given, &params));
         for (size_t j = 0; j < operation_at(i).parameter_count; j++) {
             const isoline_parameter parameter = parameter_at(i, j);
             double outside[8];
@@ -292,7 +183,7 @@ static void values_out_of_range_are_refused_by_name(const char *device) {
                 REFUSED(isoline_parameter_check(i, j, outside[k]), ISOLINE_INVALID_ARGUMENT, parameter.name);
                 GOOD(OPERATIONS[i].init(&params));
                 set_value(&params, &parameter, outside[k]);
-                REFUSED(OPERATIONS[i].run(context, &input, &output, &params), ISOLINE_INVALID_ARGUMENT, parameter.name);
+                REFUSED(OPERATIONS[i].run(&given, &params), ISOLINE_INVALID_ARGUMENT, parameter.name);
                 CHECK(strncmp(isoline_last_error(), parameter.name, strlen(parameter.name)) == 0);
             }
             /* Values that no field could hold. */
@@ -303,7 +194,7 @@ static void values_out_of_range_are_refused_by_name(const char *device) {
         }
         CHECK(tried > operation_at(i).parameter_count);
     }
-    isoline_context_free(context);
+    isoline_context_free(given.context);
 }
 
 static void what_does_not_exist_is_refused(const char *device) {

@@ -41,8 +41,8 @@ impl Cuda {
     }
 }
 
-/// Returns the pixel of a sorting key, as `kernels/pixel_key.cuh` makes it. The key of an integer is the pixel; that of a float has the bits in an order
-/// that sorts as an integer.
+/// Returns the pixel of a sorting key, as `kernels/pixel_key.cuh` makes it. The key of an integer is the pixel; that of a
+/// float has the bits in an order that sorts as an integer.
 fn pixel_of_key(key: u32, pixel_type: PixelType) -> f64 {
     const SIGN: u32 = FLOAT_SIGN as u32;
     if pixel_type != PixelType::F32 {

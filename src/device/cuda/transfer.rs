@@ -381,6 +381,22 @@ impl Transfer {
         Ok(())
     }
 
+    /// Downloads as many elements as `to` has, which follow one another in device memory, on a stream.
+    pub(crate) fn download_list<T: Pod + Send + Sync>(
+        &self,
+        pool: &ThreadPool,
+        stream: &Stream,
+        side: Side,
+        to: &mut [T],
+    ) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        let (pitch, shape) = (size_of_val(to), (1, 1, to.len()));
+        let to = ArrayViewMut3::from_shape(shape, to).unwrap_or_else(|_| unreachable!("one row"));
+        self.download_views(pool, vec![(to, DeviceRows { stream, side, pitch })])
+    }
+
     /// Does what [`download`](Self::download) does, for images in host memory with pixels of any type.
     pub(crate) fn download_views<T: Pod + Send + Sync>(
         &self,

@@ -4,13 +4,12 @@
 
 use super::launch::{Job, SegmentArguments, SegmentKernels, SliceLayout};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, DeviceRows, Event, Pinned, Side, Stream};
+use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Side, Stream};
 use crate::device::kernels::edge_drawing::SEGMENT_VOTES;
 use crate::edge_drawing::Segments;
 use crate::error::{Error, Result};
 use crate::image::zeroed;
 use bytemuck::Pod;
-use ndarray::ArrayViewMut3;
 use std::sync::Arc;
 
 /// The arrays may take this share of the memory budget, unless one slice needs more.
@@ -261,13 +260,7 @@ impl<'a> SegmentFinder<'a> {
     }
 
     fn download<T: Pod + Send + Sync>(&self, side: Side, to: &mut [T]) -> Result<()> {
-        if to.is_empty() {
-            return Ok(());
-        }
-        let (pitch, shape) = (size_of_val(to), (1, 1, to.len()));
-        let to = ArrayViewMut3::from_shape(shape, to).unwrap_or_else(|_| unreachable!("one row"));
-        let from = DeviceRows { stream: &self.stream, side, pitch };
-        self.cuda.transfer().download_views(self.context.pool(), vec![(to, from)])
+        self.cuda.transfer().download_list(self.context.pool(), &self.stream, side, to)
     }
 
     /// Returns all segments.

@@ -201,8 +201,8 @@ impl Kernels {
         if compete { &self.competing } else { &self.search }
     }
 
-    /// Returns the geometry of the search of `targets` targets, which may `compete`, whose arrays have memory for `capacity` nodes, and of
-    /// which the edges of the largest one pass `rows` rows. All groups fit on the device at once.
+    /// Returns the geometry of the search of `targets` targets, which may `compete`, whose arrays have memory for
+    /// `capacity` nodes, and of which the edges of the largest one pass `rows` rows. All groups fit on the device at once.
     pub(super) fn geometry(
         &self,
         cuda: &Cuda,
@@ -256,8 +256,8 @@ impl Kernels {
         };
         let search = self.searches(job.first_runs != 0);
         // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target,
-        // group or block, nodes lie within the bounds, a territory has an entry for each row of its bounds and one more, and the blocks of a group are on the device together: there are
-        // no more than fit.
+        // group or block, nodes lie within the bounds, a territory has an entry for each row of its bounds and one more,
+        // and the blocks of a group are on the device together: there are no more than fit.
         unsafe {
             if alone {
                 stream.launch(&search.alone, config, &[job])

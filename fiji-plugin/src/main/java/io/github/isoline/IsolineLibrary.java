@@ -6,8 +6,8 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation#run}
- * calls the others, which are operations from one image to another.
+ * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation} calls
+ * the others by name: operations from one image to another, or to an object with arrays.
  *
  * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version, so that a bad library
  * is a message and not a class that can never be loaded again. {@code size_t} is a Java {@code long}: only 64-bit
@@ -94,36 +94,6 @@ final class IsolineLibrary {
     static native int isoline_lines_all(Pointer lines, PointerByReference all, LongByReference count);
 
     static native void isoline_lines_free(Pointer lines);
-
-    static native int isoline_isolines(
-            Pointer context,
-            Structs.Image input,
-            Pointer levels,
-            long levelCount,
-            Pointer params,
-            Structs.Progress progress,
-            PointerByReference polylines,
-            Structs.Report report);
-
-    static native int isoline_polyline_arrays_init(Structs.PolylineArrays out, long structSize);
-
-    static native int isoline_polylines_all(Pointer polylines, Structs.PolylineArrays arrays);
-
-    static native void isoline_polylines_free(Pointer polylines);
-
-    static native int isoline_isosurface(
-            Pointer context,
-            Structs.Image input,
-            Pointer params,
-            Structs.Progress progress,
-            PointerByReference surface,
-            Structs.Report report);
-
-    static native int isoline_surface_arrays_init(Structs.SurfaceArrays out, long structSize);
-
-    static native int isoline_surface_all(Pointer surface, Structs.SurfaceArrays arrays);
-
-    static native void isoline_surface_free(Pointer surface);
 
     static native int isoline_level_set_state_init(Structs.LevelSetState out, long structSize);
 

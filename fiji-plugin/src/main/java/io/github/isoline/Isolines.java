@@ -1,8 +1,8 @@
 package io.github.isoline;
 
 import com.sun.jna.Memory;
-import com.sun.jna.Pointer;
-import com.sun.jna.ptr.PointerByReference;
+import java.util.Arrays;
+import java.util.List;
 
 /**
  * Isolines: the curves on which an image has a value, by marching squares with linear interpolation. Every slice of a
@@ -49,22 +49,18 @@ public final class Isolines {
     public static Result run(
             Context context, Params params, double[] levels, PixelBuffer input, int depth, Progress progress)
             throws IsolineException {
-        Structs.Image in = input.describe(depth);
-        Pointer struct = params.struct(NAME);
         Memory given = levels.length == 0 ? null : new Memory((long) levels.length * Double.BYTES);
         if (given != null) {
             given.write(0, levels, 0, levels.length);
         }
-        PointerByReference found = new PointerByReference();
-        try {
-            Report done = Report.of(
-                    context,
-                    progress,
-                    (at, callback, report) -> IsolineLibrary.isoline_isolines(
-                            at, in, given, levels.length, struct, callback, found, report));
-            return new Result(done, Polylines.copyOf(found.getValue()));
-        } finally {
-            IsolineLibrary.isoline_polylines_free(found.getValue());
-        }
+        List<Object> arguments = Arrays.asList(input.describe(depth), given, (long) levels.length, params.struct(NAME));
+        return Operation.compute(
+                NAME,
+                context,
+                arguments,
+                progress,
+                "polylines",
+                new Structs.PolylineArrays(),
+                (report, arrays) -> new Result(report, Polylines.copyOf(arrays)));
     }
 }

@@ -1,7 +1,7 @@
 package io.github.isoline;
 
-import com.sun.jna.Pointer;
-import com.sun.jna.ptr.PointerByReference;
+import java.util.Arrays;
+import java.util.List;
 
 /**
  * An isosurface: the surface on which a volume has a value, as a mesh of triangles in Java's own memory, and what was
@@ -20,7 +20,16 @@ public final class Isosurface {
     private final float[] normals;
     private final int[] triangles;
 
-    private Isosurface(Report report, Structs.SurfaceArrays arrays) {
+    private Isosurface(Report report, Structs.SurfaceArrays arrays) throws IsolineException {
+        long most = Integer.MAX_VALUE / CORNERS;
+        if (Math.max(arrays.vertex_count, arrays.triangle_count) > most) {
+            throw new IsolineException(
+                    Status.OUT_OF_MEMORY,
+                    "The surface has %s triangles, more than the %s that Java can hold at once. Take a part of the"
+                            + " volume, or smooth it.",
+                    arrays.triangle_count,
+                    most);
+        }
         this.report = report;
         measured = arrays;
         int coordinates = CORNERS * (int) arrays.vertex_count;
@@ -42,31 +51,9 @@ public final class Isosurface {
      */
     public static Isosurface run(Context context, Params params, PixelBuffer input, int depth, Progress progress)
             throws IsolineException {
-        Structs.Image in = input.describe(depth);
-        Pointer struct = params.struct(NAME);
-        PointerByReference found = new PointerByReference();
-        try {
-            Report done = Report.of(
-                    context,
-                    progress,
-                    (at, callback, report) ->
-                            IsolineLibrary.isoline_isosurface(at, in, struct, callback, found, report));
-            Structs.SurfaceArrays arrays = new Structs.SurfaceArrays();
-            Status.check(IsolineLibrary.isoline_surface_arrays_init(arrays, arrays.size()));
-            Status.check(IsolineLibrary.isoline_surface_all(found.getValue(), arrays));
-            long most = Integer.MAX_VALUE / CORNERS;
-            if (Math.max(arrays.vertex_count, arrays.triangle_count) > most) {
-                throw new IsolineException(
-                        Status.OUT_OF_MEMORY,
-                        "The surface has %s triangles, more than the %s that Java can hold at once. Take a part of the"
-                                + " volume, or smooth it.",
-                        arrays.triangle_count,
-                        most);
-            }
-            return new Isosurface(done, arrays);
-        } finally {
-            IsolineLibrary.isoline_surface_free(found.getValue());
-        }
+        List<Object> arguments = Arrays.asList(input.describe(depth), params.struct(NAME));
+        return Operation.compute(
+                NAME, context, arguments, progress, "surface", new Structs.SurfaceArrays(), Isosurface::new);
     }
 
     /** Returns the report of the run. */

@@ -2,10 +2,16 @@ package io.github.isoline;
 
 import com.sun.jna.Function;
 import com.sun.jna.Pointer;
+import com.sun.jna.Structure;
+import com.sun.jna.ptr.PointerByReference;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** An operation of the library and its parameters, read from the library once. */
 public final class Operation {
@@ -31,12 +37,8 @@ public final class Operation {
         }
     }
 
-    /**
-     * Returns the operation of a name, such as "level_set".
-     *
-     * @throws IsolineException if the library cannot be loaded
-     */
-    public static synchronized Operation of(String name) throws IsolineException {
+    /** Returns all operations of the library by their names. */
+    private static synchronized Map<String, Operation> all() throws IsolineException {
         NativeLoader.load();
         if (ALL.isEmpty()) {
             for (long i = 0; i < IsolineLibrary.isoline_operation_count(); i++) {
@@ -44,9 +46,27 @@ public final class Operation {
                 ALL.put(operation.name, operation);
             }
         }
-        Operation operation = ALL.get(name);
+        return ALL;
+    }
+
+    /**
+     * Returns the names of the library's operations.
+     *
+     * @throws IsolineException if the library cannot be loaded
+     */
+    public static Set<String> names() throws IsolineException {
+        return Collections.unmodifiableSet(all().keySet());
+    }
+
+    /**
+     * Returns the operation of a name, such as "level_set".
+     *
+     * @throws IsolineException if the library cannot be loaded
+     */
+    public static Operation of(String name) throws IsolineException {
+        Operation operation = all().get(name);
         if (operation == null) {
-            throw new IsolineException("The library has no operation \"" + name + "\"; it has " + ALL.keySet() + ".");
+            throw new IsolineException("The library has no operation \"" + name + "\"; it has " + names() + ".");
         }
         return operation;
     }
@@ -72,6 +92,46 @@ public final class Operation {
                 context,
                 progress,
                 (at, callback, report) -> function.invokeInt(new Object[] {at, in, struct, callback, out, report}));
+    }
+
+    /** Copies the arrays of a result to Java's own memory. */
+    @FunctionalInterface
+    interface Copy<A, R> {
+        R of(Report report, A arrays) throws IsolineException;
+    }
+
+    /**
+     * Runs an operation whose result is an object with arrays, which is freed when they are copied.
+     *
+     * @param arguments those of the C function between the context and the progress callback
+     * @param noun the name of the object in its functions, such as "surface" in isoline_surface_all
+     * @param arrays the struct of the arrays
+     */
+    static <A extends Structure, R> R compute(
+            String name,
+            Context context,
+            List<Object> arguments,
+            Progress progress,
+            String noun,
+            A arrays,
+            Copy<A, R> copy)
+            throws IsolineException {
+        Function function = NativeLoader.function("isoline_" + name);
+        PointerByReference found = new PointerByReference();
+        try {
+            Report done = Report.of(context, progress, (at, callback, report) -> {
+                List<Object> all = new ArrayList<>(arguments);
+                all.add(0, at);
+                all.addAll(Arrays.asList(callback, found, report));
+                return function.invokeInt(all.toArray());
+            });
+            arrays.writeField("struct_size", arrays.size());
+            Function toArrays = NativeLoader.function("isoline_" + noun + "_all");
+            Status.check(toArrays.invokeInt(new Object[] {found.getValue(), arrays}));
+            return copy.of(done, arrays);
+        } finally {
+            NativeLoader.function("isoline_" + noun + "_free").invokeVoid(new Object[] {found.getValue()});
+        }
     }
 
     /** Returns the name in code. */

@@ -1,7 +1,5 @@
 package io.github.isoline;
 
-import com.sun.jna.Pointer;
-
 /**
  * Closed and open curves, as isolines finds them: a copy in Java's own memory, which never changes.
  *
@@ -49,10 +47,7 @@ public final class Polylines implements InSlices {
      *
      * @throws IsolineException if there are more than a Java array holds
      */
-    static Polylines copyOf(Pointer polylines) throws IsolineException {
-        Structs.PolylineArrays arrays = new Structs.PolylineArrays();
-        Status.check(IsolineLibrary.isoline_polyline_arrays_init(arrays, arrays.size()));
-        Status.check(IsolineLibrary.isoline_polylines_all(polylines, arrays));
+    static Polylines copyOf(Structs.PolylineArrays arrays) throws IsolineException {
         long most = Integer.MAX_VALUE / COORDINATES;
         if (arrays.point_count > most) {
             throw new IsolineException(

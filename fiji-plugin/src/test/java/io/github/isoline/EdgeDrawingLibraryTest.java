@@ -25,11 +25,6 @@ class EdgeDrawingLibraryTest implements OperationContract {
     }
 
     @Override
-    public String name() {
-        return EdgeDrawing.NAME;
-    }
-
-    @Override
     public void play(Progress progress) throws IsolineException {
         assertNotNull(draw(progress == null ? 1 : 3000, true, progress).segments());
     }

@@ -20,11 +20,6 @@ class LevelSetLibraryTest implements OperationContract {
     }
 
     @Override
-    public String name() {
-        return LevelSet.NAME;
-    }
-
-    @Override
     public void play(Progress progress) throws IsolineException {
         try (Scene scene = new Scene();
                 LevelSet surface = scene.start(restless())) {

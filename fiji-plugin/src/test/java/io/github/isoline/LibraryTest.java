@@ -29,11 +29,6 @@ class LibraryTest implements OperationContract {
     }
 
     @Override
-    public String name() {
-        return EdgeStrength.NAME;
-    }
-
-    @Override
     public void play(Progress progress) throws IsolineException {
         run(progress == null ? 5 : ENDLESS, progress);
     }

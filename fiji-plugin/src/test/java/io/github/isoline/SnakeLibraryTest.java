@@ -20,11 +20,6 @@ class SnakeLibraryTest implements OperationContract {
     }
 
     @Override
-    public String name() {
-        return Snake.NAME;
-    }
-
-    @Override
     public void play(Progress progress) throws IsolineException {
         // There are many targets in noise: the library reports as they end.
         int many = progress == null ? 1 : 20_000;

@@ -42,7 +42,7 @@ import java.util.Map;
  */
 public final class Isoline {
     /** The operations by their names. */
-    private static final Map<String, Call<?>> OPERATIONS = new LinkedHashMap<>();
+    static final Map<String, Call<?>> OPERATIONS = new LinkedHashMap<>();
 
     private static final Call<EdgeStrengthSettings> EDGE_STRENGTH =
             new Call<>("edge_strength", EdgeStrengthSettings::new, EdgeStrengthJob::new);

@@ -13,6 +13,7 @@ import static io.github.isoline.ij.GuiDriver.toggle;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.gui.OvalRoi;
@@ -26,9 +27,11 @@ import java.awt.Label;
 import java.awt.ScrollPane;
 import java.awt.TextField;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests that every dialog fits the screen of a small laptop, in ImageJ's normal size and twice as large. */
 class DialogSizeTest extends WindowTest {
@@ -42,21 +45,15 @@ class DialogSizeTest extends WindowTest {
         startDisplay(WIDTH + "x" + HEIGHT + "x24");
     }
 
+    /** Every command with parameters, in both sizes. */
+    static Stream<Arguments> commandsAndScales() {
+        return SampleImagesTest.commands().stream()
+                .filter(command -> !command.equals("Devices"))
+                .flatMap(command -> Stream.of(Arguments.of(command, 1), Arguments.of(command, 2)));
+    }
+
     @ParameterizedTest
-    @CsvSource({
-        "Edge Strength Function, 1",
-        "Edge Drawing, 1",
-        "Signed Distance, 1",
-        "Isolines, 1",
-        "Level Set, 1",
-        "Region Snake, 1",
-        "Edge Strength Function, 2",
-        "Edge Drawing, 2",
-        "Signed Distance, 2",
-        "Isolines, 2",
-        "Level Set, 2",
-        "Region Snake, 2",
-    })
+    @MethodSource("commandsAndScales")
     void dialogFitsTheScreen(String command, int scale) throws Exception {
         Map<String, String> seen = play("size " + command, "-Disoline.gui.scale=" + scale);
         for (String fold : new String[] {"folded", "unfolded", "hyperstack folded", "hyperstack unfolded"}) {
@@ -84,9 +81,15 @@ class DialogSizeTest extends WindowTest {
         static void play(GuiDriver driver, String name, ImagePlus cell) throws Exception {
             String picture =
                     "size-" + name.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale");
-            cell.setRoi(new OvalRoi(375, 320, 100, 100));
-            cell.getWindow().setLocation(700, 60);
-            command(cell, name + "...");
+            ImagePlus first = cell;
+            if (name.equals("Isosurface")) {
+                // It takes volumes only.
+                first = IJ.openImage(cell.getOriginalFileInfo().directory + "brain.tif");
+                first.show();
+            }
+            first.setRoi(new OvalRoi(375, 320, 100, 100));
+            first.getWindow().setLocation(700, 60);
+            command(first, name + "...");
             Dialog plain = dialog();
             settle();
             report(driver, plain, "folded", picture);
@@ -129,7 +132,7 @@ class DialogSizeTest extends WindowTest {
         }
 
         private static void settle() {
-            ij.IJ.wait(700);
+            IJ.wait(700);
         }
 
         private static void report(GuiDriver driver, Dialog dialog, String fold, String picture) throws Exception {

@@ -82,13 +82,8 @@ class DistanceWindowTest extends WindowTest {
         assertEquals("0", seen.get("wrong pixels"));
     }
 
-    @Test
-    void helpIsInThePlugin() throws Exception {
-        assertEquals("Signed Distance Help", play("distance help").get("help"));
-    }
-
     /** Plays a user who measures distances. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
+    static final class Scenes implements GuiDriver.Scenes {
         private static final String COMMAND = "Signed Distance...";
         private static final String THRESHOLD = "threshold";
 
@@ -98,7 +93,8 @@ class DistanceWindowTest extends WindowTest {
             this.driver = driver;
         }
 
-        void play(String scene, ImagePlus image) throws Exception {
+        @Override
+        public void play(String scene, ImagePlus image) throws Exception {
             switch (scene) {
                 case "distance dialog":
                     dialogAndResult(image);
@@ -111,15 +107,6 @@ class DistanceWindowTest extends WindowTest {
                     break;
                 case "distance hyperstack":
                     hyperstack(image);
-                    break;
-                case "distance help":
-                    IJ.doCommand(COMMAND);
-                    Dialog before = dialog();
-                    press(button(before, "Help"));
-                    await("the help", () -> dialog() != before);
-                    dialog().setLocation(0, 0);
-                    driver.picture("distance-help");
-                    say("help", dialog().getTitle());
                     break;
                 default:
                     throw new IllegalArgumentException(scene);

@@ -34,7 +34,7 @@ import java.awt.EventQueue;
 import java.awt.Window;
 
 /** Plays a user who draws edges; see {@link GuiDriver}. */
-final class EdgeDrawingScenes {
+final class EdgeDrawingScenes implements GuiDriver.Scenes {
     private static final String COMMAND = "Edge Drawing...";
     private static final String PREVIEW = "Isoline preview";
     private static final String THRESHOLD = "gradient_threshold";
@@ -45,7 +45,8 @@ final class EdgeDrawingScenes {
         this.driver = driver;
     }
 
-    void play(String scene, ImagePlus image) throws Exception {
+    @Override
+    public void play(String scene, ImagePlus image) throws Exception {
         switch (scene) {
             case "edge drawing preview":
                 preview(image);
@@ -76,15 +77,6 @@ final class EdgeDrawingScenes {
                 break;
             case "edge drawing many":
                 many();
-                break;
-            case "edge drawing help":
-                IJ.doCommand(COMMAND);
-                Dialog before = dialog();
-                press(button(before, "Help"));
-                await("the help", () -> dialog() != before);
-                dialog().setLocation(0, 0);
-                driver.picture("edge-drawing-help");
-                say("help", dialog().getTitle());
                 break;
             default:
                 throw new IllegalArgumentException(scene);

@@ -139,9 +139,4 @@ class EdgeDrawingWindowTest extends WindowTest {
             assertTrue(worst < 2000, where + " held the windows for " + worst + " ms");
         }
     }
-
-    @Test
-    void helpIsInThePlugin() throws Exception {
-        assertEquals("Edge Drawing Help", play("edge drawing help").get("help"));
-    }
 }

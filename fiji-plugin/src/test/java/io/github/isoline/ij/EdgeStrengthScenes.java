@@ -18,7 +18,7 @@ import java.awt.Dialog;
 import java.awt.EventQueue;
 
 /** Plays a user who computes edge strength with the proposed parameters; see {@link GuiDriver}. */
-final class EdgeStrengthScenes {
+final class EdgeStrengthScenes implements GuiDriver.Scenes {
     private static final String THRESHOLD = "threshold";
 
     private final GuiDriver driver;
@@ -28,7 +28,8 @@ final class EdgeStrengthScenes {
     }
 
     /** Plays a grey image, a threshold that the image shows, and a mask. */
-    void play(ImagePlus cell) throws Exception {
+    @Override
+    public void play(String scene, ImagePlus cell) throws Exception {
         ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + "coins.png");
         cell.close();
         image.show();

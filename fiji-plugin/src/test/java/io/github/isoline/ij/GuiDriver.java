@@ -107,20 +107,14 @@ final class GuiDriver {
             case "menu":
                 MenuTest.Scenes.play(driver);
                 break;
+            case "help of all":
+                MenuTest.Scenes.helps(driver, image);
+                break;
             case "hyperstack":
                 HyperStackScenes.play(driver, image);
                 break;
-            case "edge strength":
-                new EdgeStrengthScenes(driver).play(image);
-                break;
             case "stack":
                 HyperStackScenes.stack(image);
-                break;
-            case "isolines dialog":
-                IsolinesWindowTest.Scenes.play(driver, image);
-                break;
-            case "isosurface dialog":
-                IsosurfaceWindowTest.Scenes.play(driver, image);
                 break;
             case "error":
                 driver.error();
@@ -130,17 +124,36 @@ final class GuiDriver {
                     DialogSizeTest.Scenes.play(driver, args[0].substring(5), image);
                 } else if (args[0].indexOf('|') > 0) {
                     RecordScenes.play(args[0], image);
-                } else if (args[0].startsWith("level set")) {
-                    new LevelSetScenes(driver).play(args[0], image);
-                } else if (args[0].startsWith("region snake")) {
-                    new SnakeScenes(driver).play(args[0], image);
-                } else if (args[0].startsWith("distance")) {
-                    new DistanceWindowTest.Scenes(driver).play(args[0], image);
                 } else {
-                    new EdgeDrawingScenes(driver).play(args[0], image);
+                    driver.scenes(args[0]).play(args[0], image);
                 }
                 break;
         }
+    }
+
+    /** The scenes of a command. */
+    interface Scenes {
+        void play(String scene, ImagePlus image) throws Exception;
+    }
+
+    /**
+     * Returns the scenes of the command whose words the name of a scene begins with: those of "level set preview" are
+     * the class LevelSetScenes, or else the class Scenes in LevelSetWindowTest.
+     */
+    private Scenes scenes(String scene) throws ReflectiveOperationException {
+        String command = GuiDriver.class.getPackage().getName() + ".";
+        for (String word : scene.split(" ")) {
+            command += Character.toUpperCase(word.charAt(0)) + word.substring(1);
+            for (String end : new String[] {"Scenes", "WindowTest$Scenes"}) {
+                try {
+                    Class<?> type = Class.forName(command + end);
+                    return (Scenes) type.getDeclaredConstructor(GuiDriver.class).newInstance(this);
+                } catch (ClassNotFoundException e) {
+                    // Another word may belong to the command.
+                }
+            }
+        }
+        throw new ClassNotFoundException("no class has the scene \"" + scene + "\"");
     }
 
     /** Plays the dialog with an invalid value, then OK, the result and the recorded options. */

@@ -21,7 +21,7 @@ import java.awt.Dialog;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Tests the isolines command in ImageJ's window: its dialog, preview, outputs, help and the recorder. */
+/** Tests the isolines command in ImageJ's window: its dialog, preview, outputs and the recorder. */
 class IsolinesWindowTest extends WindowTest {
     @Test
     void dialogPreviewsAndIsRecorded() throws Exception {
@@ -40,14 +40,18 @@ class IsolinesWindowTest extends WindowTest {
         // A macro understands the recorded options.
         assertEquals(
                 options, Settings.fromMacro(new IsolinesSettings(), options).toString());
-        assertEquals("Isolines Help", seen.get("help"));
     }
 
     /** Plays a user who looks for isolines. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
-        private Scenes() {}
+    static final class Scenes implements GuiDriver.Scenes {
+        private final GuiDriver driver;
 
-        static void play(GuiDriver driver, ImagePlus image) throws Exception {
+        Scenes(GuiDriver driver) {
+            this.driver = driver;
+        }
+
+        @Override
+        public void play(String scene, ImagePlus image) throws Exception {
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
             Dialog dialog = open(image, IsolinesPlugin.COMMAND + "...");
@@ -83,10 +87,6 @@ class IsolinesWindowTest extends WindowTest {
                     say("recorded", line);
                 }
             }
-            Dialog again = open(image, IsolinesPlugin.COMMAND + "...");
-            press(button(again, "Help"));
-            await("the help", () -> dialog() != again);
-            say("help", dialog().getTitle());
         }
     }
 }

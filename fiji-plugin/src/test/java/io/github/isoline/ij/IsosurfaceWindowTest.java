@@ -22,7 +22,7 @@ import java.io.File;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** Tests the isosurface command in ImageJ's window: its dialog, preview, table, help and the recorder. */
+/** Tests the isosurface command in ImageJ's window: its dialog, preview, table and the recorder. */
 class IsosurfaceWindowTest extends WindowTest {
     @Test
     void dialogPreviewsAndIsRecorded() throws Exception {
@@ -41,14 +41,18 @@ class IsosurfaceWindowTest extends WindowTest {
         assertEquals(
                 options, Settings.fromMacro(new IsosurfaceSettings(), options).toString());
         assertEquals(84 + 50 * Long.parseLong(seen.get("triangles")), file.length());
-        assertEquals("Isosurface Help", seen.get("help"));
     }
 
     /** Plays a user who looks for a surface. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
-        private Scenes() {}
+    static final class Scenes implements GuiDriver.Scenes {
+        private final GuiDriver driver;
 
-        static void play(GuiDriver driver, ImagePlus single) throws Exception {
+        Scenes(GuiDriver driver) {
+            this.driver = driver;
+        }
+
+        @Override
+        public void play(String scene, ImagePlus single) throws Exception {
             ImagePlus image = IJ.openImage(single.getOriginalFileInfo().directory + "brain.tif");
             image.setSlice(image.getStackSize() / 2);
             image.show();
@@ -79,10 +83,6 @@ class IsosurfaceWindowTest extends WindowTest {
                     say("recorded", line);
                 }
             }
-            Dialog again = open(image, IsosurfacePlugin.COMMAND + "...");
-            press(button(again, "Help"));
-            await("the help", () -> dialog() != again);
-            say("help", dialog().getTitle());
         }
     }
 }

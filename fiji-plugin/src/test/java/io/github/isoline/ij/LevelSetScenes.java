@@ -42,7 +42,7 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /** Plays a user who runs level sets; see {@link GuiDriver}. */
-final class LevelSetScenes {
+final class LevelSetScenes implements GuiDriver.Scenes {
     private static final String COMMAND = "Level Set...";
     private static final String FRONT = "Isoline front";
     private static final String[] OUTPUTS = {
@@ -55,7 +55,8 @@ final class LevelSetScenes {
         this.driver = driver;
     }
 
-    void play(String scene, ImagePlus image) throws Exception {
+    @Override
+    public void play(String scene, ImagePlus image) throws Exception {
         // The image is the cell alone, large enough to be seen.
         image.setRoi(340, 285, 180, 180);
         IJ.run(image, "Crop", "");
@@ -80,15 +81,6 @@ final class LevelSetScenes {
                 break;
             case "level set floats":
                 floats(image);
-                break;
-            case "level set help":
-                IJ.doCommand(COMMAND);
-                Dialog before = dialog();
-                press(button(before, "Help"));
-                await("the help", () -> dialog() != before);
-                dialog().setLocation(0, 0);
-                driver.picture("level-set-help");
-                say("help", dialog().getTitle());
                 break;
             default:
                 throw new IllegalArgumentException(scene);

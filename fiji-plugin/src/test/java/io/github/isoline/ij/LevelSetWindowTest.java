@@ -120,9 +120,4 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("true", seen.get("inside"));
         assertEquals("3", seen.get("images"));
     }
-
-    @Test
-    void helpIsInThePlugin() throws Exception {
-        assertEquals("Level Set Help", play("level set help").get("help"));
-    }
 }

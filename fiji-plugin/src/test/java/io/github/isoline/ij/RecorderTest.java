@@ -1,8 +1,10 @@
 package io.github.isoline.ij;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.isoline.Operation;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -23,8 +25,7 @@ class RecorderTest {
         List<String> commands = commands();
         assertTrue(commands.size() >= 5, commands.toString());
         for (String command : commands) {
-            Settings settings =
-                    (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
+            Settings settings = settings(command);
             List<String> switches = settings.switches();
             List<String> all = settings.keys();
             for (String key : all) {
@@ -40,10 +41,18 @@ class RecorderTest {
     }
 
     @Test
+    void everyOperationOfTheLibraryHasACommand() throws Exception {
+        Set<String> names = new HashSet<>();
+        for (String command : commands()) {
+            names.add(settings(command).operation.name());
+        }
+        assertEquals(Operation.names(), names);
+    }
+
+    @Test
     void helpNamesEveryFieldOnce() throws Exception {
         for (String command : commands()) {
-            Settings settings =
-                    (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
+            Settings settings = settings(command);
             String help = Help.text(settings.kind.replace(' ', '-'), settings);
             Set<String> labels = new HashSet<>();
             for (String key : settings.keys()) {
@@ -55,6 +64,10 @@ class RecorderTest {
                 assertTrue(help.contains(setting.label), command + ": the help lacks " + setting.label);
             }
         }
+    }
+
+    private static Settings settings(String command) throws ReflectiveOperationException {
+        return (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
     }
 
     /** Returns the parameter classes of all commands in the menu that have parameters. */

@@ -26,6 +26,17 @@ class SampleImagesTest extends HeadlessTest {
         return entries;
     }
 
+    /** Returns the commands of the menu itself, without their dots. */
+    static List<String> commands() {
+        Matcher line = Pattern.compile("(?m)^Plugins>Isoline, \"([^\"]+)\\.\\.\\.\", ")
+                .matcher(Resource.text("/plugins.config"));
+        List<String> commands = new ArrayList<>();
+        while (line.find()) {
+            commands.add(line.group(1));
+        }
+        return commands;
+    }
+
     @Test
     void eachOpensTheImageAndSaysWhereItComesFrom() {
         List<String[]> entries = entries("Sample images");

@@ -18,19 +18,24 @@ import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 import io.github.isoline.IsolineException;
+import java.lang.reflect.Method;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests the operations for scripts: the same results as the commands', and no trace of a run outside of its result. */
 class ScriptTest extends HeadlessTest {
@@ -120,18 +125,20 @@ class ScriptTest extends HeadlessTest {
     }
 
     private static Result call(String operation, ImagePlus image, String options) throws IsolineException {
-        switch (operation) {
-            case "edge_strength":
-                return Isoline.edgeStrength(image, options);
-            case "edge_drawing":
-                return Isoline.edgeDrawing(image, options);
-            case "signed_distance":
-                return Isoline.signedDistance(image, options);
-            case "level_set":
-                return Isoline.levelSet(image, options);
-            default:
-                return Isoline.regionSnake(image, options);
+        try {
+            return (Result) method(operation, String.class).invoke(null, image, options);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
         }
+    }
+
+    /** Returns the method of an operation: that of edge_strength is edgeStrength. */
+    private static Method method(String operation, Class<?> options) throws ReflectiveOperationException {
+        String[] words = operation.split("_");
+        for (int i = 1; i < words.length; i++) {
+            words[i] = Character.toUpperCase(words[i].charAt(0)) + words[i].substring(1);
+        }
+        return Isoline.class.getMethod(String.join("", words), ImagePlus.class, options);
     }
 
     @Test
@@ -298,17 +305,27 @@ class ScriptTest extends HeadlessTest {
         assertEquals(Arrays.asList("no segments, so no new rows in the table."), none.getWarnings());
     }
 
+    static Set<String> operations() {
+        return Isoline.OPERATIONS.keySet();
+    }
+
+    @Test
+    void everyCommandIsAnOperation() throws Exception {
+        // Devices is none, and one command has a longer name.
+        List<String> commands = SampleImagesTest.commands().stream()
+                .map(command ->
+                        command.replace(" Function", "").replace(' ', '_').toLowerCase(Locale.ROOT))
+                .filter(command -> !command.equals("devices"))
+                .collect(Collectors.toList());
+        assertEquals(new HashSet<>(commands), operations());
+        for (String operation : operations()) {
+            assertSame(Result.class, method(operation, String.class).getReturnType());
+            assertSame(Result.class, method(operation, Map.class).getReturnType());
+        }
+    }
+
     @ParameterizedTest
-    @ValueSource(
-            strings = {
-                "edge_strength",
-                "edge_drawing",
-                "signed_distance",
-                "isolines",
-                "isosurface",
-                "level_set",
-                "region_snake"
-            })
+    @MethodSource("operations")
     void optionsAreListedWithDefaultAndUnit(String operation) throws IsolineException {
         String options = Isoline.options(operation);
         assertTrue(options.startsWith("device: "), options);

@@ -37,7 +37,7 @@ import java.util.Random;
 import java.util.Set;
 
 /** Plays a user who outlines cells; see {@link GuiDriver}. */
-final class SnakeScenes {
+final class SnakeScenes implements GuiDriver.Scenes {
     private static final String COMMAND = "Region Snake...";
     private static final String SNAKE = "Isoline snake";
     private static final String[] OUTPUTS = {"Label image", "Overlay", "ROI Manager", "Results table"};
@@ -48,28 +48,20 @@ final class SnakeScenes {
         this.driver = driver;
     }
 
-    void play(String scene, ImagePlus image) throws Exception {
+    @Override
+    public void play(String scene, ImagePlus image) throws Exception {
         switch (scene) {
-            case "region snake preview":
+            case "snake preview":
                 preview(image);
                 break;
-            case "region snake outputs":
+            case "snake outputs":
                 outputs(image);
                 break;
-            case "region snake manager":
+            case "snake manager":
                 manager(image);
                 break;
-            case "region snake escape":
+            case "snake escape":
                 escape(image);
-                break;
-            case "region snake help":
-                IJ.doCommand(COMMAND);
-                Dialog before = dialog();
-                press(button(before, "Help"));
-                await("the help", () -> dialog() != before);
-                dialog().setLocation(0, 0);
-                driver.picture("region-snake-help");
-                say("help", dialog().getTitle());
                 break;
             default:
                 throw new IllegalArgumentException(scene);

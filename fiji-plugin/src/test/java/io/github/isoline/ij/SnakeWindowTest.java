@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 class SnakeWindowTest extends WindowTest {
     @Test
     void startFollowsTheSelectionAndTheHintTheNoise() throws Exception {
-        Map<String, String> seen = play("region snake preview");
+        Map<String, String> seen = play("snake preview");
         assertEquals("null Isoline start", seen.get("elements"));
         assertTrue(seen.get("without threshold").contains("shows no threshold"), seen.get("without threshold"));
         assertEquals("5", seen.get("hints"));
@@ -24,7 +24,7 @@ class SnakeWindowTest extends WindowTest {
 
     @Test
     void allOutputsAndWhatTheRecorderSays() throws Exception {
-        Map<String, String> seen = play("region snake outputs");
+        Map<String, String> seen = play("snake outputs");
         assertEquals("Labels of cell.png", seen.get("title"));
         assertEquals("\u00b5m", seen.get("unit"));
         assertEquals("16", seen.get("bits"));
@@ -61,7 +61,7 @@ class SnakeWindowTest extends WindowTest {
 
     @Test
     void nucleiOfTheManagerKeepTheirNames() throws Exception {
-        Map<String, String> seen = play("region snake manager");
+        Map<String, String> seen = play("snake manager");
         assertEquals("true", seen.get("starts"));
         assertEquals("true", seen.get("outlines"));
         assertEquals("true", seen.get("name kept"));
@@ -70,17 +70,12 @@ class SnakeWindowTest extends WindowTest {
 
     @Test
     void escapeKeepsWhatWasReachedWhileTheWindowsAnswer() throws Exception {
-        Map<String, String> seen = play("region snake escape");
+        Map<String, String> seen = play("snake escape");
         long answered = Long.parseLong(seen.get("event thread answered in ms"));
         assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
         assertEquals("stopped", seen.get("status"));
         assertTrue(seen.get("log").matches("Region Snake \\(.*\\): warning: stopped by Escape.*"), seen.get("log"));
-    }
-
-    @Test
-    void helpIsInThePlugin() throws Exception {
-        assertEquals("Region Snake Help", play("region snake help").get("help"));
     }
 }
