@@ -104,7 +104,10 @@ final class HyperStackScenes {
         }
     }
 
-    /** Returns the isosurfaces' own table, since that of all commands has rows of region snakes; null before it is there. */
+    /**
+     * Returns the isosurfaces' own table, since that of all commands has rows of region snakes; null before it is
+     * there.
+     */
     private static ResultsTable surfaces() {
         return ResultsTable.getResultsTable("Isosurface results");
     }

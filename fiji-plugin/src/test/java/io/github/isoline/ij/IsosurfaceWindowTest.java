@@ -19,6 +19,7 @@ import ij.ImagePlus;
 import ij.measure.ResultsTable;
 import ij.plugin.frame.Recorder;
 import java.awt.Dialog;
+import java.awt.EventQueue;
 import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -73,6 +74,9 @@ class IsosurfaceWindowTest extends WindowTest {
             ImagePlus image = IJ.openImage(single.getOriginalFileInfo().directory + "brain.tif");
             image.setSlice(image.getStackSize() / 2);
             image.show();
+            IJ.run(image, "In [+]", "");
+            IJ.wait(500);
+            EventQueue.invokeAndWait(() -> image.getWindow().setLocation(740, 60));
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
             Dialog dialog = open(image, IsosurfacePlugin.COMMAND + "...");
@@ -81,7 +85,8 @@ class IsosurfaceWindowTest extends WindowTest {
             say("first status", first);
             await("curves", () -> image.getOverlay() != null);
             say("overlay during preview", image.getOverlay().size());
-            driver.picture("isosurface-dialog");
+            driver.picture("isosurface-dialog", dialog);
+            driver.picture("isosurface-preview", image.getCanvas());
             type(dialog, IsosurfaceSettings.FILE, "mesh.txt");
             await("a complaint", () -> !button(dialog, "OK").isEnabled());
             say("ok with another ending", button(dialog, "OK").isEnabled());
