@@ -74,10 +74,8 @@ class FirstMinutesTest extends WindowTest {
             driver.picture("first-" + name + "-dialog", dialog);
             driver.picture("first-" + name + "-preview", image.getCanvas());
             press(button(dialog, "OK"));
-            await(
-                    "rows",
-                    () -> !image.isLocked() && ResultsTable.getResultsTable().size() > 0);
-            await("the overlay", () -> image.getOverlay() != null && !dialog.isShowing());
+            await("the end", () -> !dialog.isShowing());
+            awaitAllRows();
             count(name, ResultsTable.getResultsTable(), image.getCalibration().pixelWidth);
         }
 
@@ -109,6 +107,16 @@ class FirstMinutesTest extends WindowTest {
                 default:
                     return open(image, "Edge Drawing...");
             }
+        }
+
+        private static void awaitAllRows() throws Exception {
+            int[] rows = {0};
+            await("all rows", () -> {
+                int before = rows[0];
+                rows[0] = ResultsTable.getResultsTable().size();
+                IJ.wait(1000);
+                return before > 0 && before == rows[0];
+            });
         }
 
         /** Says what the table holds. */

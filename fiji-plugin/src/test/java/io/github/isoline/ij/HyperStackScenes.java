@@ -84,7 +84,7 @@ final class HyperStackScenes {
                         () -> image.getOverlay() != null && recorder.getText().contains("run(\"" + name));
                 say("curves", positions(image.getOverlay()));
             } else if (name.equals("Isosurface")) {
-                await("rows", () -> surfaces() != null && surfaces().size() == image.getNFrames());
+                await("rows", () -> surfaces() != null && recorder.getText().contains("run(\"" + name));
                 say("surfaces", frames(surfaces()));
             } else {
                 await("a result", () -> WindowManager.getImageCount() > before);
