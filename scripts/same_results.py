@@ -3,8 +3,8 @@
 
 Usage: same_results.py FOLDER OTHER
 
-Pixels, tables, ROIs and triangles must be the same, bit by bit; the times of the runs and the names of devices may differ. Fails,
-and names the files, if any differs or is missing.
+Pixels, tables, ROIs and triangles must be the same, bit by bit; the times of the runs and the names of devices may differ.
+Fails, and names the files, if any differs or is missing.
 """
 import csv
 import pathlib
