@@ -2431,8 +2431,9 @@ typedef struct {
     double epsilon;
     /**
      * The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-     * automatic, 1 / (1 + ε h), with `regions` 1 / (1 + 2 ε h). A larger α follows the image more closely, a smaller
-     * one gives a smoother front.
+     * automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of the
+     * difference of their means and 1.5 standard deviations of the noise. A larger α follows the image more closely, a
+     * smaller one gives a smoother front.
      */
     double alpha;
     /**
@@ -2470,7 +2471,8 @@ typedef struct {
      * intensities that are likelier inside the front than outside, measured in all pixels of both sides (of all slices
      * together with `dimensions` 2) at the start and again at the start of every check interval; `epsilon`, `side` and
      * `time_step` must be automatic then. Beside a limit of the range the speed grows with the distance from it, up to
-     * that of half the difference of the means. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
+     * that of half the difference of the means; in stronger noise, with the automatic `alpha`, the range is made wider
+     * once the front has come to the object. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
      * alike, or if a pixel is below 0 with a distribution that has none.
      */
     uint32_t regions;

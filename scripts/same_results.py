@@ -3,8 +3,8 @@
 
 Usage: same_results.py FOLDER OTHER
 
-Pixels, tables and ROIs must be the same, bit by bit; the times of the runs and the names of devices may differ. Fails,
-and names the files, if any differs or is missing.
+Pixels, tables, ROIs and triangles must be the same, bit by bit; the times of the runs and the names of devices may differ.
+Fails, and names the files, if any differs or is missing.
 """
 import csv
 import pathlib
@@ -36,6 +36,7 @@ READERS = {
     ".png": lambda path: numpy.asarray(PIL.Image.open(path)),
     ".csv": table,
     ".zip": rois,
+    ".stl": pathlib.Path.read_bytes,
 }
 
 

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 native=$(realpath "$1")
-mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml test -Dtest='*WindowTest,GuiTest' \
+mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom.xml test -Dtest='*WindowTest,GuiTest,FirstMinutesTest' \
     -Disoline.native.dir="$native"
 for program in scripts/make_*_images.py; do
     .tools/venv/bin/python "$program" "$native" docs/images
@@ -66,6 +66,12 @@ devices = devices.crop(devices.getbbox())
 devices.quantize(256, dither=Image.Dither.NONE).save("docs/images/fiji-devices.png", optimize=True)
 print("  docs/images/fiji-devices.png")
 GAP = 16
+def beside(left, right, name):
+    picture = Image.new("RGB", (left.width + GAP + right.width, max(left.height, right.height)), "white")
+    picture.paste(left, (0, 0))
+    picture.paste(right, (left.width + GAP, 0))
+    picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/{name}.png", optimize=True)
+    print(f"  docs/images/{name}.png")
 for name, (dialog, window, part) in DIALOGS.items():
     shots = [SHOTS / f"{shot}.png" for shot in (dialog, window)]
     if not all(shot.exists() for shot in shots):
@@ -74,9 +80,17 @@ for name, (dialog, window, part) in DIALOGS.items():
     # The screen around a dialog is black.
     left = left.crop(left.crop((0, 0, part[0] - 20, left.height)).getbbox())
     right = Image.open(shots[1]).convert("RGB").crop(part)
-    picture = Image.new("RGB", (left.width + GAP + right.width, max(left.height, right.height)), "white")
-    picture.paste(left, (0, 0))
-    picture.paste(right, (left.width + GAP, 0))
-    picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/fiji-{name}.png", optimize=True)
-    print(f"  docs/images/fiji-{name}.png")
+    beside(left, right, f"fiji-{name}")
+# A dialog, and its preview on the image or on a part of it.
+PREVIEWS = {
+    "fiji-isosurface": ("isosurface", None),
+    "first-coins-dialog": ("first-coins", None),
+    "first-nuclei-dialog": ("first-nuclei", (100, 100, 500, 400)),
+    "first-cell-dialog": ("first-cell", (240, 210, 540, 540)),
+    "first-brain-dialog": ("first-brain", None),
+    "first-retina-dialog": ("first-retina", None),
+}
+for name, (shot, part) in PREVIEWS.items():
+    left, right = (Image.open(SHOTS / f"{shot}-{half}.png").convert("RGB") for half in ("dialog", "preview"))
+    beside(left, right.crop(part) if part else right, name)
 PYTHON

@@ -3,7 +3,7 @@
 #   linux-x86-64   the C tests
 #   linux-aarch64  the C tests and the macros of examples/, under qemu-user
 #   win32-x86-64   the same, under Wine
-# The macros must give the pixels, tables and ROIs of this system's. Nothing here runs the libraries for macOS.
+# The macros must give the pixels, tables, ROIs and triangles of this system's. Nothing here runs the libraries for macOS.
 # Usage: test-platforms.sh TARGET-FOLDER [PLATFORM...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -38,6 +38,7 @@ run("Clear Results");
 runMacro(examples + "region_snake.ijm", data + "nuclei.png");
 run("Clear Results");
 runMacro(examples + "isolines.ijm", data + "coins.png");
+runMacro(examples + "isosurface.ijm", data + "brain.tif");
 MACRO
 
 macros() { # macros OUT PREFIX SEPARATOR COMMAND...: PREFIX and SEPARATOR are those of the other system's paths

@@ -132,8 +132,9 @@ pub struct isoline_level_set_params {
     /// and the nearest mode of the pixels around it, on the limit's side. A larger ε includes more intensities.
     pub epsilon: f64,
     /// The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-    /// automatic, 1 / (1 + ε h), with `regions` 1 / (1 + 2 ε h). A larger α follows the image more closely, a smaller
-    /// one gives a smoother front.
+    /// automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of the
+    /// difference of their means and 1.5 standard deviations of the noise. A larger α follows the image more closely, a
+    /// smaller one gives a smoother front.
     pub alpha: f64,
     /// The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error
     /// names. ISOLINE_AUTOMATIC (default): automatic, `cfl` times the limit. A larger time step needs fewer
@@ -163,7 +164,8 @@ pub struct isoline_level_set_params {
     /// intensities that are likelier inside the front than outside, measured in all pixels of both sides (of all slices
     /// together with `dimensions` 2) at the start and again at the start of every check interval; `epsilon`, `side` and
     /// `time_step` must be automatic then. Beside a limit of the range the speed grows with the distance from it, up to
-    /// that of half the difference of the means. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
+    /// that of half the difference of the means; in stronger noise, with the automatic `alpha`, the range is made wider
+    /// once the front has come to the object. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
     /// alike, or if a pixel is below 0 with a distribution that has none.
     pub regions: u32,
     /// Must be 0.

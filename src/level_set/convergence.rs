@@ -231,7 +231,7 @@ mod tests {
 
     fn plan(params: Params) -> Plan {
         let range = TargetRange { target: 1.0, epsilon: 1.0 };
-        let intensities = Intensities { range, side: Side::Within, extremes: [0.0, 1.0] };
+        let intensities = Intensities { range, side: Side::Within, balance: 1.0, extremes: [0.0, 1.0] };
         let params = Params { check_interval: Some(INTERVAL as u32), reinitialise_every: 20, ..params };
         params.resolve([64; 3], &intensities).expect("good parameters")
     }

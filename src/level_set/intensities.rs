@@ -20,12 +20,16 @@ const RIM: f64 = 2.0 / 3.0;
 const FEWEST_WITHIN_RIM: usize = 256;
 /// The distance from the object within which surroundings are first looked for, in radii of the object.
 const REACH: f64 = 3.0;
-/// The fewest pixels that make a mode of the surroundings, where the start does not have more.
+/// The fewest pixels that make a mode of the surroundings. Otherwise a mode has as many pixels as the start, or `MODE_SHARE`
+/// of the histogram.
 const FEWEST: usize = 64;
+const MODE_SHARE: f64 = 0.02;
 /// A pixel differs from the start if it is more than this many standard deviations of the start's noise from its median.
 const DIFFERENCE: f64 = 3.0;
 /// The standard deviation of normally distributed values over their median absolute deviation.
 const DEVIATION_PER_MEDIAN: f64 = 1.4826;
+/// The grain of the start is at most this many standard deviations of the differences between neighbours, over √2.
+const GRAIN: f64 = 4.0;
 /// The share of the surroundings that must be darker (or brighter) than the start for a range without an upper (or
 /// lower) limit.
 const ONE_SIDED: f64 = 0.9;
@@ -33,12 +37,14 @@ const ONE_SIDED: f64 = 0.9;
 const SAMPLES: usize = 1 << 18;
 /// The share of pixels at each end of the histogram whose values count as the last within it.
 const TAIL: f64 = 0.005;
-/// The most bins of the histogram between its ends. A bin is at least half of the noise.
+/// The most bins of the histogram between its ends. A bin is at least half of the grain.
 const BINS: f64 = 128.0;
 /// The weights with which a histogram is smoothed.
 const SMOOTHING: [f64; 5] = [1.0, 2.0, 3.0, 2.0, 1.0];
 /// Two modes are separate where the histogram between them falls to this share of each.
-const VALLEY: f64 = 0.5;
+const VALLEY: f64 = 0.7;
+/// A mode ends where the histogram has fallen to this share of its height.
+const END: f64 = 0.5;
 
 /// The intensities that the plan depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,6 +52,9 @@ pub(super) struct Intensities {
     /// The range that the front grows into, and its open side.
     pub range: TargetRange,
     pub side: Side,
+    /// The deviation from the limits with which, at the automatic α, the image balances the curvature of a feature of one
+    /// voxel.
+    pub balance: f64,
     /// The smallest and the largest finite pixel of the image; both are 0 where there is none.
     pub extremes: [f64; 2],
 }
@@ -162,6 +171,9 @@ struct Object {
     median: f64,
     /// The standard deviation that normally distributed noise of the same median absolute deviation has.
     noise: f64,
+    /// The same of differences between neighbours: smaller than `noise` where the start's brightness varies slowly, or where
+    /// it holds several things.
+    grain: f64,
 }
 
 /// The pixels of a neighbourhood beside which the image is flat, and the others.
@@ -202,7 +214,8 @@ impl Measurement<'_, '_, '_> {
             }
             let object = self.object(&around, rim)?;
             let surroundings = self.surroundings(&around, object, rim, *reach)?;
-            let fewest = object.count.max(FEWEST).div_ceil(around.voxels_per_cell());
+            let [count, least] = [object.count, FEWEST].map(|count| count.div_ceil(around.voxels_per_cell()));
+            let fewest = count.min((MODE_SHARE * surroundings.histogram.len() as f64) as usize).max(least);
             let modes = modes(&surroundings.histogram, object, fewest)?;
             let everything = around.whole && around.distances.iter().all(|d| !d.is_finite() || f64::from(*d) <= *reach);
             if everything || modes.iter().any(Option::is_some) {
@@ -214,34 +227,48 @@ impl Measurement<'_, '_, '_> {
 
     /// Measures the start's pixels that are deeper inside than `rim`, or all of them if none of these is finite.
     fn object(&self, around: &Neighbourhood, rim: f64) -> Result<Object> {
-        let slice = |k: usize| -> Result<[Vec<f64>; 2]> {
+        let [width, height, _] = self.input.shape();
+        let slice = |k: usize| -> Result<[[Vec<f64>; 2]; 2]> {
             let z = around.middle(2, k);
-            let mut found = [Vec::new(), Vec::new()];
+            let mut found = [(); 2].map(|()| [Vec::new(), Vec::new()]);
             for ((j, i), distance) in around.distances.index_axis(Axis(0), k).indexed_iter() {
                 if *distance > 0.0 {
                     continue;
                 }
-                let pixel = self.pixel([z, around.middle(1, j), around.middle(0, i)]);
-                if pixel.is_finite() {
-                    push(&mut found[usize::from(f64::from(*distance) >= -rim)], pixel.into())?;
+                let (y, x) = (around.middle(1, j), around.middle(0, i));
+                let pixel = self.pixel([z, y, x]);
+                if !pixel.is_finite() {
+                    continue;
+                }
+                let [values, differences] = &mut found[usize::from(f64::from(*distance) >= -rim)];
+                push(values, pixel.into())?;
+                for next in [[z, y, (x + 1).min(width - 1)], [z, (y + 1).min(height - 1), x]] {
+                    let difference = (self.pixel(next) - pixel).abs();
+                    if next != [z, y, x] && difference.is_finite() {
+                        push(differences, difference.into())?;
+                    }
                 }
             }
             Ok(found)
         };
-        let [mut values, mut of_rim] = [Vec::new(), Vec::new()];
+        let mut all = [(); 2].map(|()| [Vec::new(), Vec::new()]);
         for slice in par_collected((0..around.distances.dim().0).into_par_iter().map(slice))? {
-            let [deep, shallow] = slice?;
-            extend(&mut values, deep)?;
-            extend(&mut of_rim, shallow)?;
+            for (all, found) in all.iter_mut().zip(slice?) {
+                for (all, found) in all.iter_mut().zip(found) {
+                    extend(all, found)?;
+                }
+            }
         }
-        if values.is_empty() {
-            values = of_rim;
-        }
+        let [deep, rim] = all;
+        let [mut values, mut differences] = if deep[0].is_empty() { rim } else { deep };
         let count = values.len() * around.voxels_per_cell();
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
-        let noise = DEVIATION_PER_MEDIAN * self::median(&mut values).unwrap_or_default();
-        Ok(Object { count, median, noise: noise.max(self.least_noise(around)) })
+        let deviation = |values: &mut [f64]| DEVIATION_PER_MEDIAN * self::median(values).unwrap_or_default();
+        let least = self.least_noise(around);
+        let noise = deviation(&mut values).max(least);
+        let grain = deviation(&mut differences) / std::f64::consts::SQRT_2;
+        Ok(Object { count, median, noise, grain: (GRAIN * grain.max(least)).min(noise) })
     }
 
     /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
@@ -314,8 +341,8 @@ impl Measurement<'_, '_, '_> {
     fn surroundings(&self, around: &Neighbourhood, object: Object, rim: f64, reach: f64) -> Result<Surroundings> {
         let [width, height, depth] = self.input.shape();
         let volume = self.params.dimensions == Dimensions::Volume;
-        // The difference of two pixels has √2 times the noise.
-        let step = DIFFERENCE * std::f64::consts::SQRT_2 * object.noise;
+        // The difference of two pixels has √2 times the deviation of one.
+        let step = DIFFERENCE * std::f64::consts::SQRT_2 * object.grain;
         let is_flat = |z: usize, y: usize, x: usize| {
             let here = self.pixel([z, y, x]);
             let near = |i: usize, count: usize| i.saturating_sub(1)..count.min(i + 2);
@@ -434,7 +461,7 @@ fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 
             (low, *sorted.select_nth_unstable_by(count - 1 - end, f64::total_cmp).1)
         }
     };
-    let mut bin = (object.noise / 2.0).max((high - low) / BINS);
+    let mut bin = (object.grain / 2.0).max((high - low) / BINS);
     if pixels.iter().all(|pixel| pixel.fract() == 0.0) {
         // Bins that hold different numbers of integers would have modes of their own.
         bin = bin.round().max(1.0);
@@ -472,7 +499,7 @@ fn next_mode(counts: &[usize], fewest: usize) -> Option<Range<usize>> {
         let here = height(bin);
         if peak > 0.0 {
             peak = here.max(peak);
-            if here <= VALLEY * peak {
+            if here <= END * peak {
                 let end = bin.min(counts.len());
                 if counts[begin.min(end)..end].iter().sum::<usize>() >= fewest {
                     return Some(begin..end);

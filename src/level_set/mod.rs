@@ -65,7 +65,7 @@ use crate::report::Report;
 use convergence::ConvergenceMonitor;
 use intensities::Intensities;
 use plan::Plan;
-use regions::Measure;
+use regions::{HeavyNoise, Measure};
 use std::time::Instant;
 
 /// The intensity range that the front grows into: `target` ± `epsilon`, unless a [`Side`] is open.
@@ -166,7 +166,9 @@ pub struct Params {
     /// The region term: the range is the intensities that are likelier inside the front than outside, for this kind of
     /// distribution, measured in all pixels of both sides (of the whole stack, with [`Dimensions::Slices`], too) at the
     /// start and again at the start of every check interval. `range`, `side` and `time_step` must be `None` then. Beside
-    /// a limit the speed grows with the distance from it, up to that of half the difference of the means. `None`
+    /// a limit the speed grows with the distance from it, up to that of half the difference of the means. With the
+    /// automatic `alpha`, in noise whose standard deviation is more than that half, the range is made wider once the front
+    /// has come to the object, so that noise does not drive it inwards (see `docs/level_set.md`). `None`
     /// (default): the range stays as it is given or measured at the start.
     pub regions: Option<Regions>,
     /// The weight β, from 0 to 1000, of the image's edges. With the edge-stopping function g = 1 / (1 + (|∇I_σ|/K)²), the
@@ -182,7 +184,8 @@ pub struct Params {
     /// voxels do not exceed; in slices those of each slice.
     pub edge_contrast: Option<f64>,
     /// The weight α, in [0, 1], of the image against curvature. `None` (default): 1 / (1 + ε·h), h the smallest
-    /// spacing; with `regions` 1 / (1 + 2·ε·h).
+    /// spacing; with `regions` 1 / (1 + k·h), where k is the larger of 2·ε, as it is measured first, and 1.5 standard
+    /// deviations of the side that varies less, so that noise does not pass for detail.
     pub alpha: Option<f64>,
     /// The time step Δt. `None` (default): `cfl` times the largest stable step, the smaller of
     /// 1 / (α·D·√S + (1 − α)·(S − s)) and 1 / ((1 − α)·S), where S is Σh⁻², s is h⁻² of the axis with the largest spacing,
@@ -309,6 +312,8 @@ pub struct LevelSet {
     measure: Option<Measure>,
     /// True if the range is that of the present check interval.
     range_is_measured: bool,
+    /// The stage of a front in heavy noise, with two regions and the automatic α.
+    noise: HeavyNoise,
     monitor: ConvergenceMonitor,
     outcome: Outcome,
     limit_share: Option<f64>,
@@ -380,7 +385,7 @@ impl LevelSet {
         };
         let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
         // With two regions this range is a placeholder until there is a front with two sides.
-        let of_image = |extremes| Intensities { range, side, extremes };
+        let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
         let (intensities, plan, solver) = context.run_on_device(
             needs,
             None,
@@ -414,6 +419,7 @@ impl LevelSet {
             params: params.clone(),
             measure: params.regions.map(new_measure).transpose()?,
             range_is_measured: false,
+            noise: HeavyNoise::default(),
             monitor: ConvergenceMonitor::new(&plan),
             outcome: Outcome::Moving,
             limit_share: None,
@@ -444,8 +450,17 @@ impl LevelSet {
             Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
         };
         self.range_is_measured = true;
-        let Some((range, side)) = measure.range(sums) else { return Ok(false) };
-        let intensities = Intensities { range, side, extremes: measure.extremes };
+        let Some(mut range) = measure.range(sums) else { return Ok(false) };
+        // A front among noise has to be smoother than one in a range of intensities.
+        let mut balance = 2.0 * range.0.epsilon;
+        if self.params.alpha.is_none()
+            && let Some((to_go_on, noise)) = self.noise.range(measure, range, sums)
+        {
+            balance = balance.max(plan::NOISE_BALANCE * noise);
+            range = to_go_on;
+        }
+        let (range, side) = range;
+        let intensities = Intensities { range, side, balance, extremes: measure.extremes };
         let plan = self.params.resolve(self.plan.shape, &intensities)?;
         if plan != self.plan {
             self.solver.set_plan(&self.context, &plan);
@@ -497,6 +512,9 @@ impl LevelSet {
                 }
             }
             self.range_is_measured &= !monitor.begins_interval();
+            if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
+                monitor.converged = false;
+            }
             if monitor.converged || monitor.step_done() == iterations {
                 break;
             }
@@ -620,6 +638,7 @@ impl LevelSet {
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
         self.range_is_measured = false;
+        self.noise = HeavyNoise::default();
         Ok(())
     }
 

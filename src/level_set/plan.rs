@@ -29,6 +29,9 @@ pub(super) const REINITIALISATION_STEPS: u32 = 4;
 pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f64, f32::MAX as f64];
 /// The largest standard deviation of the edges' Gaussian, in units of the smallest spacing.
 const MAX_EDGE_SIGMA: f64 = 100.0;
+/// The standard deviations of noise that, at the automatic α between two regions, balance the curvature of a feature of
+/// one voxel. More holds single voxels back better, and takes more from small objects.
+pub(super) const NOISE_BALANCE: f64 = 1.5;
 /// The bounds of the automatic check interval.
 const CHECK_INTERVAL_BOUNDS: [f64; 2] = [12.0, 1000.0];
 
@@ -139,18 +142,14 @@ impl Params {
         // In slices nothing depends on the spacing along z. It may be anything, even NaN, and is not used beyond this
         // line.
         let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
-        let Intensities { range, side, extremes: [low, high] } = *intensities;
+        let Intensities { range, side, balance, extremes: [low, high] } = *intensities;
         let TargetRange { target, epsilon } = range;
         if high.max(-low) > LARGEST_PIXEL {
             return Err(Error::argument(format!(
                 "the image's pixels must be within ±{LARGEST_PIXEL:e}, but they are from {low:e} to {high:e}; scale them"
             )));
         }
-        let alpha = self.alpha.unwrap_or_else(|| {
-            // A range between two regions is for noise, of which a smoother front encloses less.
-            let contrast = if self.regions.is_some() { 2.0 * epsilon } else { epsilon };
-            (1.0 + contrast * h_min).recip()
-        });
+        let alpha = self.alpha.unwrap_or_else(|| (1.0 + balance * h_min).recip());
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);
@@ -259,7 +258,7 @@ pub(super) fn tiles(shape: [usize; 3], dimensions: Dimensions) -> [usize; 3] {
 /// that of the unbounded D, if that is smaller. If α·|D| exceeds the largest (1 − α)·H, a larger |D| changes how fast
 /// the front recedes but not the place where it rests, and it would shorten Δt for all voxels.
 fn image_term_bounds(intensities: &Intensities, alpha: f64, curvature: f64) -> [f64; 2] {
-    let Intensities { range: TargetRange { target, epsilon }, side, extremes: [low, high] } = *intensities;
+    let Intensities { range: TargetRange { target, epsilon }, side, extremes: [low, high], .. } = *intensities;
     let farthest = match side {
         Side::Within | Side::Outside => (low - target).abs().max((high - target).abs()),
         Side::Above => target - low,

@@ -22,6 +22,15 @@ const EQUAL_VARIANCES: f64 = 1e-6;
 /// The least mean of a region, as a share of the largest pixel, where a logarithm is taken of it.
 const LEAST_MEAN: f64 = 1e-6;
 
+/// In heavy noise pixels of the inside count in full up to this many standard deviations beyond their mean: all but a
+/// hundredth of a deviation of normal noise is kept.
+const WIDTH: f64 = 2.0;
+/// The share of the voxels inside by which their number changes before the front is judged again.
+const JUDGED_AFTER: f64 = 0.05;
+/// A front that gets nearer the object gains at least this share in the variance between both sides for each share of
+/// the inside that it moved. It gains 1 where all that it leaves is background, and loses as much where all is object.
+const LEAST_GAIN: f64 = 0.25;
+
 /// The sums of the finite pixels of one side of the front, in levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RegionSums {
@@ -192,6 +201,78 @@ impl Measure {
                 (range.epsilon > 0.0).then_some((range, if narrow { Side::Within } else { Side::Outside }))
             }
         }
+    }
+}
+
+/// The stage of a front in heavy noise: noise whose deviation is more than half the difference of the means.
+///
+/// A pixel counts at most as if it were half the difference of the means beyond the limit on the inside's side, on the
+/// other side in full. So noise alone drives the front inwards. That brings a start that is too large to the object, and
+/// takes the object away after that. In heavy noise the front goes on so while it separates both sides better and better.
+/// Then, for good, the range is so wide that noise counts on both sides of the limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HeavyNoise {
+    /// The share of the voxels that was inside, and the variance between both sides, when the front was judged last.
+    judged: Option<[f64; 2]>,
+    /// True if there is heavy noise, and noise drives the front inwards.
+    goes_inwards: bool,
+    is_balanced: bool,
+}
+
+impl HeavyNoise {
+    /// Returns the range to go on with, and the standard deviation of the noise that both sides have: that of the side
+    /// which varies less, because the other may hold several things.
+    pub(super) fn range(
+        &mut self,
+        measure: &Measure,
+        (range, side): Range,
+        sums: [RegionSums; 2],
+    ) -> Option<(Range, f64)> {
+        let [inside, outside] = [measure.moments(&sums[0])?, measure.moments(&sums[1])?];
+        // Binary pixels count as 0 and 1.
+        let unit = if measure.levels.binary != 0 { measure.extremes[1] } else { 1.0 };
+        let [mean, mean_outside] = [inside.mean * unit, outside.mean * unit];
+        let [deviation, deviation_outside] = [inside, outside].map(|side| side.variance.sqrt() * unit);
+        let noise = deviation.min(deviation_outside);
+        let (apart, sign) = (mean - mean_outside, f64::from(side.sign()));
+        let is_heavy = sign != 0.0 && noise > apart.abs() / 2.0;
+        let [n, m] = sums.map(|side| side.count as f64);
+        let share = n / (n + m);
+        let separation = apart * apart * share * (1.0 - share);
+        let [share_before, separation_before] = *self.judged.get_or_insert([share, separation]);
+        let moved = (share / share_before - 1.0).abs();
+        if moved >= JUDGED_AFTER {
+            self.is_balanced |= is_heavy && separation < (1.0 + LEAST_GAIN * moved) * separation_before;
+            self.judged = Some([share, separation]);
+        }
+        self.goes_inwards = is_heavy && !self.is_balanced;
+        if !(self.goes_inwards || self.is_balanced && sign != 0.0) {
+            return Some(((range, side), noise));
+        }
+        let mut limit = range.target - sign * range.epsilon;
+        let mut epsilon = range.epsilon;
+        if self.goes_inwards {
+            // The same for binary pixels, whose range has another width.
+            epsilon = epsilon.min(apart.abs() / 2.0);
+        } else {
+            if measure.regions == Regions::Rayleigh {
+                // Among much noise the front rests where means balance, and the means of amplitudes do so half way. The
+                // limit of single pixels is farther up where the contrast is low.
+                limit = limit.min((mean + mean_outside) / 2.0);
+            }
+            let [low, high] = measure.extremes;
+            let farthest = if sign > 0.0 { high - limit } else { limit - low };
+            let wide = sign * (mean - limit) + WIDTH * deviation;
+            epsilon = wide.min(farthest).max(epsilon);
+        }
+        Some(((TargetRange { target: limit + sign * epsilon, epsilon }, side), noise))
+    }
+
+    /// Tells whether a front at rest goes on, because it gets another range. It does so once.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let goes_on = std::mem::take(&mut self.goes_inwards);
+        self.is_balanced |= goes_on;
+        goes_on
     }
 }
 

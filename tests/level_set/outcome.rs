@@ -186,6 +186,37 @@ fn white_matter_is_found_from_two_points() {
     });
 }
 
+/// The range from two points in white matter separates it from grey matter, wherever most of the points are.
+#[test]
+fn the_range_of_white_matter_hardly_depends_on_the_points() {
+    const RADIUS: isize = 3;
+    let (image, spacing) = (whole_brain(), [1.0, 1.0, 2.0]);
+    let is_white = |z: usize, y: usize, x: usize| {
+        let disc = (-RADIUS..=RADIUS).flat_map(|dy| (-RADIUS..=RADIUS).map(move |dx| (dy, dx)));
+        let mut disc = disc.filter(|(dy, dx)| dy * dy + dx * dx <= RADIUS * RADIUS);
+        disc.all(|(dy, dx)| image[[z, y.saturating_add_signed(dy), x.saturating_add_signed(dx)]] > 204)
+    };
+    let (_, height, width) = image.dim();
+    let margin = RADIUS as usize;
+    let rows = (4..16).flat_map(|z| (margin..height - margin).map(move |y| (z, y)));
+    let places = rows.flat_map(|(z, y)| (margin..width - margin).map(move |x| (z, y, x)));
+    let white: Vec<_> = places.filter(|(z, y, x)| is_white(*z, *y, *x)).collect();
+    let pairs = 24;
+    let point = |pair: usize| white[pair % pairs * (white.len() / pairs)];
+    let context = Context::new("cpu").unwrap();
+    let mut good = 0;
+    for pair in 0..pairs {
+        let [first, second] = [point(pair), point(pair + 7)]
+            .map(|(z, y, x)| ball(image.dim(), [x as f64, y as f64, z as f64], RADIUS as f64, spacing));
+        let params = Params { spacing, ..Params::default() };
+        let State { target, epsilon, side, .. } = start(&context, image.view(), &(first | second), &params).state();
+        // White matter is around 218, and grey matter around 170.
+        let open = side == isoline::level_set::Side::Above || target + epsilon > 238.0;
+        good += usize::from(open && (184.0..=208.0).contains(&(target - epsilon)));
+    }
+    assert!(good >= 20, "{good} of {pairs}");
+}
+
 /// At half of the iterations that it needs in the end, a run says that a fifth to nine tenths are done.
 #[test]
 fn the_expected_end_is_near_the_end() {

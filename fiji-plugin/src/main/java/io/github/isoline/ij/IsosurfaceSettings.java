@@ -33,6 +33,7 @@ final class IsosurfaceSettings extends Settings {
                 Setting.output(RESULTS_TABLE).first(true),
                 Setting.text(FILE, "")
                         .forgotten()
+                        .file()
                         .label("Save as")
                         .help(
                                 "A file for the triangles, whose ending is .stl, .ply or .obj; nothing: none is written."));

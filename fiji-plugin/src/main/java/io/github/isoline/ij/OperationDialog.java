@@ -46,6 +46,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private static final String UNFOLDED = ".advanced_unfolded";
 
     private static final int COLUMNS = 8;
+
+    /** The columns of the field for the name of a file. */
+    private static final int FILE_COLUMNS = 28;
+
     private static final int MOST_DECIMALS = 9;
     private static final double SMALL = 0.01;
     private static final double SMALL_DEFAULT = 1e-3;
@@ -457,7 +461,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
                 if (setting.key.equals(Settings.DEVICE)) {
                     return choice(setting, DefaultDevice.choices(devices).toArray(new String[0]));
                 }
-                dialog.addStringField(label, (String) value, COLUMNS);
+                dialog.addStringField(label, (String) value, setting.file ? FILE_COLUMNS : COLUMNS);
                 describe(setting, dialog.getStringFields());
                 return asked -> asked.set(setting.key, dialog.getNextString());
         }

@@ -59,6 +59,9 @@ final class Setting {
     /** Holds true if a dialog has no field for it. */
     boolean macroOnly;
 
+    /** Holds true for the name of a file, whose field is wider than that of a number. */
+    boolean file;
+
     /** Holds true if a dialog shows the field only where the advanced ones are unfolded. */
     boolean advanced;
 
@@ -205,6 +208,12 @@ final class Setting {
 
     Setting unit(String text) {
         unit = text;
+        return this;
+    }
+
+    /** Makes the value the name of a file. */
+    Setting file() {
+        file = true;
         return this;
     }
 

@@ -120,7 +120,9 @@ final class GuiDriver {
                 driver.error();
                 break;
             default:
-                if (args[0].startsWith("size ")) {
+                if (args[0].startsWith("first ")) {
+                    FirstMinutesTest.Scenes.play(driver, args[0], image);
+                } else if (args[0].startsWith("size ")) {
                     DialogSizeTest.Scenes.play(driver, args[0].substring(5), image);
                 } else if (args[0].indexOf('|') > 0) {
                     RecordScenes.play(args[0], image);
@@ -502,6 +504,13 @@ final class GuiDriver {
             }
             Thread.sleep(GLANCE_MS);
         }
+    }
+
+    /** Saves a picture of a window, or of a part of one. */
+    void picture(String name, Component part) throws Exception {
+        IJ.wait(300);
+        Rectangle place = new Rectangle(part.getLocationOnScreen(), part.getSize());
+        ImageIO.write(screen(place), "png", new File(pictures, name + ".png"));
     }
 
     void picture(String name) throws Exception {

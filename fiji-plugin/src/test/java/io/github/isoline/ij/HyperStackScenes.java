@@ -21,6 +21,7 @@ import ij.gui.OvalRoi;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.gui.ScrollbarWithLabel;
+import ij.measure.ResultsTable;
 import ij.plugin.frame.Recorder;
 import ij.process.ImageProcessor;
 import java.awt.Dialog;
@@ -40,6 +41,7 @@ final class HyperStackScenes {
         {"Level Set", ""},
         {"Region Snake", ""},
         {"Isolines", ""},
+        {"Isosurface", ""},
     };
 
     private HyperStackScenes() {}
@@ -81,6 +83,9 @@ final class HyperStackScenes {
                         "curves",
                         () -> image.getOverlay() != null && recorder.getText().contains("run(\"" + name));
                 say("curves", positions(image.getOverlay()));
+            } else if (name.equals("Isosurface")) {
+                await("rows", () -> surfaces() != null && recorder.getText().contains("run(\"" + name));
+                say("surfaces", frames(surfaces()));
             } else {
                 await("a result", () -> WindowManager.getImageCount() > before);
                 ImagePlus made = opened("");
@@ -97,6 +102,24 @@ final class HyperStackScenes {
                 }
             }
         }
+    }
+
+    /**
+     * Returns the isosurfaces' own table, since that of all commands has rows of region snakes; null before it is
+     * there.
+     */
+    private static ResultsTable surfaces() {
+        return ResultsTable.getResultsTable("Isosurface results");
+    }
+
+    /** Returns the channels and frames that the rows of a table are of. */
+    private static String frames(ResultsTable table) {
+        StringBuilder frames = new StringBuilder("channel");
+        for (int row = 0; row < table.size(); row++) {
+            frames.append(' ').append((int) table.getValue("Ch", row));
+            frames.append(" frame ").append((int) table.getValue("Frame", row));
+        }
+        return frames.toString();
     }
 
     /** Returns how many planes have elements of an overlay, and the channels of these. */

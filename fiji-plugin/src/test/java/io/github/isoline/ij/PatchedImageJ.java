@@ -31,6 +31,7 @@ final class PatchedImageJ {
         "run('Level Set...', 'mask_stack results_table');",
         "run('Region Snake...', 'label_image results_table');",
         "run('Isolines...', 'results_table overlay');",
+        "run('Isosurface...', 'results_table');",
     };
 
     /** The part that runs in the patched ImageJ. */
@@ -50,7 +51,9 @@ final class PatchedImageJ {
             IJ.runMacro("run(\"Edge Drawing...\", \"" + options + " results_table\");");
             System.out.println("macro: " + ResultsTable.getResultsTable().size() + " segments");
             for (String line : LINES) {
-                ImagePlus each = IJ.openImage(path);
+                // An isosurface is that of a volume.
+                ImagePlus each =
+                        IJ.openImage(line.contains("Isosurface") ? path.replace("cell.png", "brain.tif") : path);
                 each.setRoi(new OvalRoi(400, 350, 50, 50));
                 WindowManager.setTempCurrentImage(each);
                 ResultsTable.getResultsTable().reset();

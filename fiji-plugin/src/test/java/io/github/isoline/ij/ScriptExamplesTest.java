@@ -146,6 +146,7 @@ class ScriptExamplesTest extends HeadlessTest {
             "Level set of cell.png, rows 1",
             "Labels of cell.png, rows 1",
             "cell.png, rows 1",
+            "brain.tif, rows 1",
         };
         assertTrue(
                 outcome.out
