@@ -200,7 +200,7 @@ fn texture_alone_has_two_limits() {
 #[test]
 fn steps_of_any_length_give_the_same_bits() {
     // The second is noise in which the range is made wider.
-    for (regions, total) in [(Regions::Poisson, 90), (Regions::ChanVese, 290)] {
+    for (regions, total) in [(Regions::Poisson, 90), (Regions::ChanVese, 150)] {
         let image = noisy(regions);
         let start_mask = ball(DIM, CENTRE, 6.0, SPACING);
         everywhere(|context, name| {
@@ -213,6 +213,8 @@ fn steps_of_any_length_give_the_same_bits() {
                     parts.step(iterations, None).unwrap();
                 }
                 let what = format!("{name}, {regions:?}, {variant:?}");
+                // Half the difference of the means is 30.
+                assert!(regions != Regions::ChanVese || whole.state().epsilon > 45.0, "{what}: {:?}", whole.state());
                 assert_eq!(whole.state(), parts.state(), "{what}");
                 assert_eq!(whole.statistics(), parts.statistics(), "{what}");
                 common::assert_bits(&phi_of(&parts, DIM), &phi_of(&whole, DIM), &what);
