@@ -12,6 +12,7 @@ use super::isoline_status::{
 };
 use super::isolines::*;
 use super::level_set::*;
+use super::level_set_results::*;
 use super::mask::*;
 use super::polygons::*;
 use super::progress::*;
