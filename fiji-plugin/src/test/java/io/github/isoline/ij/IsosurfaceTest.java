@@ -235,6 +235,20 @@ class IsosurfaceTest extends HeadlessTest {
     }
 
     @Test
+    void everyLineOfTheLogNamesTheImage() {
+        ImagePlus image = ball();
+        image.setTitle("my ball.tif");
+        String log = isosurface(image, "level=100 results_table").log + isosurface(image, "no_such_key=1").log;
+        String[] lines = log.trim().split("\n");
+        assertEquals(2, lines.length, log);
+        for (String line : lines) {
+            assertTrue(line.startsWith("Isosurface (my ball.tif): "), line);
+        }
+        assertTrue(lines[0].contains("triangles"), log);
+        assertOneSentence(isosurface(null, "results_table").log, "No image is open");
+    }
+
+    @Test
     void scriptsGetARow() throws Exception {
         Result found = Isoline.isosurface(ball(), "level=100");
         assertEquals(1, found.getTable().size());
