@@ -35,6 +35,7 @@ class IsosurfaceTest extends HeadlessTest {
     private static final String LINE = "run(\"Isosurface...\", \"%s\");";
     private static final int SIDE = 40;
     private static final double RADIUS = 6;
+    private static final int FRAMES = 8000;
 
     @AfterEach
     void clearTable() {
@@ -232,6 +233,42 @@ class IsosurfaceTest extends HeadlessTest {
         ImagePlus rgb = open("brain.tif");
         new ImageConverter(rgb).convertToRGB();
         assertOneSentence(isosurface(rgb, "results_table").log, "(option luminance)");
+    }
+
+    @Test
+    void everyLineOfTheLogNamesTheImage() {
+        ImagePlus image = ball();
+        image.setTitle("my ball.tif");
+        String log = isosurface(image, "level=100 results_table").log + isosurface(image, "no_such_key=1").log;
+        String[] lines = log.trim().split("\n");
+        assertEquals(2, lines.length, log);
+        for (String line : lines) {
+            assertTrue(line.startsWith("Isosurface (my ball.tif): "), line);
+        }
+        assertTrue(lines[0].contains("triangles"), log);
+        assertOneSentence(isosurface(null, "results_table").log, "No image is open");
+    }
+
+    @Test
+    void escapeCancelsAndWritesNothing(@TempDir Path folder) {
+        // The planes share their pixels: a long run in little memory.
+        FloatProcessor plane = new FloatProcessor(256, 256);
+        for (int i = 0; i < plane.getPixelCount(); i++) {
+            plane.setf(i, i % 256);
+        }
+        ImageStack planes = new ImageStack(256, 256);
+        for (int i = 0; i < 2 * FRAMES; i++) {
+            planes.addSlice("", plane.getPixels());
+        }
+        ImagePlus film = new ImagePlus("film", planes);
+        film.setDimensions(1, 2, FRAMES);
+        pressEscapeAfter(1000);
+        Outcome outcome = isosurface(film, "all_frames level=100 results_table file=[" + folder + "/mesh.stl]");
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertOneSentence(outcome.log, "Isosurface (film): cancelled");
+        assertFalse(film.isLocked());
+        assertEquals(0, ResultsTable.getResultsTable().size());
+        assertEquals(0, folder.toFile().list().length);
     }
 
     @Test

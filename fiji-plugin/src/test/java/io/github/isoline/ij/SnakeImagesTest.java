@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -150,12 +151,16 @@ class SnakeImagesTest extends SnakeTest {
         ImagePlus image = disc(200, 180, 100, 90, 60);
         Roi start = new OvalRoi(60, 65, 50, 50);
         image.setRoi(start);
-        Outcome outcome = macro(image, call("results_table"));
+        Outcome outcome = macro(image, call("results_table overlay"));
         assertTrue(outcome.log.contains("1 target reached the border of the window"));
+        assertEquals(1, table().getValue("Touches window", 0));
+        assertEquals(Color.WHITE, image.getOverlay().get(0).getStrokeColor());
         for (String enough : new String[] {"margin=2", "background=image"}) {
             image.setRoi(start);
-            outcome = macro(image, call("results_table " + enough));
+            outcome = macro(image, call("results_table overlay " + enough));
             assertFalse(outcome.log.contains("reached the border"), outcome.log);
+            assertEquals(0, table().getValue("Touches window", table().size() - 1));
+            assertNotEquals(Color.WHITE, image.getOverlay().get(0).getStrokeColor());
         }
     }
 
