@@ -1624,7 +1624,10 @@ typedef struct {
      * 16-bit images, which are used unchanged.
      */
     double range_min;
-    /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */
+    /**
+     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
+     * automatic.
+     */
     double range_max;
     /**
      * The standard deviation of the Gaussian that smooths the image, in pixels: 0 to 10; 0 does not smooth. Default 1.
@@ -1948,7 +1951,7 @@ typedef struct {
      * range_min must be smaller than range_max.
      */
     double range_min;
-    /** The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic. */
+    /** The value up to which levels are equally spaced, at most 3.4e38. ISOLINE_AUTOMATIC (default): automatic. */
     double range_max;
 } isoline_isolines_params;
 
@@ -3013,7 +3016,10 @@ typedef struct {
      * used unchanged.
      */
     double range_min;
-    /** f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic. */
+    /**
+     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
+     * automatic.
+     */
     double range_max;
 } isoline_snake_params;
 

@@ -39,7 +39,7 @@ pub struct isoline_isolines_params {
     /// smallest and the largest finite pixel of the whole input; else both must be given, from -3.4e38 to 3.4e38, and
     /// range_min must be smaller than range_max.
     pub range_min: f64,
-    /// The value up to which levels are equally spaced. ISOLINE_AUTOMATIC (default): automatic.
+    /// The value up to which levels are equally spaced, at most 3.4e38. ISOLINE_AUTOMATIC (default): automatic.
     pub range_max: f64,
 }
 

@@ -113,7 +113,8 @@ pub struct isoline_snake_params {
     /// given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
     /// used unchanged.
     pub range_min: f64,
-    /// f32 images: the pixel value of level 65535; larger pixels count as it. ISOLINE_AUTOMATIC (default): automatic.
+    /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
+    /// automatic.
     pub range_max: f64,
 }
 
