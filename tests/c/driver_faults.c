@@ -9,7 +9,7 @@
 enum { OUT_OF_MEMORY = 2, ILLEGAL_ADDRESS = 700, UNKNOWN = 999 };
 enum { UNWRITTEN_BYTE = 77 };
 
-/* What an operation writes if nothing fails. */
+/* The results of an operation if nothing fails. */
 static size_t image_bytes;
 static uint8_t *good_bytes, *good_floats;
 
@@ -63,7 +63,7 @@ static int with_fault(const char *name, isoline_status (*run)(void), int at, int
     }
     if (!lasting) {
         *fake.fail_at = 0;
-        /* A fault while something was given back is told by the next call. */
+        /* A fault while something was given back is reported by the next call. */
         if (status == ISOLINE_OK && run() != ISOLINE_OK) {
             CHECK_HAS(isoline_last_error(), "FAKE_ERROR");
         }
