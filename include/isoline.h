@@ -21,9 +21,9 @@
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
  *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
  *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success. There is one exception: a stack that is
- *   computed slice by slice writes its slices as they are finished, so after a failure or a cancelled call every slice
- *   of an output image is either complete or untouched.
+ * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image: a call
+ *   that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED or _PANIC may have written any part of them. After
+ *   another error, such as a wrong argument, they are untouched.
  * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments,
  *   isoline_level_set, isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created
  *   only on success. Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the
@@ -548,14 +548,12 @@ isoline_status isoline_progress_init(isoline_progress *progress,
  * operations (an `atomic_int` of C11; `std::atomic<int>`; in a signal handler a `volatile sig_atomic_t` where that is an
  * int). A thread that has never called this function has no flag.
  *
- * A call that the flag ends leaves its outputs as a call does that its callback cancels, with these exceptions, where a part
- * of the output may have been written: isoline_mask_fill_*, isoline_level_set_read_*, isoline_level_set_statistics,
- * isoline_snake_draw_*, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth, and the mask or the
- * labels of isoline_level_set_run and isoline_snake_run. Solvers are as before the call, or after its last whole iteration.
+ * A call that the flag ends leaves its outputs as a call does that its callback cancels. Of the arrays of
+ * isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth a part may
+ * have been written, too. Solvers are as before the call, or after its last whole iteration.
  *
  * Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
- * buffer, what frees an object, the measurement of both devices by the first call on "auto", and the copy of a finished
- * result to an output that is written whole or not at all.
+ * buffer, what frees an object, and the measurement of both devices by the first call on "auto".
  *
  * @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
@@ -786,8 +784,8 @@ extern "C" {
  * @param value the value that the pixels are set to.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
  *   ±1e100, or a negative radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
- *   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
- *   mask is untouched. May be called on any thread.
+ *   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. May be called on any
+ *   thread.
  */
 isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
                                          const isoline_sphere *spheres,
@@ -805,8 +803,8 @@ isoline_status isoline_mask_fill_spheres(const isoline_image *mask,
  * @param value the value that the pixels are set to.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
  *   ±1e100, or a `min` above its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
- *   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
- *   mask is untouched. May be called on any thread.
+ *   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. May be called on any
+ *   thread.
  */
 isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
                                        const isoline_box *boxes,
@@ -829,7 +827,7 @@ isoline_status isoline_mask_fill_boxes(const isoline_image *mask,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
  *   ±1e100, fewer than 3 corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for
  *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY; _CANCELLED by the cancel flag, with a
- *   part of the pixels set. After another error the mask is untouched. May be called on any thread.
+ *   part of the pixels set. May be called on any thread.
  */
 isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
                                          const double *xy,
@@ -1245,8 +1243,7 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
  *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a
- *   stack is either complete or untouched.
+ *   _DEVICE_FAILED; _CANCELLED; _BUSY.
  */
 isoline_status isoline_edge_strength(isoline_context *context,
                                      const isoline_image *input,
@@ -1700,8 +1697,7 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
  *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of
- *   `edges` of a stack is either complete or untouched.
+ *   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs" above says.
  */
 isoline_status isoline_edge_drawing(isoline_context *context,
                                     const isoline_image *input,
@@ -1726,8 +1722,7 @@ isoline_status isoline_edge_drawing(isoline_context *context,
  * @param direction ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
  *   vertical one.
  * @param anchors ISOLINE_U8; 255 on anchors, 0 elsewhere.
- * @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs of a single image are
- *   untouched, and each slice of each output of a stack is either complete or untouched.
+ * @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs are as "Outputs" above says.
  */
 isoline_status isoline_edge_drawing_maps(isoline_context *context,
                                          const isoline_image *input,
@@ -1871,9 +1866,8 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error
- *   a volume is untouched, and with 2 dimensions each slice is either complete or untouched. May be called on any
- *   thread; calls on one context run one after the other.
+ *   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. May be
+ *   called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *mask,
@@ -2595,8 +2589,8 @@ void isoline_level_set_free(isoline_level_set *level_set);
  * @param progress NULL for none; the fraction as for isoline_level_set_step.
  * @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
  * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
- *   untouched. May be called on any thread; calls on one context run one after the other.
+ * @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. May be called on any
+ *   thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_run(isoline_context *context,
                                      const isoline_image *input,
@@ -3330,8 +3324,8 @@ isoline_status isoline_snake_region_sums(isoline_snake *snake,
  * @param snake not NULL.
  * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
- *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads:
- *   as for isoline_snake_step.
+ *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CANCELLED; _BUSY. Threads: as for
+ *   isoline_snake_step.
  */
 isoline_status isoline_snake_draw_mask(isoline_snake *snake,
                                        const isoline_image *mask);
@@ -3345,7 +3339,7 @@ isoline_status isoline_snake_draw_mask(isoline_snake *snake,
  * @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the
  *   snake's input, host memory.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and
- *   threads, as for isoline_snake_draw_mask. After an error the labels are untouched.
+ *   threads, as for isoline_snake_draw_mask.
  */
 isoline_status isoline_snake_draw_labels(isoline_snake *snake,
                                          const isoline_image *labels);

@@ -14,7 +14,7 @@
  *   stands for the defaults.
  * - Structs, such as isoline::edge_strength_params, are the C structs with their defaults filled in.
  * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says:
- *   written only on success, but for the slices of a stack. An object that was to be replaced keeps its value. Calls
+ *   written only on success, but for the pixels of images. An object that was to be replaced keeps its value. Calls
  *   that allocate may also throw std::bad_alloc.
  * - Ownership. isoline::context, buffer, segments, lines, polylines, surface, level_set and snake own an object of the
  *   library and free it at their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:

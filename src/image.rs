@@ -443,8 +443,12 @@ fn out_of_memory<T>(count: usize) -> Error {
     ))
 }
 
-/// Copies packed slices into the caller's image, on all threads of the current pool.
-pub(crate) fn copy_packed<T: Copy + Send + Sync>(values: &[T], mut output: ArrayViewMut3<'_, T>) {
+/// Copies packed slices into the caller's image, on all threads of the current pool. The ticker can cancel it.
+pub(crate) fn copy_packed<T: Copy + Send + Sync>(
+    values: &[T],
+    mut output: ArrayViewMut3<'_, T>,
+    ticker: &Ticker,
+) -> Result<()> {
     /// The number of rows of one task.
     const ROWS: usize = 64;
     let (_, height, width) = output.dim();
@@ -452,10 +456,12 @@ pub(crate) fn copy_packed<T: Copy + Send + Sync>(values: &[T], mut output: Array
     slices.for_each(|(mut slice, values)| {
         let rows = slice.axis_iter_mut(Axis(0)).into_par_iter().zip(values.par_chunks(width));
         rows.with_min_len(ROWS).for_each(|(mut row, values)| match row.as_slice_mut() {
+            _ if ticker.is_cancelled() => {}
             Some(row) => row.copy_from_slice(values),
             None => row.iter_mut().zip(values).for_each(|(to, from)| *to = *from),
         });
     });
+    ticker.check()
 }
 
 #[cfg(test)]
@@ -463,6 +469,22 @@ mod tests {
     use super::*;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    #[test]
+    fn packed_values_are_copied_unless_the_call_is_cancelled() {
+        let ticker = Ticker::new("test");
+        let values: Vec<u16> = (0..3 * 200 * 7).collect();
+        for step in [1, 2] {
+            let mut whole = ndarray::Array3::<u16>::from_elem((3, 200, 7 * step), 9);
+            let target = || ndarray::s![.., .., ..;step];
+            copy_packed(&values, whole.slice_mut(target()), &ticker).unwrap();
+            assert!(whole.slice(target()).iter().eq(&values), "columns {step} apart");
+        }
+        let mut untouched = ndarray::Array3::<u16>::from_elem((3, 200, 7), 9);
+        ticker.cancel();
+        assert!(copy_packed(&values, untouched.view_mut(), &ticker).is_err());
+        assert!(untouched.iter().all(|value| *value == 9));
+    }
 
     #[test]
     fn a_list_of_any_length_is_sorted_unless_the_flag_is_set() {

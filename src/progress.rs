@@ -54,9 +54,7 @@ impl CancelFlag {
 /// has less than 100 ms to go may end as usual. In calls that are under way when the thread sets another flag, from their
 /// callback, the former one counts.
 ///
-/// A call that is cancelled leaves its outputs as they were, except those that write while they work: the slices of a
-/// stack that were finished, the shapes that were filled into a mask, and a part of the pixels of the functions named
-/// `read_...`.
+/// A call that is cancelled leaves its outputs as they were, except images, of which any part may have been written.
 ///
 /// ```
 /// use isoline::{ErrorKind, mask, set_cancel_flag};
@@ -122,9 +120,21 @@ impl Ticker {
         }
     }
 
+    /// Makes a ticker for copies whose progress is not reported: it heeds the cancel flag of the calling thread.
+    pub(crate) fn of_copies() -> Self {
+        Self::new("copies")
+    }
+
     /// Makes a ticker for the next part of a call in which another one may just have reported.
     pub(crate) fn following(stage: &'static str) -> Self {
         Self { last_call: Mutex::new(Some(Instant::now())), ..Self::new(stage) }
+    }
+
+    /// Makes a ticker for the last part of a call, whose fraction is 1 already.
+    pub(crate) fn at_the_end(stage: &'static str) -> Self {
+        let ticker = Self::following(stage);
+        ticker.set(1.0);
+        ticker
     }
 
     /// Returns `Err(Cancelled)` once the callback or the cancel flag has cancelled. It is cheap: call it at least every
@@ -207,8 +217,7 @@ impl Ticker {
     }
 }
 
-/// Returns whether a call with this callback can be cancelled, by it or by the cancel flag of the calling thread, so that it
-/// must not write to an output before it is done.
+/// Returns whether a call with this callback can be cancelled, by it or by the cancel flag of the calling thread.
 pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
     progress.is_some() || CancelFlag::of_this_thread().is_some()
 }

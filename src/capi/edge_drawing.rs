@@ -231,8 +231,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
 ///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
-///   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` and a single image are untouched, and each slice of
-///   `edges` of a stack is either complete or untouched.
+///   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs" above says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing(
     context: *mut isoline_context,
@@ -283,8 +282,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
 /// @param direction ISOLINE_U8; 0 where the gradient magnitude is below the threshold, 1 for a horizontal edge, 2 for a
 ///   vertical one.
 /// @param anchors ISOLINE_U8; 255 on anchors, 0 elsewhere.
-/// @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs of a single image are
-///   untouched, and each slice of each output of a stack is either complete or untouched.
+/// @return ISOLINE_OK or an error: as for isoline_edge_drawing. After an error the outputs are as "Outputs" above says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_maps(
     context: *mut isoline_context,

@@ -165,8 +165,7 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
 ///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
-///   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error a single image or a volume is untouched, and each slice of a
-///   stack is either complete or untouched.
+///   _DEVICE_FAILED; _CANCELLED; _BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength(
     context: *mut isoline_context,

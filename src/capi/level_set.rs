@@ -374,8 +374,8 @@ pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_se
 /// @param progress NULL for none; the fraction as for isoline_level_set_step.
 /// @param mask not NULL; ISOLINE_U8, the input's size, its own memory, host or CUDA.
 /// @param report NULL for none; else after isoline_report_init.
-/// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. After an error `mask` is
-///   untouched. May be called on any thread; calls on one context run one after the other.
+/// @return ISOLINE_OK or an error: as for isoline_level_set_new; _OVERLAP; _CANCELLED. May be called on any
+///   thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_run(
     context: *mut isoline_context,

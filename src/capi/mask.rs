@@ -41,8 +41,8 @@ same_layout!(isoline_box, Cuboid, min, max);
 /// @param value the value that the pixels are set to.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
 ///   ±1e100, or a negative radius; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
-///   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
-///   mask is untouched. May be called on any thread.
+///   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. May be called on any
+///   thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_spheres(
     mask: *const isoline_image,
@@ -71,8 +71,8 @@ pub unsafe extern "C" fn isoline_mask_fill_spheres(
 /// @param value the value that the pixels are set to.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
 ///   ±1e100, or a `min` above its `max`; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for rows that overlap each other;
-///   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. After another error the
-///   mask is untouched. May be called on any thread.
+///   _UNSUPPORTED for CUDA memory; _CANCELLED by the cancel flag, with a part of the pixels set. May be called on any
+///   thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_boxes(
     mask: *const isoline_image,
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn isoline_mask_fill_boxes(
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a number that is not finite or beyond
 ///   ±1e100, fewer than 3 corners, or slices that the mask does not have; _INVALID_SIZE; _INVALID_TYPE; _OVERLAP for
 ///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _OUT_OF_MEMORY; _CANCELLED by the cancel flag, with a
-///   part of the pixels set. After another error the mask is untouched. May be called on any thread.
+///   part of the pixels set. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_mask_fill_polygon(
     mask: *const isoline_image,

@@ -56,14 +56,12 @@ pub unsafe extern "C" fn isoline_progress_init(
 /// operations (an `atomic_int` of C11; `std::atomic<int>`; in a signal handler a `volatile sig_atomic_t` where that is an
 /// int). A thread that has never called this function has no flag.
 ///
-/// A call that the flag ends leaves its outputs as a call does that its callback cancels, with these exceptions, where a part
-/// of the output may have been written: isoline_mask_fill_*, isoline_level_set_read_*, isoline_level_set_statistics,
-/// isoline_snake_draw_*, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth, and the mask or the
-/// labels of isoline_level_set_run and isoline_snake_run. Solvers are as before the call, or after its last whole iteration.
+/// A call that the flag ends leaves its outputs as a call does that its callback cancels. Of the arrays of
+/// isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth a part may
+/// have been written, too. Solvers are as before the call, or after its last whole iteration.
 ///
 /// Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
-/// buffer, what frees an object, the measurement of both devices by the first call on "auto", and the copy of a finished
-/// result to an output that is written whole or not at all.
+/// buffer, and what frees an object.
 ///
 /// @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;

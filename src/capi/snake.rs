@@ -410,9 +410,9 @@ pub unsafe extern "C" fn isoline_snake_run(
             let started = Instant::now();
             let mut progress = progress.as_deref_mut();
             let mut snake = Snake::start(context, input.input(), initial.as_ref(), &params, &mut progress)?;
-            let mut done = snake.step(u64::MAX, progress)?;
+            let mut done = snake.step(u64::MAX, progress.as_deref_mut())?;
             if let Some(labels) = labels {
-                snake.read_labels(labels)?;
+                snake.read_labels_while(labels, &mut progress)?;
             }
             done.seconds_total = started.elapsed().as_secs_f64();
             isoline_report::give(report, &done)?;

@@ -256,8 +256,8 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
 /// @param snake not NULL.
 /// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
-///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _BUSY. After an error the mask is untouched. Threads:
-///   as for isoline_snake_step.
+///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CANCELLED; _BUSY. Threads: as for
+///   isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_mask(
     snake: *mut isoline_snake,
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
 /// @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the
 ///   snake's input, host memory.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and
-///   threads, as for isoline_snake_draw_mask. After an error the labels are untouched.
+///   threads, as for isoline_snake_draw_mask.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_labels(
     snake: *mut isoline_snake,

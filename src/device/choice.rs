@@ -4,9 +4,10 @@
 //! Between these sizes, and beyond the largest, the time of a call is taken as linear in the number of pixels. The times are
 //! kept in the user's cache folder, so that a machine measures each kind of call once.
 
-use super::{Context, DeviceKind};
-use crate::error::{Error, Result};
+use super::{Context, DeviceKind, DeviceNeeds};
+use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut};
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use ndarray::Array3;
 use std::collections::HashMap;
@@ -92,8 +93,8 @@ impl Times {
         }
     }
 
-    /// Measures calls on the device of `context`.
-    fn measure(context: &Context, workload: &Workload) -> Result<Self> {
+    /// Measures calls on the device of `context`. `before_each` is called before each of them, and may end the measurement.
+    fn measure(context: &Context, workload: &Workload, mut before_each: impl FnMut() -> Result<()>) -> Result<Self> {
         let mut times = Vec::new();
         for factor in [1, 4, 16] {
             let shape = match workload.is_volume {
@@ -108,7 +109,8 @@ impl Times {
                 break;
             }
             let image = chequers(shape);
-            times.push((pixels as f64, median(|| (workload.run)(context, &image))?.as_secs_f64()));
+            let call = || (workload.run)(context, &image);
+            times.push((pixels as f64, median(&mut before_each, call)?.as_secs_f64()));
         }
         Ok(Self(times))
     }
@@ -130,14 +132,16 @@ impl Times {
     }
 }
 
-/// Returns the median time of several calls.
+/// Returns the median time of several calls; `before_each` is called before each of them.
 ///
 /// # Errors
-/// Those of the call, and [`ErrorKind::Busy`](crate::ErrorKind::Busy) if the calls take very different times.
-fn median(mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
+/// Those of both, and [`ErrorKind::Busy`] if the calls take very different times.
+fn median(mut before_each: impl FnMut() -> Result<()>, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
+    before_each()?;
     call()?;
     let (begun, mut times) = (Instant::now(), Vec::new());
     while times.len() < MEASURED_CALLS && (times.is_empty() || begun.elapsed() < MEASURED_TIME) {
+        before_each()?;
         std::thread::sleep(PAUSE);
         let started = Instant::now();
         call()?;
@@ -148,7 +152,7 @@ fn median(mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
     if median > MOST_SPREAD * times[0] {
         let text =
             format!("calls on an image took {:?} to {median:?} and longer, because other work disturbs", times[0]);
-        return Err(Error::new(crate::ErrorKind::Busy, text));
+        return Err(Error::new(ErrorKind::Busy, text));
     }
     Ok(median)
 }
@@ -195,48 +199,76 @@ fn append(path: &Path, key: &str, [cuda, cpu]: &[Times; 2]) -> std::io::Result<(
 /// Returns the times that are kept under `key`, or else those that it measures and keeps. `None` if they cannot be measured,
 /// which is tried once in a process, and while another thread measures. Nothing is logged under a lock: a logger may make
 /// calls.
-fn times_of(path: Option<&Path>, key: &str, measure: impl FnOnce() -> Result<[Times; 2]>) -> Option<[Times; 2]> {
+///
+/// # Errors
+/// [`ErrorKind::Cancelled`], after which the next call measures again.
+fn times_of(
+    path: Option<&Path>,
+    key: &str,
+    measure: impl FnOnce() -> Result<[Times; 2]>,
+) -> Result<Option<[Times; 2]>> {
     static MEASURING: Mutex<()> = Mutex::new(());
     let known = || KNOWN.lock().unwrap_or_else(|e| e.into_inner());
     let kept = || known().get_or_insert_with(|| path.map(read).unwrap_or_default()).get(key).cloned();
     if let Some(times) = kept() {
-        return times;
+        return Ok(times);
     }
     let _measuring = match MEASURING.try_lock() {
         Ok(measuring) => measuring,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         // Two measurements would disturb each other.
-        Err(TryLockError::WouldBlock) => return None,
+        Err(TryLockError::WouldBlock) => return Ok(None),
     };
     if let Some(times) = kept() {
         // Another thread has just measured them.
-        return times;
+        return Ok(times);
     }
-    let times = measure().inspect_err(|error| log::info!("cannot measure {key}: {error}")).ok();
+    let times = match measure() {
+        Ok(times) => Some(times),
+        Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
+        Err(error) => {
+            log::info!("cannot measure {key}: {error}");
+            None
+        }
+    };
     if let (Some(path), Some(times)) = (path, &times)
         && let Err(error) = append(path, key, times)
     {
         log::debug!("cannot keep the times of devices in {}: {error}", path.display());
     }
     known().get_or_insert_default().insert(key.to_owned(), times.clone());
-    times
+    Ok(times)
 }
 
 impl Context {
-    /// Returns whether a call is expected to take less time on the CPU than on the CUDA device of this `auto` context.
-    pub(super) fn cpu_is_faster(&self, workload: &Workload) -> bool {
+    /// Returns whether a call is expected to take less time on the CPU than on the CUDA device of this context, where both
+    /// can run it: under `auto`, and with a `workload`. The first call of its kind on this machine measures both, in less
+    /// than a second; `progress` can cancel it.
+    pub(crate) fn cpu_is_faster(
+        &self,
+        needs: &DeviceNeeds,
+        workload: Option<Workload>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<bool> {
+        let is_free = self.shared.automatic && needs.host_memory && !needs.cpu_only;
+        let Some(workload) = workload.filter(|_| is_free && self.device().kind == DeviceKind::Cuda) else {
+            return Ok(false);
+        };
         let (cuda, cpu, threads) = (self.device(), super::system::processor(), self.pool().current_num_threads());
-        let Workload { kind, pixels, .. } = workload;
+        let Workload { kind, pixels, .. } = &workload;
         let key = format!("{kind}, isoline {}, {}, {cpu}, {threads} threads", env!("CARGO_PKG_VERSION"), cuda.name);
         let measure = || {
             log::info!("measuring {kind} on {} and on the CPU, once on this machine", cuda.id);
-            let on = |device| Times::measure(&self.of_kind(device), workload);
+            let ticker = Ticker::new("measuring both devices");
+            let mut on = |device| Times::measure(&self.of_kind(device), &workload, || ticker.report(progress));
             Ok([on(DeviceKind::Cuda)?, on(DeviceKind::Cpu)?])
         };
-        let Some(times) = times_of(file().as_deref(), &key.replace(['\t', '\n'], " "), measure) else { return false };
+        let Some(times) = times_of(file().as_deref(), &key.replace(['\t', '\n'], " "), measure)? else {
+            return Ok(false);
+        };
         let [on_cuda, on_cpu] = times.map(|times| 1e3 * times.expected(*pixels));
         log::debug!("{kind}: expected to take {on_cuda:.3} ms on {} and {on_cpu:.3} ms on the CPU", cuda.id);
-        on_cpu < on_cuda
+        Ok(on_cpu < on_cuda)
     }
 }
 
@@ -271,8 +303,8 @@ mod tests {
                 Ok(pair.clone())
             };
             // The tests share what is known and measure by turns.
-            let times =
-                std::iter::repeat_with(|| times_of(Some(&path), "a test", &mut measure)).find_map(|times| times);
+            let times = std::iter::repeat_with(|| times_of(Some(&path), "a test", &mut measure))
+                .find_map(|times| times.unwrap());
             assert_eq!(times, Some(pair.clone()));
         }
         assert_eq!(measured, 1);
@@ -289,9 +321,29 @@ mod tests {
     fn a_failed_measurement_is_tried_once() {
         let fail = || Err(Error::memory("no memory"));
         while KNOWN.lock().unwrap().as_ref().is_none_or(|known| !known.contains_key("a failing test")) {
-            assert_eq!(times_of(None, "a failing test", fail), None);
+            assert_eq!(times_of(None, "a failing test", fail), Ok(None));
         }
-        assert_eq!(times_of(None, "a failing test", || Ok([times(), times()])), None);
+        assert_eq!(times_of(None, "a failing test", || Ok([times(), times()])), Ok(None));
+    }
+
+    #[test]
+    fn a_cancelled_measurement_is_made_again() {
+        let context = Context::new("cpu").unwrap();
+        let workload = Workload { kind: "nothing".into(), pixels: 0, is_volume: false, run: Box::new(|_, _| Ok(())) };
+        let mut calls = 0;
+        let mut measure = || {
+            let cancel_at_the_third = || {
+                calls += 1;
+                if calls == 3 { Err(Error::cancelled()) } else { Ok(()) }
+            };
+            Times::measure(&context, &workload, cancel_at_the_third).map(|times| [times.clone(), times])
+        };
+        // The tests measure by turns.
+        let mut tries = std::iter::repeat_with(|| times_of(None, "a cancelled test", &mut measure));
+        let error = tries.find_map(Result::err).unwrap();
+        assert_eq!(error.kind(), ErrorKind::Cancelled);
+        let again = || times_of(None, "a cancelled test", || Ok([times(), times()]));
+        assert!(std::iter::repeat_with(again).find_map(Result::unwrap).is_some());
     }
 
     #[test]
@@ -303,7 +355,7 @@ mod tests {
             Ok(())
         };
         let workload = Workload { kind: "sleep".into(), pixels: 0, is_volume: false, run: Box::new(run) };
-        let Times(measured) = Times::measure(&context, &workload).unwrap();
+        let Times(measured) = Times::measure(&context, &workload, || Ok(())).unwrap();
         assert!(measured.len() == 1 && measured[0].1 >= 0.005, "{measured:?}");
     }
 }

@@ -4,6 +4,7 @@ use super::Context;
 use super::cuda::{Cuda, DeviceRows, Side, Stream};
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, PixelType, zeroed};
+use crate::progress::Ticker;
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Axis};
 
@@ -62,7 +63,7 @@ fn download<T: Pod + Send + Sync>(
         let (side, pitch) = Side::of_slice(&part, 0);
         (to, DeviceRows { stream: &stream, side, pitch })
     });
-    cuda.transfer().download_views(context.pool(), parts.collect())?;
+    cuda.transfer().download_views(context.pool(), parts.collect(), &Ticker::of_copies())?;
     stream.synchronize()?;
     Ok(image)
 }
@@ -80,6 +81,10 @@ pub(crate) fn upload_slice<T: Pod + Send + Sync>(
     let (side, pitch) = Side::of_slice(pixels, slice);
     let packed = ArrayView3::from_shape((1, height, width), packed);
     let packed = packed.unwrap_or_else(|_| unreachable!("as many values as pixels"));
-    cuda.transfer().upload_views(context.pool(), vec![(packed, DeviceRows { stream, side, pitch })])?;
+    cuda.transfer().upload_views(
+        context.pool(),
+        vec![(packed, DeviceRows { stream, side, pitch })],
+        &Ticker::of_copies(),
+    )?;
     stream.synchronize()
 }

@@ -496,26 +496,22 @@ impl Context {
     }
 
     /// Runs a call on the CUDA device of this context or on the CPU, with the fallback from the one to the other. Under
-    /// `auto` a call with a `workload` runs where it is expected to finish first. `progress` and the like, which both
-    /// need, are in `state`.
+    /// `auto` it runs on the CPU if `cpu_is_faster`, see [`cpu_is_faster`](Self::cpu_is_faster). `progress` and the like,
+    /// which both need, are in `state`.
     ///
     /// # Errors
     /// The errors of the backend that ran last; [`ErrorKind::OutOfMemory`] as from [`cuda_for`](Self::cuda_for).
     pub(crate) fn run_on_device<S, T>(
         &self,
         needs: DeviceNeeds,
-        workload: Option<Workload>,
+        cpu_is_faster: bool,
         state: &mut S,
         on_cuda: impl FnOnce(&Arc<cuda::Cuda>, &mut S) -> Result<T>,
         on_cpu: impl FnOnce(&mut S) -> Result<T>,
     ) -> Result<T> {
         if needs.cpu_only && self.shared.automatic {
             log::debug!("computing on the CPU: only the CPU has the chosen variant");
-        } else if self.shared.info.kind == DeviceKind::Cuda
-            && self.shared.automatic
-            && needs.host_memory
-            && workload.is_some_and(|workload| self.cpu_is_faster(&workload))
-        {
+        } else if cpu_is_faster {
             log::debug!("computing on the CPU: it is expected to finish first");
         } else if let Some(cuda) = self.cuda_for(needs.device_bytes)? {
             match on_cuda(cuda, state) {

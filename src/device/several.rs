@@ -5,7 +5,7 @@
 use super::{Context, cpu};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::{self, CancelFlag, Progress, Ticker, may_cancel};
+use crate::progress::{self, CancelFlag, Progress, Ticker};
 use ndarray::Axis;
 use rayon::{BroadcastContext, ThreadPool};
 use std::ops::{ControlFlow, Range};
@@ -74,8 +74,8 @@ impl Several {
     }
 
     /// Runs `work` on as many devices as there are jobs, each with the items of its range, and returns the results with the
-    /// first item of each. The calling thread calls `progress` meanwhile. After an error the others are cancelled, if the
-    /// call can be cancelled at all, else they end their work; then the first error is returned.
+    /// first item of each. The calling thread calls `progress` meanwhile. After an error the others are cancelled; then the
+    /// first error is returned.
     fn run<I: Send, T: Send>(
         &self,
         stage: &'static str,
@@ -83,7 +83,7 @@ impl Several {
         progress: &mut Option<&mut Progress<'_>>,
         work: impl Fn(&Context, I, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
     ) -> Result<Vec<(usize, T)>> {
-        let (can_cancel, flag) = (may_cancel(progress), CancelFlag::of_this_thread());
+        let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);
         ticker.expect(jobs.iter().map(|(range, _)| range.len() as u64 * UNITS).sum());
         let jobs: Vec<_> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
@@ -98,7 +98,7 @@ impl Several {
                 if ticker.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             CancelFlag::use_here(flag.clone());
-            let result = work(&self.parts[device], items, &mut can_cancel.then_some(&mut count as &mut Progress<'_>));
+            let result = work(&self.parts[device], items, &mut Some(&mut count));
             CancelFlag::use_here(None);
             match &result {
                 Ok(_) => drop(count(1.0, stage)),
@@ -185,7 +185,6 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
 
     fn parts(count: usize) -> Context {
@@ -228,9 +227,10 @@ mod tests {
     fn the_error_of_one_device_ends_the_call_and_cancels_the_others() {
         let context = parts(3);
         let mut callback = |_: f64, _: &str| ControlFlow::Continue(());
-        for failing in 0..3 {
+        for (failing, told) in [(0, true), (1, true), (2, true), (1, false)] {
             let started = Instant::now();
-            let done = context.run_shares("test", jobs(3, 7), &mut Some(&mut callback), |_, share, progress| {
+            let mut progress = told.then_some(&mut callback as &mut Progress<'_>);
+            let done = context.run_shares("test", jobs(3, 7), &mut progress, |_, share, progress| {
                 if share.start == 7 * failing / 3 {
                     return Err(Error::memory(format!("device {failing} is out of memory")));
                 }
@@ -245,22 +245,6 @@ mod tests {
             assert_eq!(error.message(), format!("device {failing} is out of memory"));
             assert!(started.elapsed() < Duration::from_secs(5));
         }
-    }
-
-    #[test]
-    fn without_a_callback_the_others_end_their_work_and_the_first_error_is_returned() {
-        let (context, ended) = (parts(3), AtomicUsize::new(0));
-        let done = context.run_shares("test", jobs(3, 3), &mut None, |_, share, progress| {
-            assert!(progress.is_none(), "nothing can cancel, so that results may be written directly");
-            if share.start > 0 {
-                return Err(Error::memory(format!("device {}", share.start)));
-            }
-            std::thread::sleep(Duration::from_millis(50));
-            ended.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        });
-        assert_eq!(done.unwrap_err().message(), "device 1");
-        assert_eq!(ended.into_inner(), 1);
     }
 
     #[test]

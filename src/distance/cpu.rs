@@ -20,7 +20,7 @@ use super::{Params, Region, STAGE};
 use crate::device::{Context, PerThread};
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, copy_packed, zeroed};
-use crate::progress::{Progress, Ticker, may_cancel, run as run_with_progress};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, ArrayViewMut3, s};
@@ -79,17 +79,16 @@ impl<T: Pixel> Call<'_, T> {
         let pool = self.context.pool();
         let ticker = Ticker::new(STAGE);
         let (depth, height, width) = self.view.dim();
-        // Nothing can cancel this call, so packed memory of the caller is written directly.
-        if !may_cancel(progress)
-            && let Some(output) = output.as_slice_mut()
-        {
-            return pool.install(|| self.compute(0..depth, output, &ticker));
-        }
         let (together, axes) = match self.params.dimensions {
             Dimensions::Volume => (depth, &[width, height, depth][..]),
             Dimensions::Slices => ((BATCH_PIXELS / (width * height)).clamp(1, depth), &[width, height][..]),
         };
         let passes = axes.iter().filter(|length| **length > 1).count().max(1);
+        // Packed memory of the caller is written directly.
+        if let Some(output) = output.as_slice_mut() {
+            ticker.expect((passes * output.len()) as u64);
+            return run_with_progress(pool, progress, &ticker, || self.compute(0..depth, output, &ticker));
+        }
         let mut field = self.context.buffer_pool().acquire(together * width * height)?;
         for first in (0..depth).step_by(together) {
             let slices = first..depth.min(first + together);
@@ -97,10 +96,8 @@ impl<T: Pixel> Call<'_, T> {
             ticker.section(first / together, depth.div_ceil(together));
             ticker.expect((passes * field.len()) as u64);
             run_with_progress(pool, progress, &ticker, || self.compute(slices.clone(), field, &ticker))?;
-            // The last call of the callback: a cancellation, however late, leaves untouched what is not yet written.
-            ticker.report(progress)?;
             let target = output.slice_mut(s![slices, .., ..]);
-            pool.install(|| copy_packed(field, target));
+            run_with_progress(pool, progress, &ticker, || copy_packed(field, target, &ticker))?;
         }
         Ok(())
     }

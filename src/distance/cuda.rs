@@ -3,7 +3,7 @@
 //!
 //! Distances are computed in place: the squared distances along rows are written to the memory of the output, and the
 //! passes along y and z overwrite them. A pixel takes four bytes beside the mask, and none if the output is in device
-//! memory and the call cannot be cancelled. Columns longer than shared memory (44,000 pixels on an H100) take four
+//! memory. Columns longer than shared memory (44,000 pixels on an H100) take four
 //! more.
 //!
 //! The arithmetic is that of the CPU: four times the squared distance in units of the smallest spacing, with the term
@@ -33,9 +33,9 @@ const SLOTS: usize = 4;
 const GROUP_BYTES: usize = 16 << 20;
 
 /// Returns the least device memory with which the call can run, in bytes: that of the volume, or of one slice.
-pub(super) fn min_device_bytes(params: &Params, mask: &Image<'_>, output: &ImageMut<'_>, may_cancel: bool) -> u64 {
+pub(super) fn min_device_bytes(params: &Params, mask: &Image<'_>, output: &ImageMut<'_>) -> u64 {
     let slices = if params.dimensions == Dimensions::Volume { mask.shape()[2] } else { 1 };
-    slot_bytes(mask, writes_directly(output, may_cancel), slices)
+    slot_bytes(mask, writes_directly(output), slices)
 }
 
 /// Returns the bytes of the mask and the distances of `slices` slices. Columns longer than shared memory take more.
@@ -46,10 +46,9 @@ fn slot_bytes(mask: &Image<'_>, direct: bool, slices: usize) -> u64 {
     (width * height * slices * (raw + values)) as u64
 }
 
-/// Returns whether the kernels write straight to the caller's device memory. They do not if a cancellation must leave
-/// it untouched.
-fn writes_directly(output: &ImageMut<'_>, may_cancel: bool) -> bool {
-    matches!(output, ImageMut::Device(_)) && !may_cancel
+/// Returns whether the kernels write straight to the caller's device memory.
+fn writes_directly(output: &ImageMut<'_>) -> bool {
+    matches!(output, ImageMut::Device(_))
 }
 
 /// Computes the whole image; see [`super::run`].
@@ -63,7 +62,7 @@ pub(super) fn run(
 ) -> Result<Report> {
     // 1. Divide the slices into groups.
     let [width, height, depth] = mask.shape();
-    let direct = writes_directly(output, may_cancel(progress));
+    let direct = writes_directly(output);
     let on_device = matches!(mask, Image::Device(_));
     let together = match params.dimensions {
         Dimensions::Volume => depth,

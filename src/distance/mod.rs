@@ -28,7 +28,7 @@ use crate::image::{
     Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_spacing, check_type, host_only,
 };
 use crate::parameter;
-use crate::progress::{Progress, may_cancel};
+use crate::progress::Progress;
 use crate::report::Report;
 use std::time::Instant;
 
@@ -84,8 +84,7 @@ impl Params {
 }
 
 /// Computes the distance of every pixel of `mask` (u8, u16 or f32; one image or a stack) into `output` (f32, the same
-/// size). `output` is written only on success; as slices ([`Dimensions::Slices`]) each slice is complete or
-/// untouched.
+/// size).
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, out of memory, a device failure, or
@@ -125,13 +124,14 @@ fn compute(
     mut output: ImageMut<'_>,
 ) -> Result<Report> {
     let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(params, mask, &output, may_cancel(progress)),
+        device_bytes: cuda::min_device_bytes(params, mask, &output),
         cpu_only: false,
         host_memory: host_only(mask, &output),
     };
+    let cpu_is_faster = context.cpu_is_faster(&needs, workload(params, mask.shape()), progress)?;
     context.run_on_device(
         needs,
-        workload(params, mask.shape()),
+        cpu_is_faster,
         &mut (progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, params, mask, progress, output),
         |(progress, output)| {

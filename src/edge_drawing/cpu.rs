@@ -1,7 +1,6 @@
 //! The CPU backend: the slices of a stack.
 //!
-//! The pool computes while the calling thread reports the progress. The calling thread then writes, after the last call of
-//! the progress callback: a cancel, however late, leaves slices that are not yet written untouched.
+//! The pool computes while the calling thread reports the progress.
 
 mod maps;
 
@@ -134,8 +133,7 @@ impl Call<'_> {
                 )
             })?;
             ticker.report(progress)?;
-            // 3. Collect the segments first: once they fit in memory nothing can fail any more, and a single image is written
-            // only on success.
+            // 3. Collect the segments.
             let mut maps = reserved(drawn.len())?;
             for drawn in drawn {
                 extend(&mut parts, drawn.parts)?;
@@ -148,15 +146,16 @@ impl Call<'_> {
             }
             // 4. Write the edge maps.
             if let Some(ImageMut::U8(edges)) = edges {
-                pool.install(|| {
+                run_with_progress(pool, progress, &ticker, || {
                     for (index, map) in maps.iter().enumerate() {
                         let target = edges.index_axis_mut(Axis(0), first + index);
                         match map {
-                            Some(map) => write(target, |y, row| map.write_row(y, row)),
-                            None => write(target, |y, row| batch[index].reference.write_row(y, row)),
+                            Some(map) => write(target, &ticker, |y, row| map.write_row(y, row))?,
+                            None => write(target, &ticker, |y, row| batch[index].reference.write_row(y, row))?,
                         }
                     }
-                });
+                    Ok(())
+                })?;
             }
         }
         let segments = self.want_segments.then_some(segments);
@@ -209,20 +208,25 @@ impl Call<'_> {
 /// Writes the rows of a slice of the caller's memory, of any layout, on all threads of the current pool.
 fn write<T: Copy + Send + Sync + bytemuck::Zeroable>(
     mut target: ArrayViewMut2<'_, T>,
+    ticker: &Ticker,
     row: impl Fn(usize, &mut [T]) + Sync,
-) {
+) -> Result<()> {
     let width = target.ncols();
-    target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER).into_par_iter().enumerate().for_each(|(block, mut rows)| {
-        let mut packed = Vec::new();
-        for (y, mut to) in (block * ROWS_PER_WORKER..).zip(rows.rows_mut()) {
-            match to.as_slice_mut() {
-                Some(to) => row(y, to),
-                None => {
-                    packed.resize(width, T::zeroed());
-                    row(y, &mut packed);
-                    to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
+    target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER).into_par_iter().enumerate().try_for_each(
+        |(block, mut rows)| {
+            ticker.check()?;
+            let mut packed = Vec::new();
+            for (y, mut to) in (block * ROWS_PER_WORKER..).zip(rows.rows_mut()) {
+                match to.as_slice_mut() {
+                    Some(to) => row(y, to),
+                    None => {
+                        packed.resize(width, T::zeroed());
+                        row(y, &mut packed);
+                        to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
+                    }
                 }
             }
-        }
-    });
+            Ok(())
+        },
+    )
 }

@@ -21,7 +21,7 @@ use crate::device::cuda::{
 };
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::{Progress, may_cancel};
+use crate::progress::Progress;
 use crate::report::Report;
 use launch::{Job, Launcher, RAW_ALIGNMENT, SliceLayout};
 use ndarray::s;
@@ -81,9 +81,7 @@ pub(super) fn run(
     let plan = resolve(context, cuda, params, input, &[("edge map", edges.as_ref())])?;
     let layout = SliceLayout::new(input.pixel_type(), width, height);
     let launcher = Launcher::new(cuda, &plan, layout)?;
-    // A single image is written after the last operation that may fail or be cancelled.
-    let at_the_end = count == 1 && (want_segments || may_cancel(pipeline.progress));
-    let delivery = Delivery::choose(edges.as_ref(), at_the_end);
+    let delivery = Delivery::choose(edges.as_ref());
     let slot_bytes = min_device_bytes(params, input, want_segments);
     let call = Call { context, cuda, plan: &plan, layout, launcher: &launcher, input, delivery, slot_bytes };
     let segments = match plan.profile {
@@ -100,17 +98,16 @@ enum Delivery {
     Nothing,
     /// The kernels write the map to the caller's device memory.
     Direct,
-    /// The map is copied from a device buffer to the caller's device or page-locked memory.
+    /// The map is copied from a device buffer to the caller's page-locked memory.
     Copied,
     /// The map is downloaded as bits, which the CPU expands to bytes.
     Bits,
 }
 
 impl Delivery {
-    fn choose(edges: Option<&ImageMut<'_>>, at_the_end: bool) -> Self {
+    fn choose(edges: Option<&ImageMut<'_>>) -> Self {
         match edges {
             None => Self::Nothing,
-            Some(ImageMut::Device(_)) if at_the_end => Self::Copied,
             Some(ImageMut::Device(_)) => Self::Direct,
             Some(edges) if output_is_direct(edges) => Self::Copied,
             Some(_) => Self::Bits,
@@ -256,15 +253,16 @@ impl SliceOperation for Drawing<'_, '_> {
         let (context, layout) = (self.call.context, &self.call.layout);
         if let (Some(finder), Some(memory)) = (&mut self.finder, &buffers.segments) {
             finder.find(&buffers.job, memory, slice, pipeline.count - slice)?;
-            if pipeline.count == 1 {
-                // The map of a single image is written when nothing can fail or be cancelled any more.
-                finder.fetch()?;
-                pipeline.ticker.check()?;
-            }
         }
         if let (Some(back), Some(ImageMut::U8(view))) = (&buffers.bits_back, edges) {
             let words = bytemuck::cast_slice(&back.as_slice()[..layout.bit_bytes()]);
-            expand::expand(context.pool(), words, layout.bit_pitch, view.slice_mut(s![slice, .., ..]));
+            expand::expand(
+                context.pool(),
+                words,
+                layout.bit_pitch,
+                view.slice_mut(s![slice, .., ..]),
+                &pipeline.ticker,
+            )?;
         }
         Ok(())
     }

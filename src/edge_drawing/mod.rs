@@ -215,9 +215,8 @@ impl<'a> Maps<'a> {
 /// Draws the edges of `input`: into `edges` as a map (u8, the input's size: 255 on edges, else 0), into `segments` as
 /// ordered chains of pixels; at least one of the two.
 ///
-/// `input`: u8, u16 or f32; one slice or a stack. A stack runs as a pipeline and its slices of `edges` are written as
-/// they are done: on an error or a cancel each slice is either whole or untouched. A single image is written, and
-/// `segments` replaced, only on success.
+/// `input`: u8, u16 or f32; one slice or a stack. `segments` is replaced only on success;
+/// [`ErrorKind`](crate::ErrorKind) says how `edges` is after an error.
 ///
 /// # Errors
 /// A parameter out of range, an output of another type or size, neither output given, a variant that the device does
@@ -310,9 +309,12 @@ fn draw(
     edges: &mut Option<ImageMut<'_>>,
     want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
+    let needs = needs(params, input, want_segments, on_host(input, edges.as_ref()));
+    let workload = workload(params, input.shape(), edges.is_some(), want_segments);
+    let cpu_is_faster = context.cpu_is_faster(&needs, workload, progress)?;
     context.run_on_device(
-        needs(params, input, want_segments, on_host(input, edges.as_ref())),
-        workload(params, input.shape(), edges.is_some(), want_segments),
+        needs,
+        cpu_is_faster,
         &mut (progress, edges),
         |cuda, (progress, edges)| cuda::run(context, cuda, params, input, progress, edges, want_segments),
         |(progress, edges)| {
@@ -324,8 +326,7 @@ fn draw(
 
 /// Writes the intermediate maps of the first three steps, those of the profile in `params`; at least one.
 ///
-/// `input` is as for [`run`]. Each slice of each map is either whole or untouched after an error or a cancel; maps of a
-/// single image are written only on success.
+/// `input` is as for [`run`]. [`ErrorKind`](crate::ErrorKind) says how the maps are after an error.
 ///
 /// # Errors
 /// Those of [`run`].
@@ -374,7 +375,7 @@ pub fn maps(
         |context, input, mut maps, progress| {
             context.run_on_device(
                 needs(params, input, false, on_host),
-                None,
+                false,
                 &mut (progress, &mut maps),
                 |cuda, (progress, maps)| cuda::maps(context, cuda, params, input, progress, maps),
                 |(progress, maps)| cpu::maps(context, params, input, progress, maps),

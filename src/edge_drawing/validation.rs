@@ -110,7 +110,7 @@ impl Call<'_, '_> {
                 try_par_collected(batch.clone().into_par_iter().with_max_len(1).map(slice))
             })?;
             ticker.report(progress)?;
-            // 2. Collect the segments first: once they fit in memory, no map in host memory can fail any more.
+            // 2. Collect the segments.
             let mut maps = reserved(done.len())?;
             for Validated { segments, edges } in done {
                 valid.append(segments)?;
@@ -120,7 +120,7 @@ impl Call<'_, '_> {
             for (z, map) in batch.zip(&maps) {
                 match edges {
                     Some(ImageMut::U8(view)) => {
-                        pool.install(|| copy_packed(map, view.slice_mut(s![z..z + 1, .., ..])));
+                        pool.install(|| copy_packed(map, view.slice_mut(s![z..z + 1, .., ..]), &ticker))?;
                     }
                     Some(ImageMut::Device(pixels)) => {
                         let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;

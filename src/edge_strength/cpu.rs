@@ -2,9 +2,8 @@
 //! volume. [`fused`] is the fast path of a number of iterations, `scalar` the reference, `multigrid` the converged
 //! mode.
 //!
-//! The worker threads compute while the calling thread calls the progress callback. The calling thread writes the
-//! result after its last call of the callback: a cancellation, however late, leaves untouched what is not yet written.
-//! Without a callback nothing can cancel, and the fast path writes to the caller's memory itself.
+//! The worker threads compute while the calling thread calls the progress callback. The fast path writes to the caller's
+//! memory itself if rows are contiguous there.
 
 mod fused;
 
@@ -13,7 +12,7 @@ use super::{Mode, Outcome, Plan, STAGE, Start, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, collected, copy_packed, try_par_collected};
-use crate::progress::{Progress, Ticker, may_cancel, run as run_with_progress};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -61,7 +60,7 @@ pub(super) fn run(
         None
     };
     let call = Call { plan, initial: &initial, input, shape, workspace, ticker: &ticker };
-    let direct = fused && !may_cancel(progress) && has_contiguous_rows(target);
+    let direct = fused && has_contiguous_rows(target);
     let mut outcome = Outcome::none(plan);
     for first in (0..depth).step_by(together) {
         // 3. Compute a batch on the worker threads.
@@ -78,18 +77,18 @@ pub(super) fn run(
             };
             try_par_collected(starts.zip(&mut targets).map(solve))
         })?;
-        // 4. Write its results, unless the callback has cancelled.
-        ticker.check()?;
-        pool.install(|| {
+        // 4. Write its results, unless they are written.
+        run_with_progress(pool, progress, &ticker, || {
             for (target, solved) in targets.into_iter().zip(solved) {
                 match solved.values {
                     Values::InPlace => {}
-                    Values::Pooled(values) => copy_packed(&values[..target.len()], target),
-                    Values::Owned(values) => copy_packed(&values, target),
+                    Values::Pooled(values) => copy_packed(&values[..target.len()], target, &ticker)?,
+                    Values::Owned(values) => copy_packed(&values, target, &ticker)?,
                 }
                 outcome = outcome.worst(solved.outcome);
             }
-        });
+            Ok(())
+        })?;
     }
     let mut report = Report::on_cpu(context, started, depth);
     report.iterations = outcome.iterations;

@@ -267,9 +267,8 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
 ///
-/// `input` is u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight,
-/// each written when it is done: after an error or a cancellation every slice of `output` is either complete or
-/// untouched, and the complete ones need not be the first ones. A single image or a volume is written only on success.
+/// `input` is u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight.
+/// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, a variant that the device does not have, out of memory, a device
@@ -335,9 +334,10 @@ fn compute(
         cpu_only: plan.variant == Variant::Scalar,
         host_memory: host_only(input, &output),
     };
+    let cpu_is_faster = context.cpu_is_faster(&needs, workload(params, input.shape()), progress)?;
     context.run_on_device(
         needs,
-        workload(params, input.shape()),
+        cpu_is_faster,
         &mut (progress, &mut output),
         |cuda, (progress, output)| cuda::run(context, cuda, plan, start, input, progress, output),
         |(progress, output)| {

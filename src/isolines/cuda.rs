@@ -12,7 +12,7 @@ use crate::device::cuda::{
 use crate::device::kernels::isolines::{IL_ROWS, IL_THREADS, IL_TILE, WARP, isoline_il_job as Job};
 use crate::error::Result;
 use crate::image::{Image, ImageMut, extend, push, zeroed};
-use crate::progress::{Progress, run as run_with_progress};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -196,7 +196,7 @@ impl<'a> Finder<'a> {
     }
 
     fn download<T: Pod + Send + Sync>(&self, side: Side, to: &mut [T]) -> Result<()> {
-        self.cuda.transfer().download_list(self.context.pool(), &self.stream, side, to)
+        self.cuda.transfer().download_list(self.context.pool(), &self.stream, side, to, &Ticker::of_copies())
     }
 
     /// Links the crossings that wait.

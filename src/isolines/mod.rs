@@ -285,9 +285,11 @@ pub fn run(
                 cpu_only: false,
                 host_memory: on_host,
             };
+            let workload = workload(plan.levels.len(), input.shape());
+            let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload), progress)?;
             context.run_on_device(
                 needs,
-                Some(workload(plan.levels.len(), input.shape())),
+                cpu_is_faster,
                 progress,
                 |cuda, progress| cuda::run(context, cuda, &plan, input, progress),
                 |progress| cpu::run(context, &plan, input, progress),

@@ -388,7 +388,7 @@ impl LevelSet {
         let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
         let (intensities, plan, solver) = context.run_on_device(
             needs,
-            None,
+            false,
             progress,
             |cuda, progress| {
                 let mut loaded = cuda::load(context, cuda, params, &input, &mask)?;
@@ -572,19 +572,27 @@ impl LevelSet {
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_mask(&self, mut mask: ImageMut<'_>) -> Result<()> {
+    pub fn read_mask(&self, mask: ImageMut<'_>) -> Result<()> {
+        self.read_mask_while(mask, &mut None)
+    }
+
+    /// Does what [`read_mask`](Self::read_mask) does; `progress` can cancel it.
+    fn read_mask_while(&self, mut mask: ImageMut<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
         check_type("mask", &mask, PixelType::U8)?;
         let _lock = self.context.lock()?;
-        let ticker = Ticker::new(STAGE);
+        let ticker = Ticker::at_the_end(STAGE);
         ticker.check()?;
         if let Solver::Cpu(_) = self.solver {
             mask.use_huge_pages();
         }
+        let pool = self.context.pool();
         match (&self.solver, mask) {
-            (Solver::Cuda(solver), mask) => solver.read_mask(self.context.pool(), mask, &ticker),
+            (Solver::Cuda(solver), mask) => {
+                run_with_progress(pool, progress, &ticker, || solver.read_mask(pool, mask, &ticker))
+            }
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
-                self.context.pool().install(|| solver.read_mask(mask, &ticker))
+                run_with_progress(pool, progress, &ticker, || solver.read_mask(mask, &ticker))
             }
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
@@ -686,7 +694,7 @@ impl LevelSet {
 /// one call. `progress` can cancel the start, too, in which the fraction is 0.
 ///
 /// # Errors
-/// Those of [`LevelSet::new`], [`LevelSet::step`] and [`LevelSet::read_mask`]. `output` is written only on success.
+/// Those of [`LevelSet::new`], [`LevelSet::step`] and [`LevelSet::read_mask`].
 pub fn run(
     context: &Context,
     input: Image<'_>,
@@ -704,7 +712,7 @@ pub fn run(
         // The call is refused now rather than after the work.
         return Err(Error::in_cuda_memory("image"));
     }
-    let report = surface.step(iterations, progress)?;
-    surface.read_mask(output)?;
+    let report = surface.step(iterations, progress.as_deref_mut())?;
+    surface.read_mask_while(output, &mut progress)?;
     Ok(report)
 }

@@ -57,7 +57,7 @@ impl Backend {
         };
         context.run_on_device(
             needs,
-            None,
+            false,
             &mut (unmeasured, watch),
             |cuda, (targets, watch)| {
                 cuda::check_schedule(params)?;

@@ -145,11 +145,11 @@ impl Solver {
         }
         if same && !matches!(input, Image::Device(_)) {
             let to = DeviceRows { stream: &stream, side: levels.side(0), pitch };
-            cuda.transfer().upload(pool, input, &[(0..1, to)])?;
+            cuda.transfer().upload(pool, input, &[(0..1, to)], &Ticker::of_copies())?;
             stream.synchronize()?;
         } else {
             let upload = Upload::new(cuda, input, 1, 1)?;
-            Upload::queue(pool, input, [(0..1, &stream, &upload)].into_iter())?;
+            Upload::queue(pool, input, [(0..1, &stream, &upload)].into_iter(), &Ticker::of_copies())?;
             let DeviceSlices { address, strides } = upload.slices(input, &(0..1));
             convert(address, strides[0])?;
             stream.synchronize()?;

@@ -6,7 +6,7 @@ use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{ImageMut, collected, par_collected, push, reserved};
-use crate::progress::Ticker;
+use crate::progress::{self, Progress, Ticker};
 use ndarray::{ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -21,13 +21,14 @@ pub(super) fn draw(
     context: &Context,
     targets: &[Target],
     mut output: ImageMut<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
     value: impl Fn(usize) -> u32 + Sync,
 ) -> Result<()> {
     output.use_huge_pages();
     let targets: Vec<&Target> = collected(targets.iter())?;
-    let ticker = &Ticker::new("drawing the polygons");
+    let ticker = &Ticker::at_the_end("drawing the polygons");
     let slice = Axis(0);
-    context.pool().install(|| match output {
+    progress::run(context.pool(), progress, ticker, || match output {
         ImageMut::U8(mut view) => {
             draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as u8)
         }

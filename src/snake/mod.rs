@@ -502,7 +502,7 @@ impl Snake {
     /// A size or type that does not match; device memory.
     pub fn read_mask(&self, output: ImageMut<'_>) -> Result<()> {
         self.check_output("mask", &output, PixelType::U8)?;
-        draw::draw(&self.context, &self.targets, output, |_| 255)
+        draw::draw(&self.context, &self.targets, output, &mut None, |_| 255)
     }
 
     /// Writes a label image: the number of the target that a pixel belongs to, counted from 1, else 0 (u16; f32 for more
@@ -511,10 +511,19 @@ impl Snake {
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
     pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
+        self.read_labels_while(output, &mut None)
+    }
+
+    /// Does what [`read_labels`](Self::read_labels) does; `progress` can cancel it.
+    pub(crate) fn read_labels_while(
+        &self,
+        output: ImageMut<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<()> {
         let wanted = if output.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
         self.check_output("label image", &output, wanted)?;
         Self::check_label_count(&output, self.targets.len())?;
-        draw::draw(&self.context, &self.targets, output, |index| index as u32 + 1)
+        draw::draw(&self.context, &self.targets, output, progress, |index| index as u32 + 1)
     }
 
     /// Refuses a label image that cannot count to the number of targets.

@@ -379,49 +379,6 @@ static isoline_status distances_of_a_volume(work *all) {
     return isoline_distance(all->context, &all->bytes, &params, &all->progress, &all->strengths, NULL);
 }
 
-static isoline_status iterations_of_a_volume(work *all) {
-    isoline_edge_strength_params params = for_drawing(20);
-    params.dimensions = 3;
-    return isoline_edge_strength(all->context, &all->bytes, &params, &all->progress, &all->strengths, NULL);
-}
-
-/* A volume is written whole or not at all, also where there is no callback and the flag is set at any time. */
-static void a_volume_that_the_flag_ends_is_untouched(const char *device) {
-    isoline_status (*const calls[])(work *) = {distances_of_a_volume, iterations_of_a_volume};
-    work all = prepared(device, 64, 50);
-    const size_t count = all.map.width * all.map.height * all.map.depth;
-    float *strengths = (float *)all.strengths.data;
-    GOOD(isoline_set_cancel_flag(&all.flag));
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        int cancelled = 0;
-        all.flag = 0;
-        GOOD(calls[i](&all));
-        all.began = seconds_now();
-        GOOD(calls[i](&all));
-        const double total = seconds_now() - all.began;
-        for (int part = 0; part < 8; part++) {
-            pthread_t other;
-            for (size_t j = 0; j < count; j++) {
-                strengths[j] = UNWRITTEN;
-            }
-            all.cancel_after = total * part / 8;
-            all.flag = all.ended = 0;
-            all.began = seconds_now();
-            if (!CHECK(pthread_create(&other, NULL, set_flag, &all) == 0)) {
-                break;
-            }
-            const isoline_status status = calls[i](&all);
-            __atomic_store_n(&all.ended, 1, __ATOMIC_RELEASE);
-            pthread_join(other, NULL);
-            CHECK(status == ISOLINE_CANCELLED ? is_unwritten(strengths, count) : status == ISOLINE_OK);
-            cancelled += status == ISOLINE_CANCELLED;
-        }
-        CHECK(slow() || cancelled > 0 || strcmp(device, "cpu") != 0);
-    }
-    GOOD(isoline_set_cancel_flag(NULL));
-    give_back(&all);
-}
-
 static void a_set_flag_ends(work *all, const char *name, isoline_status (*call)(work *), int flag) {
     all->flag = flag;
     const isoline_status status = call(all);
@@ -574,7 +531,6 @@ int main(void) {
     RUN_ON_EACH(edge_maps_are_cancelled_in_time);
     RUN_ON_EACH(a_level_set_of_a_volume_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);
-    RUN_ON_EACH(a_volume_that_the_flag_ends_is_untouched);
     RUN_ON_EACH(the_flag_is_that_of_one_thread);
     RUN_ON_EACH(a_callback_may_write_to_the_flag);
     RUN_ON_EACH(a_cancelled_write_leaves_the_level_set);

@@ -258,7 +258,6 @@ static double cancel_in_the_middle(job *work) {
             ISOLINE_CANCELLED, "cancel");
     double seconds = seconds_now() - seen.called;
     looks_right(&seen);
-    CHECK(is_unwritten(work->strength, work->count));
     CHECK(memcmp(&report, &before, sizeof report) == 0);
     return seconds;
 }
@@ -324,9 +323,8 @@ static void a_cancel_of_the_converged_mode_comes_back_in_time(const char *device
     end(&work);
 }
 
-/* A call that is cancelled, however late, returns ISOLINE_CANCELLED and has written nothing. */
+/* A call that is cancelled, however late, returns ISOLINE_CANCELLED. */
 static void a_late_cancel_is_not_ignored(const char *device) {
-    /* Few iterations of many pixels: much of the time goes into writing the result. */
     size_t side = scaled(6000, 100);
     job work = new_job(device, side, side, 1, 2);
     int ended = 0;
@@ -336,46 +334,12 @@ static void a_late_cancel_is_not_ignored(const char *device) {
         isoline_status status = run(&work, &progress);
         if (seen.cancelled) {
             CHECK_NUMBER(status, ISOLINE_CANCELLED);
-            CHECK(is_unwritten(work.strength, work.count));
         } else {
             CHECK_NUMBER(status, ISOLINE_OK);
             ended = 1;
         }
-        if (status == ISOLINE_OK) {
-            for (size_t i = 0; i < work.count; i++) {
-                work.strength[i] = UNWRITTEN;
-            }
-        }
     }
     CHECK(ended);
-    end(&work);
-}
-
-static void a_cancelled_stack_has_whole_slices_only(const char *device) {
-    size_t side = scaled(512, 64);
-    job work = new_job(device, side, side, scaled(60, 12), scaled(100, 20));
-    float *whole = unwritten(work.count);
-    isoline_image output = describe(ISOLINE_F32, side, side, work.depth, whole);
-    GOOD(isoline_edge_strength(work.context, &work.input, &work.params, NULL, &output, NULL));
-    for (int at = 1; at <= 4; at++) {
-        watch seen = new_watch(at);
-        isoline_progress progress = told_by(look, &seen);
-        isoline_status status = run(&work, &progress);
-        if (status == ISOLINE_OK) {
-            CHECK(!seen.cancelled);
-        } else {
-            CHECK_NUMBER(status, ISOLINE_CANCELLED);
-        }
-        for (size_t z = 0; z < work.depth; z++) {
-            float *slice = work.strength + z * side * side;
-            int same = memcmp(slice, whole + z * side * side, side * side * sizeof(float)) == 0;
-            CHECK(same || is_unwritten(slice, side * side));
-            for (size_t i = 0; i < side * side; i++) {
-                slice[i] = UNWRITTEN;
-            }
-        }
-    }
-    free(whole);
     end(&work);
 }
 
@@ -530,7 +494,6 @@ int main(void) {
     RUN_ON_EACH(a_cancel_of_a_grey_start_comes_back_in_time);
     RUN_ON_EACH(a_cancel_of_the_converged_mode_comes_back_in_time);
     RUN_ON_EACH(a_late_cancel_is_not_ignored);
-    RUN_ON_EACH(a_cancelled_stack_has_whole_slices_only);
     RUN_ON_EACH(the_calling_context_is_busy);
     RUN_ON_EACH(another_context_is_free);
     RUN_ON_EACH(a_callback_may_make_and_free_contexts);

@@ -1,4 +1,4 @@
-//! Invalid calls are refused by name, and a refused or cancelled call leaves its outputs untouched.
+//! Invalid calls are refused by name, and a refused call leaves its outputs untouched.
 
 use crate::{PROFILES, all_of, contexts, draw, everywhere, picture};
 use isoline::edge_drawing::{self, Maps, Params, Profile, Segments, Variant};
@@ -155,7 +155,7 @@ fn sides_that_points_cannot_count_are_refused() {
 }
 
 #[test]
-fn a_cancelled_call_leaves_map_and_segments_untouched() {
+fn a_cancelled_call_leaves_segments_untouched() {
     let input = picture(1, 900, 1100);
     everywhere(|context, name| {
         for profile in PROFILES {
@@ -182,7 +182,7 @@ fn a_cancelled_call_leaves_map_and_segments_untouched() {
                 match done {
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::Cancelled, "{name} {profile:?}");
-                        assert!(edges.iter().all(|edge| *edge == 7), "{name} {profile:?}");
+                        assert!(allowed > 0 || edges.iter().all(|edge| *edge == 7), "{name} {profile:?}");
                         assert_eq!(segments, before, "{name} {profile:?}");
                     }
                     // A fast device may be done before the second call of the callback, never before the first.

@@ -313,6 +313,12 @@ public:
         return untouched();
     }
 
+    /* True if the image is as the header says of an output after a call that returned `status`. */
+    bool as_promised(isoline_status status) {
+        const bool may_be_written = status == ISOLINE_OK || status == ISOLINE_CANCELLED || status == ISOLINE_OUT_OF_MEMORY;
+        return may_be_written ? only_pixels_written() : untouched();
+    }
+
     template <class T> T at(uint64_t x, uint64_t y, uint64_t z) const {
         T value;
         std::memcpy(&value, pixels.data() + z * slice + y * row + x * sizeof value, sizeof value);

@@ -39,8 +39,7 @@ public:
         told.check(status);
         MUST(input.untouched());
         for (auto &output : outputs) {
-            // Slices of a stack that were finished before the call failed have been written.
-            MUST(status != ISOLINE_OK && output->depth == 1 ? output->untouched() : output->only_pixels_written());
+            MUST(output->as_promised(status));
         }
     }
 

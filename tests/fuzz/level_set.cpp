@@ -40,7 +40,7 @@ public:
         const isoline_status status = call(device.get(), told.watch.get(), told.report.get());
         check(status, told.valid() && output.writable());
         told.check(status);
-        MUST(status == ISOLINE_OK ? output.only_pixels_written() : output.untouched());
+        MUST(output.as_promised(status));
         if (status != ISOLINE_OK) {
             return;
         }

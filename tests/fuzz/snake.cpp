@@ -142,7 +142,7 @@ public:
         check(status, told.valid() && (drawn || kept) && (!drawn || fits));
         told.check(status);
         MUST((solver != nullptr) == (kept && status == ISOLINE_OK));
-        MUST(status == ISOLINE_OK && drawn ? labels.only_pixels_written() : labels.untouched());
+        MUST(drawn ? labels.as_promised(status) : labels.untouched());
         if (solver != nullptr) {
             results();
         }

@@ -8,6 +8,7 @@
 use super::{Cuda, DeviceRows, Stream, Transfer, failed};
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
+use crate::progress::Ticker;
 use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
 use ndarray::ArrayViewMut3;
@@ -466,7 +467,7 @@ impl DeviceImage {
         }
         let pitch = self.shape[0] * self.pixel_type.bytes();
         let to = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch };
-        self.transfer.upload(&self.pool, &source, &[(0..self.shape[2], to)])?;
+        self.transfer.upload(&self.pool, &source, &[(0..self.shape[2], to)], &Ticker::of_copies())?;
         self.stream.synchronize()
     }
 
@@ -490,7 +491,7 @@ impl DeviceImage {
         let view = ArrayViewMut3::from_shape((depth, height, width), &mut values);
         let view = view.unwrap_or_else(|_| unreachable!("as many values as pixels"));
         let from = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch: width * size_of::<T>() };
-        self.transfer.download_views(&self.pool, vec![(view, from)])?;
+        self.transfer.download_views(&self.pool, vec![(view, from)], &Ticker::of_copies())?;
         self.stream.synchronize()?;
         Ok(values)
     }

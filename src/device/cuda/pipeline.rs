@@ -5,7 +5,7 @@ use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_
 use crate::device::Context;
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
-use crate::progress::{Progress, Ticker, may_cancel};
+use crate::progress::{self, Progress, Ticker, may_cancel};
 use crate::report::Report;
 use rayon::ThreadPool;
 use std::ops::Range;
@@ -89,8 +89,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         mut output: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
         let (pool, transfer) = (context.pool(), cuda.transfer());
-        // A single image or volume is written only after the last call of the callback, because it must stay untouched
-        // on a cancellation.
+        // The download of a single image or volume begins when the image is computed: until then this thread reports progress.
         let direct = output.as_deref().is_some_and(output_is_direct);
         let queue_downloads = direct && self.count > 1;
         let together = slots_together(operation, slots.len(), input, output.as_deref());
@@ -121,7 +120,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 slot.stream.record(&slot.times[0])?;
             }
             // 2. Download their results while the next slices are uploaded.
-            let (batch_now, operation_now) = (&*batch, &*operation);
+            let (batch_now, operation_now, ticker) = (&*batch, &*operation, &self.ticker);
             let up = || {
                 // The thread may have worked for another device.
                 cuda.bind()?;
@@ -130,6 +129,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     pool,
                     input,
                     slots.map(|(slice, slot)| (operation_now.slices(slice), &slot.stream, &slot.upload)),
+                    ticker,
                 )
             };
             let mut down = || -> Result<f64> {
@@ -141,7 +141,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 });
                 let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
                 if let Some(output) = output.as_deref_mut() {
-                    transfer.download(pool, output, &results)?;
+                    transfer.download(pool, output, &results, ticker)?;
                 }
                 if direct {
                     results.iter().try_for_each(|(_, rows)| rows.stream.synchronize())?;
@@ -150,6 +150,9 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             };
             let (queued, downloaded) = if !begin.is_empty() && !end.is_empty() && !queue_downloads {
                 pool.join(up, down)
+            } else if self.count == 1 && self.progress.is_some() {
+                // The copies of a volume may take long; this thread calls the callback meanwhile.
+                progress::run(pool, self.progress, ticker, || Ok((up(), down())))?
             } else {
                 (up(), down())
             };
@@ -168,7 +171,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     (O::result(&slot.buffers), output.as_deref_mut(), queue_downloads)
                 {
                     let rows = DeviceRows { stream: &slot.stream, side, pitch };
-                    transfer.download(pool, output, &[(operation.slices(slice), rows)])?;
+                    transfer.download(pool, output, &[(operation.slices(slice), rows)], &self.ticker)?;
                 }
                 slot.stream.record(&slot.times[3])?;
             }
@@ -201,9 +204,15 @@ impl<B> Slot<B> {
     }
 
     /// Queues the upload of slices; returns where they are.
-    pub(crate) fn upload(&self, pool: &ThreadPool, input: &Image<'_>, slices: Range<usize>) -> Result<DeviceSlices> {
+    pub(crate) fn upload(
+        &self,
+        pool: &ThreadPool,
+        input: &Image<'_>,
+        slices: Range<usize>,
+        ticker: &Ticker,
+    ) -> Result<DeviceSlices> {
         let pixels = self.upload.slices(input, &slices);
-        Upload::queue(pool, input, [(slices, &self.stream, &self.upload)].into_iter())?;
+        Upload::queue(pool, input, [(slices, &self.stream, &self.upload)].into_iter(), ticker)?;
         Ok(pixels)
     }
 }

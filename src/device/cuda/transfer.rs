@@ -28,6 +28,10 @@ const STAGING_BUFFERS: usize = 4;
 const MIN_PART_BYTES: usize = 256 << 10;
 const MIN_COPIER_BYTES: usize = 512 << 10;
 
+/// The largest number of bytes to or from page-locked memory that are queued before a cancellation is looked for: 40 ms of a
+/// slow link.
+const MAX_QUEUED_BYTES: usize = 512 << 20;
+
 /// The largest number of threads that fill or empty staging buffers: with more, the memory of the host is the limit.
 const MAX_COPIERS: usize = 8;
 
@@ -257,13 +261,13 @@ impl Transfer {
     }
 
     /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own. The image
-    /// has been read when this returns, unless it is page-locked. The cancel flag ends it; downloads are not ended, because
-    /// outputs are written whole.
+    /// has been read when this returns, unless it is page-locked. The ticker can cancel it.
     pub(crate) fn upload(
         &self,
         pool: &ThreadPool,
         image: &Image<'_>,
         slices: &[(Range<usize>, DeviceRows<'_>)],
+        ticker: &Ticker,
     ) -> Result<()> {
         fn views<'a, 'r, T>(
             view: &'a ArrayView3<'_, T>,
@@ -272,9 +276,9 @@ impl Transfer {
             slices.iter().map(|(range, rows)| (view.slice(ndarray::s![range.clone(), .., ..]), *rows)).collect()
         }
         match image {
-            Image::U8(view) => self.upload_views(pool, views(view, slices)),
-            Image::U16(view) => self.upload_views(pool, views(view, slices)),
-            Image::F32(view) => self.upload_views(pool, views(view, slices)),
+            Image::U8(view) => self.upload_views(pool, views(view, slices), ticker),
+            Image::U16(view) => self.upload_views(pool, views(view, slices), ticker),
+            Image::F32(view) => self.upload_views(pool, views(view, slices), ticker),
             Image::Device(_) => unreachable!("device memory is used as it is"),
         }
     }
@@ -284,10 +288,12 @@ impl Transfer {
         &self,
         pool: &ThreadPool,
         images: Vec<(ArrayView3<'_, T>, DeviceRows<'_>)>,
+        ticker: &Ticker,
     ) -> Result<()> {
         let pixel_bytes = size_of::<T>();
         let (direct, staged): (Vec<_>, Vec<_>) = images.into_iter().partition(|(view, _)| is_direct(view));
         // 1. Page-locked memory is copied as it is.
+        let mut queued = 0;
         for (view, to) in direct {
             let (_, height, width) = view.dim();
             for (z, rows, from_pitch) in runs_of_rows(view.strides(), view.dim(), pixel_bytes) {
@@ -296,6 +302,7 @@ impl Transfer {
                 let from = Side::Host { address: slice.as_ptr() as usize, bytes: (rows - 1) * from_pitch + row };
                 let side = to.after(Place { z, y: 0, x: 0 }, height, pixel_bytes);
                 to.stream.copy(from, side, row, rows, [from_pitch, to.pitch])?;
+                wait_now_and_then(to.stream, &mut queued, row * rows, ticker)?;
             }
         }
         if staged.is_empty() {
@@ -306,7 +313,6 @@ impl Transfer {
             staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
         let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
         let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at);
-        let ticker = Ticker::new("copies");
         self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
             // The copies of a copier are made in order, so the last one of an image stands for all of them.
             let mut last: Option<(usize, usize)> = None;
@@ -336,12 +342,13 @@ impl Transfer {
 
     /// Copies from device memory to slices of an image in host or device memory, from each device memory to its own range
     /// of slices, in ascending order. Returns when an image in host memory that is not page-locked has been written; else
-    /// the streams write it.
+    /// the streams write it. The ticker can cancel it.
     pub(crate) fn download(
         &self,
         pool: &ThreadPool,
         image: &mut ImageMut<'_>,
         slices: &[(Range<usize>, DeviceRows<'_>)],
+        ticker: &Ticker,
     ) -> Result<()> {
         fn views<'a, 'r, T>(
             view: &'a mut ArrayViewMut3<'_, T>,
@@ -358,9 +365,9 @@ impl Transfer {
         }
         let ImageMut::Device(pixels) = image else {
             return match image {
-                ImageMut::U8(view) => self.download_views(pool, views(view, slices)),
-                ImageMut::U16(view) => self.download_views(pool, views(view, slices)),
-                ImageMut::F32(view) => self.download_views(pool, views(view, slices)),
+                ImageMut::U8(view) => self.download_views(pool, views(view, slices), ticker),
+                ImageMut::U16(view) => self.download_views(pool, views(view, slices), ticker),
+                ImageMut::F32(view) => self.download_views(pool, views(view, slices), ticker),
                 ImageMut::Device(_) => unreachable!("handled above"),
             };
         };
@@ -388,13 +395,14 @@ impl Transfer {
         stream: &Stream,
         side: Side,
         to: &mut [T],
+        ticker: &Ticker,
     ) -> Result<()> {
         if to.is_empty() {
             return Ok(());
         }
         let (pitch, shape) = (size_of_val(to), (1, 1, to.len()));
         let to = ArrayViewMut3::from_shape(shape, to).unwrap_or_else(|_| unreachable!("one row"));
-        self.download_views(pool, vec![(to, DeviceRows { stream, side, pitch })])
+        self.download_views(pool, vec![(to, DeviceRows { stream, side, pitch })], ticker)
     }
 
     /// Does what [`download`](Self::download) does, for images in host memory with pixels of any type.
@@ -402,10 +410,12 @@ impl Transfer {
         &self,
         pool: &ThreadPool,
         images: Vec<(ArrayViewMut3<'_, T>, DeviceRows<'_>)>,
+        ticker: &Ticker,
     ) -> Result<()> {
         let pixel_bytes = size_of::<T>();
         let (direct, staged): (Vec<_>, Vec<_>) = images.into_iter().partition(|(view, _)| is_direct(&view.view()));
         // 1. Page-locked memory is copied to as it is.
+        let mut queued = 0;
         for (mut view, from) in direct {
             let (strides, shape) = ([view.strides()[0], view.strides()[1], view.strides()[2]], view.dim());
             for (z, rows, to_pitch) in runs_of_rows(&strides, shape, pixel_bytes) {
@@ -414,6 +424,7 @@ impl Transfer {
                 let to = Side::Host { address: slice.as_mut_ptr() as usize, bytes: (rows - 1) * to_pitch + row };
                 let side = from.after(Place { z, y: 0, x: 0 }, shape.1, pixel_bytes);
                 from.stream.copy(side, to, row, rows, [from.pitch, to_pitch])?;
+                wait_now_and_then(from.stream, &mut queued, row * rows, ticker)?;
             }
         }
         if staged.is_empty() {
@@ -440,7 +451,8 @@ impl Transfer {
                     copied[buffer].synchronize()?;
                     empty(staging[buffer].as_slice(), part);
                 }
-                let Some((image, place, part)) = next(&parts) else { break };
+                let part = if ticker.is_cancelled() { None } else { next(&parts) };
+                let Some((image, place, part)) = part else { break };
                 let ((slices, rows, columns), (from, height)) = (part.dim(), from[image]);
                 let row = columns * pixel_bytes;
                 let side = from.after(place, height, pixel_bytes);
@@ -454,8 +466,21 @@ impl Transfer {
                 empty(staging[buffer].as_slice(), part);
             }
             Ok(())
-        })
+        })?;
+        ticker.check()
     }
+}
+
+/// Counts the bytes of copies that are queued on a stream. Waits for them after each [`MAX_QUEUED_BYTES`], so that a
+/// cancellation does not have to wait for more.
+fn wait_now_and_then(stream: &Stream, queued: &mut usize, bytes: usize, ticker: &Ticker) -> Result<()> {
+    *queued += bytes;
+    if *queued >= MAX_QUEUED_BYTES {
+        *queued = 0;
+        stream.synchronize()?;
+        ticker.check()?;
+    }
+    Ok(())
 }
 
 /// Returns the bytes of the pixels of a view.
@@ -577,6 +602,7 @@ impl Upload {
         pool: &ThreadPool,
         input: &Image<'_>,
         uploads: impl Iterator<Item = (Range<usize>, &'a Stream, &'a Self)>,
+        ticker: &Ticker,
     ) -> Result<()> {
         let mut transfer = None;
         let mut slices = Vec::new();
@@ -585,6 +611,6 @@ impl Upload {
             slices.push((range, DeviceRows { stream, side: buffer.side(0), pitch: upload.pitch }));
             transfer = Some(&upload.transfer);
         }
-        transfer.map_or(Ok(()), |transfer| transfer.upload(pool, input, &slices))
+        transfer.map_or(Ok(()), |transfer| transfer.upload(pool, input, &slices, ticker))
     }
 }

@@ -78,33 +78,33 @@ fn slices<P: Pixel, S: Source<P>>(
             Variant::Scalar => fill_scalar(&source(slice), plan, &mut packed, &ticker),
             Variant::Default => fill(&source(slice), plan, &mut packed, &ticker),
         })?;
-        ticker.report(progress)?;
-        // 2. Write them to the caller's memory, after the last call of the progress callback.
-        pool.install(|| {
+        // 2. Write them to the caller's memory.
+        run_with_progress(pool, progress, &ticker, || {
             let row = |y: usize| y * width..(y + 1) * width;
             let smoothed = |y: usize| packed.smoothed[row(y)].iter();
             for (map, values) in [(&mut maps.direction, &packed.direction), (&mut maps.anchors, &packed.anchors)] {
                 if let Some(ImageMut::U8(map)) = map {
-                    write(map.index_axis_mut(Axis(0), slice), |y, to| to.copy_from_slice(&values[row(y)]));
+                    write(map.index_axis_mut(Axis(0), slice), &ticker, |y, to| to.copy_from_slice(&values[row(y)]))?;
                 }
             }
             if let Some(ImageMut::F32(map)) = &mut maps.gradient {
-                write(map.index_axis_mut(Axis(0), slice), |y, to| to.copy_from_slice(&packed.gradient[row(y)]));
+                let values = &packed.gradient;
+                write(map.index_axis_mut(Axis(0), slice), &ticker, |y, to| to.copy_from_slice(&values[row(y)]))?;
             }
             match &mut maps.smoothed {
-                Some(ImageMut::U8(map)) => write(map.index_axis_mut(Axis(0), slice), |y, to| {
+                Some(ImageMut::U8(map)) => write(map.index_axis_mut(Axis(0), slice), &ticker, |y, to| {
                     to.iter_mut().zip(smoothed(y)).for_each(|(to, value)| *to = *value as u8);
                 }),
-                Some(ImageMut::U16(map)) => write(map.index_axis_mut(Axis(0), slice), |y, to| {
+                Some(ImageMut::U16(map)) => write(map.index_axis_mut(Axis(0), slice), &ticker, |y, to| {
                     to.copy_from_slice(&packed.smoothed[row(y)]);
                 }),
-                Some(ImageMut::F32(map)) => write(map.index_axis_mut(Axis(0), slice), |y, to| {
+                Some(ImageMut::F32(map)) => write(map.index_axis_mut(Axis(0), slice), &ticker, |y, to| {
                     let own = |value: u16| (f64::from(value) * plan.unit + plan.origin) as f32;
                     to.iter_mut().zip(smoothed(y)).for_each(|(to, value)| *to = own(*value));
                 }),
-                Some(ImageMut::Device(_)) | None => {}
+                Some(ImageMut::Device(_)) | None => Ok(()),
             }
-        });
+        })?;
     }
     Ok(())
 }

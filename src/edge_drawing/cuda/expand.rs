@@ -1,5 +1,7 @@
 //! Edge maps of one bit per pixel, expanded to bytes.
 
+use crate::error::Result;
+use crate::progress::Ticker;
 use ndarray::{ArrayViewMut2, Axis};
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -24,27 +26,38 @@ const fn bytes_of_bits() -> [[u8; 8]; 256] {
     table
 }
 
-/// Expands an edge map of one bit per pixel, in rows of `pitch` words, to bytes, on all cores.
-pub(super) fn expand(pool: &ThreadPool, words: &[u32], pitch: usize, mut plane: ArrayViewMut2<'_, u8>) {
+/// Expands an edge map of one bit per pixel, in rows of `pitch` words, to bytes, on all cores. The ticker can cancel it.
+pub(super) fn expand(
+    pool: &ThreadPool,
+    words: &[u32],
+    pitch: usize,
+    mut plane: ArrayViewMut2<'_, u8>,
+    ticker: &Ticker,
+) -> Result<()> {
     pool.install(|| {
-        words.par_chunks(pitch * ROWS).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS)).for_each(|(words, mut rows)| {
-            for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
-                let eights = bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES_OF_BITS[*bits as usize]);
-                match row.as_slice_mut() {
-                    Some(row) => {
-                        // Eight pixels are copied at a time, a length that the compiler knows.
-                        let (whole, rest) = row.as_chunks_mut::<8>();
-                        let mut eights = eights;
-                        whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
-                        if let Some(from) = eights.next() {
-                            rest.copy_from_slice(&from[..rest.len()]);
+        words.par_chunks(pitch * ROWS).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS)).try_for_each(
+            |(words, mut rows)| {
+                ticker.check()?;
+                for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
+                    let eights =
+                        bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES_OF_BITS[*bits as usize]);
+                    match row.as_slice_mut() {
+                        Some(row) => {
+                            // Eight pixels are copied at a time, a length that the compiler knows.
+                            let (whole, rest) = row.as_chunks_mut::<8>();
+                            let mut eights = eights;
+                            whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
+                            if let Some(from) = eights.next() {
+                                rest.copy_from_slice(&from[..rest.len()]);
+                            }
                         }
+                        None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                     }
-                    None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                 }
-            }
-        });
-    });
+                Ok(())
+            },
+        )
+    })
 }
 
 #[cfg(test)]
@@ -55,6 +68,7 @@ mod tests {
     #[test]
     fn bits_become_bytes_in_rows_of_any_width_and_stride() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let ticker = Ticker::new("test");
         for width in [1, 7, 8, 31, 32, 33, 70] {
             let (height, pitch) = (131, usize::div_ceil(width, 32));
             let bit = |x: usize, y: usize| (x * 7 + y * 3) % 5 < 2;
@@ -64,10 +78,10 @@ mod tests {
             }
             let expected = Array2::from_shape_fn((height, width), |(y, x)| if bit(x, y) { 255 } else { 0 });
             let mut rows = Array2::from_elem((height, width), 7u8);
-            expand(&pool, &words, pitch, rows.view_mut());
+            expand(&pool, &words, pitch, rows.view_mut(), &ticker).unwrap();
             assert_eq!(rows, expected);
             let mut columns = Array2::from_elem((width, height), 7u8);
-            expand(&pool, &words, pitch, columns.view_mut().reversed_axes());
+            expand(&pool, &words, pitch, columns.view_mut().reversed_axes(), &ticker).unwrap();
             assert_eq!(columns.t(), expected);
         }
     }

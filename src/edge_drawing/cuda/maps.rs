@@ -6,7 +6,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Pipeline, Stream, Upload};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
-use crate::progress::Progress;
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ impl<'m, 'i> MapOutput<'m, 'i> {
     fn deliver(target: &mut Option<Self>, context: &Context, cuda: &Cuda, stream: &Stream, slice: usize) -> Result<()> {
         let Some(Self { map, buffer: Some(buffer), pitch }) = target else { return Ok(()) };
         let from = DeviceRows { stream, side: buffer.side(0), pitch: *pitch };
-        cuda.transfer().download(context.pool(), map, &[(slice..slice + 1, from)])
+        cuda.transfer().download(context.pool(), map, &[(slice..slice + 1, from)], &Ticker::of_copies())
     }
 }
 
@@ -87,7 +87,7 @@ pub(in super::super) fn maps(
         job.map = map.address();
         stream.record(&times[0])?;
         let slices = slice..slice + 1;
-        Upload::queue(context.pool(), input, [(slices.clone(), &stream, &upload)].into_iter())?;
+        Upload::queue(context.pool(), input, [(slices.clone(), &stream, &upload)].into_iter(), &pipeline.ticker)?;
         let pixels = upload.slices(input, &slices);
         stream.record(&times[1])?;
         let [smoothed_to, gradient_to, direction_to, anchors_to] =

@@ -7,7 +7,7 @@ use crate::device::cuda::{DeviceRows, Pipeline, Slot};
 use crate::device::upload_slice;
 use crate::error::Result;
 use crate::image::{ImageMut, PixelType, copy_packed, zeroed};
-use crate::progress;
+use crate::progress::{self, Ticker};
 use ndarray::{ArrayViewMut3, s};
 use rayon::prelude::*;
 
@@ -73,7 +73,7 @@ impl Call<'_, '_> {
     fn begin_linked(&self, pipeline: &mut Pipeline<'_, '_, '_>, slot: &mut Slot<Buffers>, slice: usize) -> Result<()> {
         pipeline.poll(slice, 0.0)?;
         slot.stream.record(&slot.times[0])?;
-        let pixels = slot.upload(self.context.pool(), self.input, slice..slice + 1)?;
+        let pixels = slot.upload(self.context.pool(), self.input, slice..slice + 1, &pipeline.ticker)?;
         slot.stream.record(&slot.times[1])?;
         let Slot { stream, buffers, .. } = &mut *slot;
         self.launcher.set_pixels(stream, &mut buffers.job, pixels, buffers.smoothed.as_ref())?;
@@ -96,7 +96,7 @@ impl Call<'_, '_> {
         let words = words.unwrap_or_else(|_| unreachable!("as many words as pixels"));
         let pitch = self.layout.map_pitch() * size_of::<W>();
         let from = DeviceRows { stream: &slot.stream, side: slot.buffers.map.side(0), pitch };
-        self.cuda.transfer().download_views(self.context.pool(), vec![(words, from)])?;
+        self.cuda.transfer().download_views(self.context.pool(), vec![(words, from)], &pipeline.ticker)?;
         slot.stream.record(&slot.times[3])?;
         pipeline.add(&slot.times)
     }
@@ -123,7 +123,7 @@ impl Call<'_, '_> {
         match edges {
             ImageMut::U8(view) => {
                 let plane = view.slice_mut(s![slice..slice + 1, .., ..]);
-                self.context.pool().install(|| copy_packed(packed, plane));
+                self.context.pool().install(|| copy_packed(packed, plane, &Ticker::of_copies()))?;
             }
             ImageMut::Device(pixels) => {
                 upload_slice(self.context, self.cuda, &slot.stream, packed, pixels, slice)?;

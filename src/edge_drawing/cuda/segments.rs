@@ -9,6 +9,7 @@ use crate::device::kernels::edge_drawing::SEGMENT_VOTES;
 use crate::edge_drawing::Segments;
 use crate::error::{Error, Result};
 use crate::image::zeroed;
+use crate::progress::Ticker;
 use bytemuck::Pod;
 use std::sync::Arc;
 
@@ -260,7 +261,7 @@ impl<'a> SegmentFinder<'a> {
     }
 
     fn download<T: Pod + Send + Sync>(&self, side: Side, to: &mut [T]) -> Result<()> {
-        self.cuda.transfer().download_list(self.context.pool(), &self.stream, side, to)
+        self.cuda.transfer().download_list(self.context.pool(), &self.stream, side, to, &Ticker::of_copies())
     }
 
     /// Returns all segments.

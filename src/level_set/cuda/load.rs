@@ -152,7 +152,7 @@ impl Loaded {
             let pitch = self.layout.pitch * size_of::<EdgePixel>();
             let side = transfer::slice_side(&image, &self.layout, size_of::<EdgePixel>(), first);
             let to = DeviceRows { stream: &self.stream, side, pitch };
-            self.cuda.transfer().upload_views(context.pool(), vec![(view, to)])?;
+            self.cuda.transfer().upload_views(context.pool(), vec![(view, to)], &ticker)?;
             self.stream.synchronize()?;
         }
         (self.image, self.pixels, self.edge_contrast) = (image, PixelKind::WithEdges, Some(edges.contrast));
@@ -190,7 +190,7 @@ impl Loaded {
 
     fn put_marks(&self, pool: &ThreadPool, marks: ArrayView3<'_, u8>) -> Result<()> {
         let to = DeviceRows { stream: &self.stream, side: self.phi[0].side(0), pitch: self.layout.shape[0] };
-        self.cuda.transfer().upload_views(pool, vec![(marks, to)])?;
+        self.cuda.transfer().upload_views(pool, vec![(marks, to)], &Ticker::of_copies())?;
         self.stream.synchronize()
     }
 }

@@ -5,6 +5,7 @@ use crate::device::cuda::{Buffer, Cuda, DeviceRows, Side, Stream};
 use crate::device::kernels::level_set::LEAD;
 use crate::error::Result;
 use crate::image::{DevicePixels, Image};
+use crate::progress::Ticker;
 use rayon::ThreadPool;
 
 /// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
@@ -31,7 +32,7 @@ pub(super) fn upload(
         }),
         _ => {
             let to = DeviceRows { stream, side: slice_side(buffer, layout, bytes, 0), pitch };
-            cuda.transfer().upload(pool, image, &[(0..depth, to)])
+            cuda.transfer().upload(pool, image, &[(0..depth, to)], &Ticker::of_copies())
         }
     }
 }

@@ -78,7 +78,7 @@ impl Solver {
                     let target = (part.address(), [width, width * height]);
                     self.launcher.write_mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
                     let from = DeviceRows { stream, side: part.side(0), pitch: width };
-                    cuda.transfer().download_views(pool, vec![(to, from)])?;
+                    cuda.transfer().download_views(pool, vec![(to, from)], ticker)?;
                 }
                 stream.synchronize()
             }
@@ -95,7 +95,7 @@ impl Solver {
         let (phi_bytes, depth) = (size_of::<f32>(), self.plan.shape[2]);
         let side = transfer::slice_side(&self.phi[self.current], &self.layout, phi_bytes, 0);
         let from = DeviceRows { stream: &self.stream, side, pitch: self.layout.pitch * phi_bytes };
-        self.cuda.transfer().download(pool, &mut phi, &[(0..depth, from)])?;
+        self.cuda.transfer().download(pool, &mut phi, &[(0..depth, from)], &Ticker::of_copies())?;
         self.stream.synchronize()
     }
 

@@ -13,7 +13,7 @@ public final class EdgeStrength {
     private EdgeStrength() {}
 
     /**
-     * Runs the operation; the output is written only on success.
+     * Runs the operation; after a cancel any part of the output may have been written.
      *
      * @param context the device to run on
      * @param params those of {@link #NAME}

@@ -72,7 +72,7 @@ public final class Operation {
     }
 
     /**
-     * Runs an operation from one image to another; the output is written only on success. Every such operation has the
+     * Runs an operation from one image to another; after a cancel any part of the output may have been written. Every such operation has the
      * same arguments in C.
      */
     static Report run(
