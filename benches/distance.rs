@@ -91,7 +91,8 @@ impl Bench {
                     })?;
                     let [mut whole, mut kernels] = [None; 2];
                     if let Some(Resident { input, output }) = &mut resident {
-                        let mut call = || distance::run(context, input.view(), &params, None, output.view_mut());
+                        let mut call =
+                            || distance::run(context, input.view().into(), &params, None, output.view_mut().into());
                         whole = Some(repeat(|| Ok(call()?.seconds_total))?);
                         kernels = Some(repeat(|| Ok(call()?.seconds_compute))?);
                     }

@@ -108,7 +108,14 @@ fn call(context: &Context, input: &Array3<u8>, map: &mut Array3<u8>, params: &Pa
 fn call_resident(context: &Context, images: &mut Resident, params: &Params, want: Want) -> Outcome<Report> {
     let mut segments = Segments::new();
     let wanted = (want == Want::MapAndSegments).then_some(&mut segments);
-    Ok(edge_drawing::run(context, images.input.view(), params, None, Some(images.output.view_mut()), wanted)?)
+    Ok(edge_drawing::run(
+        context,
+        images.input.view().into(),
+        params,
+        None,
+        Some(images.output.view_mut().into()),
+        wanted,
+    )?)
 }
 
 impl Bench {
@@ -205,7 +212,7 @@ impl Bench {
                         (None, 3) => call(context, input, &mut target, &params, Want::MapAndSegments)?,
                         (Some(resident), _) => {
                             let maps = only(which, resident.output.view_mut());
-                            edge_drawing::maps(context, resident.input.view(), &params, None, maps)?
+                            edge_drawing::maps(context, resident.input.view().into(), &params, None, maps)?
                         }
                         (None, _) => {
                             let maps = only(which, target.view_mut().into());
@@ -240,8 +247,8 @@ impl Bench {
 /// Measures one of the intermediate maps: 0 is the smoothed image, 1 the edge directions.
 fn only(which: usize, target: ImageMut<'_>) -> Maps<'_> {
     match which {
-        0 => Maps { smoothed: Some(target), ..Maps::default() },
-        _ => Maps { direction: Some(target), ..Maps::default() },
+        0 => Maps { smoothed: Some(target.into()), ..Maps::default() },
+        _ => Maps { direction: Some(target.into()), ..Maps::default() },
     }
 }
 

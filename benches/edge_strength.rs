@@ -72,7 +72,8 @@ fn call(context: &Context, input: &Array3<u8>, output: &mut Array3<f32>, params:
 
 /// Returns the seconds in kernels of a call whose images are on the device.
 fn compute(context: &Context, images: &mut Resident, params: &Params) -> Outcome<f64> {
-    Ok(edge_strength::run(context, images.input.view(), params, None, images.output.view_mut())?.seconds_compute)
+    Ok(edge_strength::run(context, images.input.view().into(), params, None, images.output.view_mut().into())?
+        .seconds_compute)
 }
 
 /// One measured line.

@@ -46,11 +46,11 @@ impl Operation {
             Self::EdgeStrength => {
                 let mode = Mode::Iterate { iterations: 50 };
                 let params = edge_strength::Params { mode, threshold: 200.0, ..Default::default() };
-                edge_strength::run(context, input, &params, None, output)?
+                edge_strength::run(context, input.into(), &params, None, output.into())?
             }
             Self::EdgeDrawing => {
                 let params = edge_drawing::Params { gradient_threshold: Some(20.0), ..Default::default() };
-                edge_drawing::run(context, input, &params, None, Some(output), None)?
+                edge_drawing::run(context, input.into(), &params, None, Some(output.into()), None)?
             }
         };
         Ok(report.device_count)

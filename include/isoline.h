@@ -174,6 +174,8 @@ enum isoline_status
     ISOLINE_BUSY = 11,
     /** An internal error (a defect in Isoline) was caught. Please report it. */
     ISOLINE_PANIC = 12,
+    /** A callback that reads or writes slices (ISOLINE_SLICES) returned a sentence, which is a part of the message. */
+    ISOLINE_CALLBACK_FAILED = 13,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -674,6 +676,18 @@ enum isoline_memory
      * call; the call returns when its own work on it is finished.
      */
     ISOLINE_CUDA = 1,
+    /**
+     * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
+     * For calls that work slice by slice, and say so: the edge strength with 2 dimensions, edge drawing, its maps and its
+     * threshold, isolines, and the distance with 2 dimensions. The other images of such a call may be in host memory, or
+     * slices too, but not in CUDA memory. The results have the same bits as those from memory.
+     *
+     * The call reads a batch of slices, and writes the one before, while the device computes another: at most two batches,
+     * each of 64 MiB of input and output or of 4 slices for each CUDA device (1 on the CPU), whichever is more, are in memory.
+     * Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
+     * stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
+     */
+    ISOLINE_SLICES = 2,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -703,6 +717,22 @@ typedef uint32_t isoline_foreground;
 #endif // __cplusplus
 
 /**
+ * Reads slice `slice` of an input, from 0, to `pixels`: width times height pixels of the image's type, packed, which it must
+ * fill. Returns NULL if it did; otherwise a sentence in UTF-8 that says why not (for a file strerror(errno) will do), which
+ * is copied before the next callback: the call then returns ISOLINE_CALLBACK_FAILED, and the sentence is a part of its
+ * message. It is called on the thread that made the call, and, like the progress callback, must not throw, call longjmp
+ * or use the context that is calling it. The time that it takes is not bounded by cancels.
+ */
+typedef const char *(*isoline_read_slice_fn)(void *user, uint64_t slice, void *pixels);
+
+/**
+ * Takes slice `slice` of an output, from 0: width times height pixels of the image's type, packed, which are valid during
+ * the callback only. It is called once for each slice, in ascending order, as soon as its batch is finished. Returns NULL,
+ * or a sentence, and is called, like isoline_read_slice_fn.
+ */
+typedef const char *(*isoline_write_slice_fn)(void *user, uint64_t slice, const void *pixels);
+
+/**
  * Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
  * is only read; the pixels of an output are written.
  */
@@ -730,8 +760,17 @@ typedef struct {
      * than 0. Default 1, 1, 1.
      */
     double spacing[3];
-    /** The address of the pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (must be set). */
+    /**
+     * The address of the pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (must be set, and NULL for
+     * ISOLINE_SLICES).
+     */
     void *data;
+    /** ISOLINE_SLICES: the user data, which is passed to the callbacks unchanged; may be NULL. */
+    void *user;
+    /** ISOLINE_SLICES: the function that reads a slice of an input. Default NULL (must be set for an input). */
+    isoline_read_slice_fn read_slice;
+    /** ISOLINE_SLICES: the function that takes a slice of an output. Default NULL (must be set for an output). */
+    isoline_write_slice_fn write_slice;
 } isoline_image;
 
 #ifdef __cplusplus
@@ -1236,10 +1275,10 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory.
+ * @param input not NULL; any type; host or CUDA memory, or slices.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
+ * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
  *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
@@ -1687,11 +1726,11 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * of the reference profile are in the order in which the algorithm draws them.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
+ * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
  * @param edges receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
- *   size, its own memory, host or CUDA.
+ *   size, its own memory, host or CUDA, or slices.
  * @param segments receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
  *   written on failure. `edges` and `segments` must not both be NULL.
  * @param report NULL for none; else after isoline_report_init.
@@ -1712,7 +1751,7 @@ isoline_status isoline_edge_drawing(isoline_context *context,
  * and the anchors.
  *
  * Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory, host
- * or CUDA.
+ * or CUDA, or slices.
  *
  * @param context,input,params,progress,report as for isoline_edge_drawing; min_length and follow_turns have no effect
  *   here, and validation only on an automatic threshold.
@@ -1741,7 +1780,7 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
  * Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
  *
  * @param context not NULL.
- * @param input not NULL; any type, host or CUDA memory.
+ * @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
  * @param params NULL for the defaults; `gradient_threshold` is not used.
  * @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
@@ -1859,7 +1898,7 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  * +infinity, in one without outside pixels -infinity. NaN pixels are outside.
  *
  * @param context not NULL.
- * @param mask not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15
+ * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from 1e-15
  *   to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
@@ -2031,7 +2070,7 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
  * those of left and right pixels first), with which a closed one begins.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
+ * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
  *   is the size of a pixel, in which lengths and areas are measured; points are in pixels.
  * @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
  * @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.

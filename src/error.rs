@@ -37,6 +37,8 @@ pub enum ErrorKind {
     Busy = 11,
     /// A defect in Isoline: a panic was caught at the boundary.
     Panic = 12,
+    /// A function of the host that reads or writes slices has failed; the message has its words.
+    CallbackFailed = 13,
 }
 
 /// An error: its [`kind`](Error::kind) for programs, and a message for people.

@@ -152,13 +152,23 @@ impl Image<'_> {
         }
     }
 
-    /// Returns the smallest and the largest finite pixel, unless the ticker is cancelled; `[0, 0]` if there is none. `None`
-    /// for device memory, whose extremes are computed on the device.
+    /// Returns the same pixels for a shorter time.
+    pub(crate) fn reborrow(&self) -> Image<'_> {
+        match self {
+            Self::U8(view) => Image::U8(view.view()),
+            Self::U16(view) => Image::U16(view.view()),
+            Self::F32(view) => Image::F32(view.view()),
+            Self::Device(pixels) => Image::Device(*pixels),
+        }
+    }
+
+    /// Returns the smallest and the largest finite pixel, unless the ticker is cancelled; `None` if there is none, and for
+    /// device memory, whose extremes are computed on the device.
     pub(crate) fn extremes_while(&self, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
         let found = match self {
-            Self::U8(view) => Some(extremes(*view, ticker)),
-            Self::U16(view) => Some(extremes(*view, ticker)),
-            Self::F32(view) => Some(extremes(*view, ticker)),
+            Self::U8(view) => extremes(*view, ticker),
+            Self::U16(view) => extremes(*view, ticker),
+            Self::F32(view) => extremes(*view, ticker),
             Self::Device(_) => None,
         };
         ticker.check()?;
@@ -166,9 +176,9 @@ impl Image<'_> {
     }
 }
 
-/// Returns the smallest and the largest finite pixel, computed on all threads of the current pool; `[0, 0]` if there is
+/// Returns the smallest and the largest finite pixel, computed on all threads of the current pool; `None` if there is
 /// none. A cancelled ticker ends it early.
-fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>, ticker: &Ticker) -> [f64; 2] {
+fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>, ticker: &Ticker) -> Option<[f64; 2]> {
     /// The number of rows of one task.
     const ROWS: usize = 64;
     let none = [f64::INFINITY, f64::NEG_INFINITY];
@@ -188,7 +198,7 @@ fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>, ticker: 
             })
         })
         .reduce(|| none, merge);
-    if low <= high { [low, high] } else { [0.0, 0.0] }
+    (low <= high).then_some([low, high])
 }
 
 impl ImageMut<'_> {
@@ -212,6 +222,16 @@ impl ImageMut<'_> {
         }
     }
 
+    /// Returns the same pixels for a shorter time.
+    pub(crate) fn reborrow(&mut self) -> ImageMut<'_> {
+        match self {
+            Self::U8(view) => ImageMut::U8(view.view_mut()),
+            Self::U16(view) => ImageMut::U16(view.view_mut()),
+            Self::F32(view) => ImageMut::F32(view.view_mut()),
+            Self::Device(pixels) => ImageMut::Device(*pixels),
+        }
+    }
+
     /// Asks for huge pages where packed host memory, which the CPU is about to write, was never written.
     pub(crate) fn use_huge_pages(&mut self) {
         match self {
@@ -229,13 +249,13 @@ pub(crate) fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
 }
 
 /// Refuses an output whose pixel type is not `wanted`.
-pub(crate) fn check_type(name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
-    if output.pixel_type() == wanted {
+pub(crate) fn check_type(name: &str, got: PixelType, wanted: PixelType) -> Result<()> {
+    if got == wanted {
         return Ok(());
     }
     Err(Error::new(
         ErrorKind::InvalidType,
-        format!("cannot write the {name}: its pixels must be {} (got {})", wanted.name(), output.pixel_type().name()),
+        format!("cannot write the {name}: its pixels must be {} (got {})", wanted.name(), got.name()),
     ))
 }
 

@@ -37,6 +37,7 @@ pub mod parameter;
 mod progress;
 mod report;
 pub mod snake;
+mod stream;
 mod threshold;
 
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, HostBuffer, devices};
@@ -44,6 +45,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
 pub use progress::{Progress, set_cancel_flag};
 pub use report::Report;
+pub use stream::{Input, Output, Sink, Source};
 
 /// Every operation, in the order of the C API's numbers.
 pub static OPERATIONS: [&parameter::Operation; 7] = [

@@ -256,7 +256,7 @@ fn number(name: &str, value: f64) -> Result<f64> {
 
 /// Returns the pixels of a mask in host memory.
 fn pixels(mask: ImageMut<'_>) -> Result<ArrayViewMut3<'_, u8>> {
-    check_type("mask", &mask, PixelType::U8)?;
+    check_type("mask", mask.pixel_type(), PixelType::U8)?;
     match mask {
         ImageMut::U8(view) => Ok(view),
         _ => Err(Error::new(

@@ -75,7 +75,7 @@ pub fn set_cancel_flag(flag: Option<Arc<AtomicBool>>) {
 }
 
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.
-const POLL_INTERVAL: Duration = Duration::from_millis(30);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
 /// The shortest time between two calls of the callback, whatever the number of slices.
 const MIN_CALLBACK_INTERVAL: Duration = Duration::from_millis(10);

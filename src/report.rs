@@ -57,6 +57,15 @@ pub struct Report {
     pub peak_device_bytes: u64,
 }
 
+/// The parts of a call whose results are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// Several devices computed them at the same time.
+    SideBySide,
+    /// They were computed one after the other.
+    InTurn,
+}
+
 impl Report {
     pub(crate) fn new(device: &DeviceInfo) -> Self {
         Self {
@@ -81,22 +90,26 @@ impl Report {
         Self { slices_done: slices as u64, seconds_compute, ..Self::new(&context.cpu_for_report()) }
     }
 
-    /// Makes one report of those of several devices, each with the first item of its share. There is at least one.
-    pub(crate) fn joined(parts: Vec<(usize, Self)>) -> Result<Self> {
-        let reports = parts.into_iter().map(|(_, report)| report);
+    /// Makes one report of those of several parts, each with its first item. There is at least one.
+    pub(crate) fn joined(reports: Vec<(usize, Self)>, parts: Parts) -> Result<Self> {
+        let longest_or_sum = |a: f64, b: f64| if parts == Parts::InTurn { a + b } else { a.max(b) };
+        let reports = reports.into_iter().map(|(_, report)| report);
         let joined = reports.reduce(|all, one| Self {
-            device_count: all.device_count + one.device_count,
+            device_count: match parts {
+                Parts::SideBySide => all.device_count + one.device_count,
+                Parts::InTurn => all.device_count.max(one.device_count),
+            },
             iterations: all.iterations.max(one.iterations),
             slices_done: all.slices_done + one.slices_done,
             converged: all.converged && one.converged,
             residual: all.residual.max(one.residual),
-            seconds_upload: all.seconds_upload.max(one.seconds_upload),
-            seconds_compute: all.seconds_compute.max(one.seconds_compute),
-            seconds_download: all.seconds_download.max(one.seconds_download),
+            seconds_upload: longest_or_sum(all.seconds_upload, one.seconds_upload),
+            seconds_compute: longest_or_sum(all.seconds_compute, one.seconds_compute),
+            seconds_download: longest_or_sum(all.seconds_download, one.seconds_download),
             peak_device_bytes: all.peak_device_bytes.max(one.peak_device_bytes),
             ..all
         });
-        Ok(joined.unwrap_or_else(|| unreachable!("a report for each device")))
+        Ok(joined.unwrap_or_else(|| unreachable!("a report for each part")))
     }
 
     /// Completes the report of a call that began at `started`, and logs it as `call`.

@@ -181,7 +181,7 @@ fn cuda_device_images_match_host_images() {
         let mut source = context.device_image(PixelType::U8, [131, 65, 3]).unwrap();
         source.upload(input.view().into()).unwrap();
         let mut target = context.device_image(PixelType::F32, [131, 65, 3]).unwrap();
-        edge_strength::run(&context, source.view(), &params, None, target.view_mut()).unwrap();
+        edge_strength::run(&context, source.view().into(), &params, None, target.view_mut().into()).unwrap();
         assert_eq!(target.download::<f32>().unwrap(), expected.into_raw_vec_and_offset().0);
     }
 }
@@ -256,7 +256,7 @@ fn cuda_automatic_range_matches_the_cpu() {
     let mut source = context.device_image(PixelType::F32, [70, 50, 1]).unwrap();
     source.upload(input.view().into()).unwrap();
     let mut target = context.device_image(PixelType::F32, [70, 50, 1]).unwrap();
-    edge_strength::run(&context, source.view(), &params, None, target.view_mut()).unwrap();
+    edge_strength::run(&context, source.view().into(), &params, None, target.view_mut().into()).unwrap();
     let got = Array3::from_shape_vec(input.dim(), target.download().unwrap()).unwrap();
     common::assert_same(&got, &expected, "from device memory");
 }

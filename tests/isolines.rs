@@ -15,7 +15,8 @@ use std::ops::ControlFlow;
 
 fn isolines_of<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> Polylines {
     let mut found = Polylines::new();
-    let report = isolines::run(context, input.into(), params, None, &mut found).expect("a good call");
+    let report =
+        isolines::run(context, isoline::Input::Image(input.into()), params, None, &mut found).expect("a good call");
     assert_eq!(report.device.kind, context.device().kind);
     found
 }

@@ -38,7 +38,7 @@ fn value([z, y, x]: [usize; 3]) -> u8 {
 
 fn run(context: &Context, input: Image<'_>, shape: [usize; 3], params: &Params) -> Array3<f32> {
     let mut output = Array3::from_elem(shape, -1.0f32);
-    let report = edge_strength::run(context, input, params, None, output.view_mut().into()).unwrap();
+    let report = edge_strength::run(context, input.into(), params, None, output.view_mut().into()).unwrap();
     assert_eq!(report.device.kind, context.device().kind);
     output
 }
@@ -115,7 +115,7 @@ fn sanitizer_range() {
         let mut source = cuda.device_image(pixel_type, [77, 45, 2]).unwrap();
         source.upload(input).unwrap();
         let mut target = cuda.device_image(PixelType::F32, [77, 45, 2]).unwrap();
-        edge_strength::run(&cuda, source.view(), &params, None, target.view_mut()).unwrap();
+        edge_strength::run(&cuda, source.view().into(), &params, None, target.view_mut().into()).unwrap();
         let got = Array3::from_shape_vec(shape, target.download().unwrap()).unwrap();
         assert_same(&got, &expected, &format!("{pixel_type:?} from device memory"));
     }

@@ -72,7 +72,8 @@ fn draw(context: &Context, input: Image<'_>, params: &Params) -> (Array3<u8>, Se
     let mut edges = Array3::from_elem((depth, height, width), 7u8);
     let mut segments = Segments::new();
     let report =
-        edge_drawing::run(context, input, params, None, Some(edges.view_mut().into()), Some(&mut segments)).unwrap();
+        edge_drawing::run(context, input.into(), params, None, Some(edges.view_mut().into()), Some(&mut segments))
+            .unwrap();
     assert_eq!(report.device.kind, context.device().kind);
     (edges, segments)
 }
@@ -266,12 +267,12 @@ impl Made {
             _ => ImageMut::from(made.smoothed.view_mut()),
         };
         let maps = Maps {
-            smoothed: Some(smoothed),
+            smoothed: Some(smoothed.into()),
             gradient: Some(made.gradient.view_mut().into()),
             direction: Some(made.direction.view_mut().into()),
             anchors: Some(made.anchors.view_mut().into()),
         };
-        edge_drawing::maps(context, input, params, None, maps).unwrap();
+        edge_drawing::maps(context, input.into(), params, None, maps).unwrap();
         match input.pixel_type() {
             PixelType::U8 => made.smoothed = u8s.mapv(f32::from),
             PixelType::U16 => made.smoothed = u16s.mapv(f32::from),
@@ -298,22 +299,30 @@ fn sanitizer_edge_drawing_device_memory() {
                 for want in [false, true] {
                     let mut found = Segments::new();
                     let segments = want.then_some(&mut found);
-                    edge_drawing::run(&cuda, source.view(), &params, None, Some(target.view_mut()), segments).unwrap();
+                    edge_drawing::run(
+                        &cuda,
+                        source.view().into(),
+                        &params,
+                        None,
+                        Some(target.view_mut().into()),
+                        segments,
+                    )
+                    .unwrap();
                     assert!(target.download::<u8>().unwrap() == expected.as_slice().unwrap(), "{shape:?} {params:?}");
                     assert!(!want || found == expected_segments, "{shape:?} {params:?}");
                 }
                 // Device to host, and the segments alone.
                 assert_eq!(draw(&cuda, source.view(), &params), (expected, expected_segments.clone()));
                 let mut alone = Segments::new();
-                edge_drawing::run(&cuda, input, &params, None, None, Some(&mut alone)).unwrap();
+                edge_drawing::run(&cuda, input.into(), &params, None, None, Some(&mut alone)).unwrap();
                 assert_eq!(alone, expected_segments);
                 let mut anchors = Array3::from_elem((depth, height, width), 7u8);
                 let maps = Maps { anchors: Some(anchors.view_mut().into()), ..Maps::default() };
-                edge_drawing::maps(&cuda, source.view(), &params, None, maps).unwrap();
+                edge_drawing::maps(&cuda, source.view().into(), &params, None, maps).unwrap();
                 let expected = Made::by(&cpu, input, (depth, height, width), &params);
                 assert!(anchors == expected.anchors);
-                let maps = Maps { direction: Some(target.view_mut()), ..Maps::default() };
-                edge_drawing::maps(&cuda, source.view(), &params, None, maps).unwrap();
+                let maps = Maps { direction: Some(target.view_mut().into()), ..Maps::default() };
+                edge_drawing::maps(&cuda, source.view().into(), &params, None, maps).unwrap();
                 assert!(target.download::<u8>().unwrap() == expected.direction.as_slice().unwrap(), "direction");
             }
         }

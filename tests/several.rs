@@ -110,7 +110,7 @@ fn edge_strength_has_the_bits_of_one_device() {
                         let [width, height, depth] = image.shape();
                         let mut output = Array3::from_elem((depth, height, width), -1.0f32);
                         let report =
-                            edge_strength::run(context, image, &params, None, output.view_mut().into()).unwrap();
+                            edge_strength::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
                         check_report(&report, context, depth, depth);
                         (bits(&output), report.iterations, report.residual.to_bits(), report.converged)
                     });
@@ -150,13 +150,21 @@ fn edge_drawing_has_the_bits_of_one_device() {
                             let mut edges = Array3::from_elem((depth, height, width), 7u8);
                             let (mut segments, view) = (Segments::new(), Some(edges.view_mut().into()));
                             let report =
-                                edge_drawing::run(context, image, &params, None, view, Some(&mut segments)).unwrap();
+                                edge_drawing::run(context, image.into(), &params, None, view, Some(&mut segments))
+                                    .unwrap();
                             check_report(&report, context, depth, depth);
                             assert!(validation == Validation::FalseAlarms || segments.len() > depth);
                             let mut alone = edges.clone();
                             alone.fill(7);
-                            edge_drawing::run(context, image, &params, None, Some(alone.view_mut().into()), None)
-                                .unwrap();
+                            edge_drawing::run(
+                                context,
+                                image.into(),
+                                &params,
+                                None,
+                                Some(alone.view_mut().into()),
+                                None,
+                            )
+                            .unwrap();
                             assert!(alone == edges, "the map does not depend on the segments");
                             (edges, segments)
                         });
@@ -181,7 +189,7 @@ fn maps_of_edge_drawing_have_the_bits_of_one_device() {
                     direction: Some(direction.view_mut().into()),
                     ..Default::default()
                 };
-                let report = edge_drawing::maps(context, image, &Default::default(), None, maps).unwrap();
+                let report = edge_drawing::maps(context, image.into(), &Default::default(), None, maps).unwrap();
                 assert_eq!(report.device_count as usize, context.devices().len().min(depth));
                 (bits(&gradient), direction)
             });
@@ -198,7 +206,7 @@ fn distance_has_the_bits_of_one_device() {
             compare(&groups, &format!("{depth} slices of {name}"), |context| {
                 let [width, height, depth] = image.shape();
                 let mut output = Array3::from_elem((depth, height, width), -1.0f32);
-                let report = distance::run(context, image, &params, None, output.view_mut().into()).unwrap();
+                let report = distance::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
                 check_report(&report, context, depth, depth);
                 bits(&output)
             });
@@ -214,7 +222,7 @@ fn isolines_have_the_bits_of_one_device() {
             let params = isolines::Params { level_count: 3, ..Default::default() };
             compare(&groups, &format!("{depth} slices of {name}"), |context| {
                 let mut found = Polylines::new();
-                let report = isolines::run(context, image, &params, None, &mut found).unwrap();
+                let report = isolines::run(context, image.into(), &params, None, &mut found).unwrap();
                 check_report(&report, context, depth, depth);
                 let slices = found.polylines().iter().map(|polyline| polyline.slice as usize);
                 assert!(found.polylines().len() > depth && slices.max() == Some(depth - 1));
@@ -251,7 +259,8 @@ fn device_images_run_on_the_first_gpu() {
             let mut source = context.device_image(PixelType::U16, [50, 40, 5]).unwrap();
             source.upload(stack.view().into()).unwrap();
             let mut target = context.device_image(PixelType::F32, [50, 40, 5]).unwrap();
-            let report = edge_strength::run(context, source.view(), &params, None, target.view_mut()).unwrap();
+            let report =
+                edge_strength::run(context, source.view().into(), &params, None, target.view_mut().into()).unwrap();
             assert_eq!(report.device_count, 1);
             target.download::<f32>().unwrap()
         };

@@ -80,7 +80,7 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// +infinity, in one without outside pixels -infinity. NaN pixels are outside.
 ///
 /// @param context not NULL.
-/// @param mask not NULL; any type; host or CUDA memory. Its spacing is the size of a pixel: along each axis from 1e-15
+/// @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from 1e-15
 ///   to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
@@ -102,14 +102,14 @@ pub unsafe extern "C" fn isoline_distance(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let mask = Checked::new(mask, "mask")?;
+            let mask = Checked::sliced(mask, "mask")?;
             let params = sized::read_or_defaults(params, "params")?.translate(mask.spacing())?;
             let mut progress = callback(progress)?;
-            let output = Checked::new(output, "output")?;
+            let output = Checked::sliced(output, "output")?;
             output.check_output(&mask)?;
             isoline_report::check(report)?;
-            let target = output.output(PixelType::F32)?;
-            let done = distance::run(context, mask.input(), &params, progress.as_deref_mut(), target)?;
+            let target = output.sink(PixelType::F32)?;
+            let done = distance::run(context, mask.source()?, &params, progress.as_deref_mut(), target)?;
             isoline_report::give(report, &done)
         }
     })

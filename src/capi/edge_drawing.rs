@@ -221,11 +221,11 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// of the reference profile are in the order in which the algorithm draws them.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis.
+/// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
 /// @param edges receives the edge map, 255 on edges and 0 elsewhere; NULL if it is not wanted. ISOLINE_U8, the input's
-///   size, its own memory, host or CUDA.
+///   size, its own memory, host or CUDA, or slices.
 /// @param segments receives the segments, to be freed with isoline_segments_free; NULL if they are not wanted. Not
 ///   written on failure. `edges` and `segments` must not both be NULL.
 /// @param report NULL for none; else after isoline_report_init.
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let params = isoline_edge_drawing_params::read(params)?;
             let mut progress = callback(progress)?;
             if edges.is_null() && segments.is_null() {
@@ -255,10 +255,10 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             let edges = Checked::optional(edges, "edges")?;
             check_outputs(&input, &[edges])?;
             isoline_report::check(report)?;
-            let edges = edges.map(|edges| edges.output(PixelType::U8)).transpose()?;
+            let edges = edges.map(|edges| edges.sink(PixelType::U8)).transpose()?;
             let mut found = (!segments.is_null()).then(Segments::default);
             let done =
-                edge_drawing::run(context, input.input(), &params, progress.as_deref_mut(), edges, found.as_mut())?;
+                edge_drawing::run(context, input.source()?, &params, progress.as_deref_mut(), edges, found.as_mut())?;
             isoline_report::give(report, &done)?;
             if let Some(found) = found {
                 segments.write(object::hand_out(isoline_segments(found)));
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
 /// and the anchors.
 ///
 /// Each output may be NULL if it is not wanted, but not all of them. Each has the input's size and its own memory, host
-/// or CUDA.
+/// or CUDA, or slices.
 ///
 /// @param context,input,params,progress,report as for isoline_edge_drawing; min_length and follow_turns have no effect
 ///   here, and validation only on an automatic threshold.
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let params = isoline_edge_drawing_params::read(params)?;
             let mut progress = callback(progress)?;
             if [smoothed, gradient, direction, anchors].iter().all(|output| output.is_null()) {
@@ -311,14 +311,14 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let anchors = Checked::optional(anchors, "anchors")?;
             check_outputs(&input, &[smoothed, gradient, direction, anchors])?;
             isoline_report::check(report)?;
-            let target = |output: Option<Checked>, wanted| output.map(|output| output.output(wanted)).transpose();
+            let target = |output: Option<Checked>, wanted| output.map(|output| output.sink(wanted)).transpose();
             let maps = Maps {
                 smoothed: target(smoothed, input.pixel_type())?,
                 gradient: target(gradient, PixelType::F32)?,
                 direction: target(direction, PixelType::U8)?,
                 anchors: target(anchors, PixelType::U8)?,
             };
-            let done = edge_drawing::maps(context, input.input(), &params, progress.as_deref_mut(), maps)?;
+            let done = edge_drawing::maps(context, input.source()?, &params, progress.as_deref_mut(), maps)?;
             isoline_report::give(report, &done)
         }
     })
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
 /// Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type, host or CUDA memory.
+/// @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
 /// @param params NULL for the defaults; `gradient_threshold` is not used.
 /// @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
@@ -347,10 +347,10 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let params = isoline_edge_drawing_params::read(params)?;
             check::not_null(threshold, "threshold")?;
-            threshold.write(edge_drawing::automatic_threshold(context, input.input(), &params)?);
+            threshold.write(edge_drawing::automatic_threshold(context, input.source()?, &params)?);
             Ok(())
         }
     })

@@ -158,10 +158,10 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory.
+/// @param input not NULL; any type; host or CUDA memory, or slices.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
-/// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA.
+/// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
 ///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
@@ -179,15 +179,15 @@ pub unsafe extern "C" fn isoline_edge_strength(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let params = sized::read_or_defaults(params, "params")?;
             let mut progress = callback(progress)?;
-            let output = Checked::new(output, "output")?;
+            let output = Checked::sliced(output, "output")?;
             output.check_output(&input)?;
             isoline_report::check(report)?;
-            let target = output.output(PixelType::F32)?;
+            let target = output.sink(PixelType::F32)?;
             let done =
-                edge_strength::run(context, input.input(), &params.translate()?, progress.as_deref_mut(), target)?;
+                edge_strength::run(context, input.source()?, &params.translate()?, progress.as_deref_mut(), target)?;
             isoline_report::give(report, &done)
         }
     })

@@ -4,8 +4,9 @@ use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, null};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
+use crate::stream::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;
 
 /// The type of one pixel.
@@ -30,7 +31,31 @@ pub enum isoline_memory {
     /// The memory of the context's CUDA device (cudaMalloc, cuMemAlloc). All work on it must be finished before the
     /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
+    /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
+    /// For calls that work slice by slice, and say so: the edge strength with 2 dimensions, edge drawing, its maps and its
+    /// threshold, isolines, and the distance with 2 dimensions. The other images of such a call may be in host memory, or
+    /// slices too, but not in CUDA memory. The results have the same bits as those from memory.
+    ///
+    /// The call reads a batch of slices, and writes the one before, while the device computes another: at most two batches,
+    /// each of 64 MiB of input and output or of 4 slices for each CUDA device (1 on the CPU), whichever is more, are in memory.
+    /// Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
+    /// stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
+    ISOLINE_SLICES = 2,
 }
+
+/// Reads slice `slice` of an input, from 0, to `pixels`: width times height pixels of the image's type, packed, which it must
+/// fill. Returns NULL if it did; otherwise a sentence in UTF-8 that says why not (for a file strerror(errno) will do), which
+/// is copied before the next callback: the call then returns ISOLINE_CALLBACK_FAILED, and the sentence is a part of its
+/// message. It is called on the thread that made the call, and, like the progress callback, must not throw, call longjmp
+/// or use the context that is calling it. The time that it takes is not bounded by cancels.
+pub type isoline_read_slice_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, slice: u64, pixels: *mut c_void) -> *const c_char>;
+
+/// Takes slice `slice` of an output, from 0: width times height pixels of the image's type, packed, which are valid during
+/// the callback only. It is called once for each slice, in ascending order, as soon as its batch is finished. Returns NULL,
+/// or a sentence, and is called, like isoline_read_slice_fn.
+pub type isoline_write_slice_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, slice: u64, pixels: *const c_void) -> *const c_char>;
 
 /// The side of the threshold that is the foreground.
 #[repr(u32)]
@@ -44,7 +69,7 @@ pub enum isoline_foreground {
 
 /// Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
 /// is only read; the pixels of an output are written.
-/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data]
+/// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data, user, read_slice, write_slice]
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_image {
@@ -69,11 +94,18 @@ pub struct isoline_image {
     /// The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
     /// than 0. Default 1, 1, 1.
     pub spacing: [f64; 3],
-    /// The address of the pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (must be set).
+    /// The address of the pixel at x = y = z = 0, aligned to the pixel's size. Default NULL (must be set, and NULL for
+    /// ISOLINE_SLICES).
     pub data: *mut c_void,
+    /// ISOLINE_SLICES: the user data, which is passed to the callbacks unchanged; may be NULL.
+    pub user: *mut c_void,
+    /// ISOLINE_SLICES: the function that reads a slice of an input. Default NULL (must be set for an input).
+    pub read_slice: isoline_read_slice_fn,
+    /// ISOLINE_SLICES: the function that takes a slice of an output. Default NULL (must be set for an output).
+    pub write_slice: isoline_write_slice_fn,
 }
 
-sized_struct!(isoline_image, 88, depth: 1, spacing: [1.0; 3]);
+sized_struct!(isoline_image, 112, depth: 1, spacing: [1.0; 3]);
 
 /// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
 ///
@@ -86,12 +118,34 @@ pub unsafe extern "C" fn isoline_image_init(image: *mut isoline_image, struct_si
     guard(|| unsafe { sized::init(image, struct_size, "image") })
 }
 
+/// The callbacks of an image.
+#[derive(Clone, Copy, Debug)]
+struct Slices {
+    user: *mut c_void,
+    read: isoline_read_slice_fn,
+    write: isoline_write_slice_fn,
+}
+
+/// Returns the result of a callback, whose sentence is NULL or what went wrong.
+///
+/// # Safety
+/// `sentence` is NULL or ends with NUL, and nothing changes it meanwhile.
+unsafe fn answer(sentence: *const c_char) -> Result<(), String> {
+    if sentence.is_null() {
+        return Ok(());
+    }
+    // SAFETY: as the caller ensures.
+    Err(unsafe { CStr::from_ptr(sentence) }.to_string_lossy().into_owned())
+}
+
 /// A checked description, every byte of which can be addressed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checked {
     name: &'static str,
     pixel_type: PixelType,
     on_device: bool,
+    /// The caller's callbacks instead of pixels in memory.
+    slices: Option<Slices>,
     shape: [usize; 3],
     /// The bytes between the starts of two rows and of two slices.
     strides: [usize; 2],
@@ -106,6 +160,22 @@ impl Checked {
     /// The requirements of [`sized::read`] hold.
     pub(super) unsafe fn new(image: *const isoline_image, name: &'static str) -> Result<Self> {
         // SAFETY: as the caller ensures.
+        let image = unsafe { Self::sliced(image, name) }?;
+        if image.slices.is_some() {
+            return Err(Error::unsupported(format!(
+                "cannot use {name}: its memory is ISOLINE_SLICES, but this call needs all slices at a time; give its \
+                 pixels in memory"
+            )));
+        }
+        Ok(image)
+    }
+
+    /// Checks the description of an image of a call that takes ISOLINE_SLICES, too.
+    ///
+    /// # Safety
+    /// The requirements of [`sized::read`] hold.
+    pub(super) unsafe fn sliced(image: *const isoline_image, name: &'static str) -> Result<Self> {
+        // SAFETY: as the caller ensures.
         let image = unsafe { sized::read(image, name) }?;
         let pixel_type = match image.pixel_type {
             0 => PixelType::U8,
@@ -118,9 +188,9 @@ impl Checked {
                 ));
             }
         };
-        if image.memory > isoline_memory::ISOLINE_CUDA as u32 {
+        if image.memory > isoline_memory::ISOLINE_SLICES as u32 {
             return Err(Error::argument(format!(
-                "{name}->memory must be ISOLINE_HOST or ISOLINE_CUDA, but it is {}",
+                "{name}->memory must be ISOLINE_HOST, ISOLINE_CUDA or ISOLINE_SLICES, but it is {}",
                 image.memory
             )));
         }
@@ -133,6 +203,28 @@ impl Checked {
             }
         }
         let layout = Layout::new(&image, name, pixel_type.bytes() as u64)?;
+        let checked = Self {
+            name,
+            pixel_type,
+            on_device: image.memory == isoline_memory::ISOLINE_CUDA as u32,
+            slices: None,
+            shape: layout.shape,
+            strides: layout.strides,
+            extent: 0,
+            address: 0,
+            spacing: image.spacing,
+        };
+        if image.memory == isoline_memory::ISOLINE_SLICES as u32 {
+            if !image.data.is_null() || image.row_stride != 0 || image.slice_stride != 0 {
+                return Err(Error::argument(format!(
+                    "cannot use {name}: with ISOLINE_SLICES data must be NULL, and row_stride and slice_stride 0 (got \
+                     {:p}, {} and {}); call isoline_image_init first",
+                    image.data, image.row_stride, image.slice_stride
+                )));
+            }
+            let slices = Slices { user: image.user, read: image.read_slice, write: image.write_slice };
+            return Ok(Self { slices: Some(slices), ..checked });
+        }
         if image.data.is_null() {
             return Err(null(&format!("{name}->data")));
         }
@@ -146,25 +238,16 @@ impl Checked {
         if address.checked_add(layout.extent).is_none() {
             return Err(too_large(name, &image));
         }
-        Ok(Self {
-            name,
-            pixel_type,
-            on_device: image.memory == isoline_memory::ISOLINE_CUDA as u32,
-            shape: layout.shape,
-            strides: layout.strides,
-            extent: layout.extent,
-            address,
-            spacing: image.spacing,
-        })
+        Ok(Self { extent: layout.extent, address, ..checked })
     }
 
-    /// Checks a description that may be NULL, which stands for no image.
+    /// Does what [`sliced`](Self::sliced) does with a description that may be NULL, which stands for no image.
     ///
     /// # Safety
     /// The requirements of [`sized::read`] hold.
     pub(super) unsafe fn optional(image: *const isoline_image, name: &'static str) -> Result<Option<Self>> {
         // SAFETY: as the caller ensures.
-        if image.is_null() { Ok(None) } else { unsafe { Self::new(image, name) }.map(Some) }
+        if image.is_null() { Ok(None) } else { unsafe { Self::sliced(image, name) }.map(Some) }
     }
 
     pub(super) fn pixel_type(&self) -> PixelType {
@@ -283,6 +366,41 @@ impl Checked {
                 PixelType::F32 => Image::F32(self.view()),
             }
         }
+    }
+
+    /// Returns the pixels, or the callback that reads them, as an input.
+    ///
+    /// # Safety
+    /// The requirements of [`input`](Self::input) hold, or the callback may be called until the result is dropped.
+    pub(super) unsafe fn source<'a>(&self) -> Result<Input<'a>> {
+        let Some(Slices { user, read, .. }) = self.slices else {
+            // SAFETY: as the caller ensures.
+            return Ok(unsafe { self.input() }.into());
+        };
+        let read = read.ok_or_else(|| null(&format!("{}->read_slice", self.name)))?;
+        let source = Source::new(self.pixel_type, self.shape, move |slice, pixels| {
+            // SAFETY: the caller's function, on the caller's thread, with its own `user`, and memory for a slice.
+            unsafe { answer(read(user, slice as u64, pixels.as_mut_ptr().cast())) }
+        });
+        Ok(source.into())
+    }
+
+    /// Returns the pixels, or the callback that writes them, as an output of the type that the operation writes.
+    ///
+    /// # Safety
+    /// The requirements of [`output`](Self::output) hold, or the callback may be called until the result is dropped.
+    pub(super) unsafe fn sink<'a>(&self, wanted: PixelType) -> Result<Output<'a>> {
+        let Some(Slices { user, write, .. }) = self.slices else {
+            // SAFETY: as the caller ensures.
+            return Ok(unsafe { self.output(wanted) }?.into());
+        };
+        self.check_type(wanted)?;
+        let write = write.ok_or_else(|| null(&format!("{}->write_slice", self.name)))?;
+        let sink = Sink::new(wanted, self.shape, move |slice, pixels| {
+            // SAFETY: the caller's function, on the caller's thread, with its own `user`, and the pixels of a slice.
+            unsafe { answer(write(user, slice as u64, pixels.as_ptr().cast())) }
+        });
+        Ok(sink.into())
     }
 
     /// # Safety

@@ -161,7 +161,7 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 /// those of left and right pixels first), with which a closed one begins.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
+/// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
 ///   is the size of a pixel, in which lengths and areas are measured; points are in pixels.
 /// @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
 /// @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
@@ -187,11 +187,11 @@ pub unsafe extern "C" fn isoline_isolines(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let levels = check::slice(levels, level_count, "levels")?;
             let params = sized::read_or_defaults(params, "params")?.translate(levels, input.spacing())?;
             object::compute(progress, (polylines, "polylines"), report, isoline_polylines, |progress, found| {
-                isolines::run(context, input.input(), &params, progress, found)
+                isolines::run(context, input.source()?, &params, progress, found)
             })
         }
     })

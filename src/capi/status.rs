@@ -35,6 +35,8 @@ pub enum isoline_status {
     ISOLINE_BUSY = 11,
     /// An internal error (a defect in Isoline) was caught. Please report it.
     ISOLINE_PANIC = 12,
+    /// A callback that reads or writes slices (ISOLINE_SLICES) returned a sentence, which is a part of the message.
+    ISOLINE_CALLBACK_FAILED = 13,
 }
 
 impl From<ErrorKind> for isoline_status {
@@ -52,12 +54,13 @@ impl From<ErrorKind> for isoline_status {
             ErrorKind::Unsupported => Self::ISOLINE_UNSUPPORTED,
             ErrorKind::Busy => Self::ISOLINE_BUSY,
             ErrorKind::Panic => Self::ISOLINE_PANIC,
+            ErrorKind::CallbackFailed => Self::ISOLINE_CALLBACK_FAILED,
         }
     }
 }
 
 /// The names of the statuses, indexed by number.
-const NAMES: [&CStr; 13] = [
+const NAMES: [&CStr; 14] = [
     c"ISOLINE_OK",
     c"ISOLINE_NULL_POINTER",
     c"ISOLINE_INVALID_ARGUMENT",
@@ -71,6 +74,7 @@ const NAMES: [&CStr; 13] = [
     c"ISOLINE_UNSUPPORTED",
     c"ISOLINE_BUSY",
     c"ISOLINE_PANIC",
+    c"ISOLINE_CALLBACK_FAILED",
 ];
 
 /// The size of the buffer of a message with its NUL: several times what any message needs that does not quote a long
@@ -138,7 +142,7 @@ mod tests {
             let found = unsafe { CStr::from_ptr(isoline_status_name(number as u32)) };
             assert_eq!(found, *name);
         }
-        assert_eq!(isoline_status::ISOLINE_PANIC as usize, NAMES.len() - 1);
+        assert_eq!(isoline_status::ISOLINE_CALLBACK_FAILED as usize, NAMES.len() - 1);
     }
     fn last_error() -> &'static str {
         // SAFETY: the text ends with NUL and is only read here, before the next failure of this thread.

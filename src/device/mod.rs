@@ -9,6 +9,7 @@ mod host_buffer;
 mod host_copy;
 mod per_thread;
 mod several;
+mod stream;
 mod system;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};
@@ -20,12 +21,12 @@ pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
 pub(crate) use host_copy::{HostCopy, upload_slice};
 pub(crate) use per_thread::PerThread;
-pub(crate) use several::{Job, Slices, shares};
+pub(crate) use several::{Job, shares};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use host_buffer::FreedBuffers;
 use rayon::ThreadPool;
-use several::Several;
+use several::{Several, Slices};
 use std::sync::{Arc, OnceLock};
 
 /// The kind of a device.

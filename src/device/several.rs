@@ -6,6 +6,7 @@ use super::{Context, cpu};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut};
 use crate::progress::{self, CancelFlag, Progress, Ticker};
+use crate::report::Parts;
 use ndarray::Axis;
 use rayon::{BroadcastContext, ThreadPool};
 use std::ops::{ControlFlow, Range};
@@ -23,15 +24,21 @@ pub(crate) trait Slices: Sized + Send {
     fn split_at(self, slice: usize) -> (Self, Self);
 }
 
-impl Slices for () {
-    fn split_at(self, _slice: usize) -> (Self, Self) {
-        ((), ())
-    }
-}
-
 impl<T: Slices> Slices for Option<T> {
     fn split_at(self, slice: usize) -> (Self, Self) {
         self.map(|all| all.split_at(slice)).unzip()
+    }
+}
+
+impl<T: Slices, const N: usize> Slices for [T; N] {
+    fn split_at(self, slice: usize) -> (Self, Self) {
+        let mut parts = self.map(|all| {
+            let (before, after) = all.split_at(slice);
+            (Some(before), Some(after))
+        });
+        let taken = "each is taken once";
+        let before = parts.each_mut().map(|part| part.0.take().expect(taken));
+        (before, parts.map(|part| part.1.expect(taken)))
     }
 }
 
@@ -156,14 +163,14 @@ impl Context {
     /// Runs `work` on `input` and what else a call has for its slices. If the slices are `independent`, their memory the
     /// host's, and this context has several devices, each of them works on its own slices, and `join` makes one result of
     /// theirs, each of which has the number of its first slice.
-    pub(crate) fn by_slices<O: Slices, T: Send>(
+    pub(super) fn deal_out_slices<O: Slices, T: Send>(
         &self,
         stage: &'static str,
         independent: bool,
         (input, output): (&Image<'_>, O),
         progress: &mut Option<&mut Progress<'_>>,
         work: impl Fn(&Context, &Image<'_>, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
-        join: impl FnOnce(Vec<(usize, T)>) -> Result<T>,
+        join: impl FnOnce(Vec<(usize, T)>, Parts) -> Result<T>,
     ) -> Result<T> {
         let count = input.shape()[2];
         if !independent || !self.deals_out(count) {
@@ -176,9 +183,10 @@ impl Context {
             jobs.push((share, (own, own_output)));
             rest = (after, after_output);
         }
-        join(self.run_shares(stage, jobs, progress, |part, (input, output), progress| {
+        let results = self.run_shares(stage, jobs, progress, |part, (input, output), progress| {
             work(part, &input, output, progress)
-        })?)
+        })?;
+        join(results, Parts::SideBySide)
     }
 }
 

@@ -30,6 +30,7 @@ use crate::image::{
 use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::stream::{Input, Output, check_streamed};
 use std::time::Instant;
 
 /// The name of the stage that progress callbacks get.
@@ -91,27 +92,31 @@ impl Params {
 /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 pub fn run(
     context: &Context,
-    mask: Image<'_>,
+    mask: Input<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    output: ImageMut<'_>,
+    output: Output<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let mut progress = progress;
     params.check()?;
     check_shapes(mask.shape(), output.shape())?;
-    check_type("output", &output, PixelType::F32)?;
+    check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
-    let independent = params.dimensions == Dimensions::Slices && host_only(&mask, &output);
+    let (shape, independent) =
+        (mask.shape(), params.dimensions == Dimensions::Slices && mask.on_host() && output.on_host());
+    check_streamed(independent, &mask, [&output])?;
     let mut report = context.by_slices(
         STAGE,
         independent,
-        (&mask, output),
+        (mask, [Some(output)]),
         &mut progress,
-        |context, mask, output, progress| compute(context, mask, params, progress, output),
+        |context, mask, [output], progress| {
+            compute(context, mask, params, progress, output.unwrap_or_else(|| unreachable!("it was given")))
+        },
         Report::joined,
     )?;
-    report.complete(started, format_args!("distance of {:?} pixels", mask.shape()));
+    report.complete(started, format_args!("distance of {shape:?} pixels"));
     Ok(report)
 }
 
@@ -153,6 +158,7 @@ fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
         return None;
     }
     Some(Workload::to_floats("distance", dimensions, shape, move |context, mask, output| {
-        run(context, mask, &Params { dimensions, threshold: Workload::THRESHOLD, ..Params::default() }, None, output)
+        let params = Params { dimensions, threshold: Workload::THRESHOLD, ..Params::default() };
+        run(context, mask.into(), &params, None, output.into())
     }))
 }

@@ -39,11 +39,12 @@ mod validation;
 pub use lines::{Line, LineParams, lines};
 pub use segments::{Point, Segment, Segments};
 
-use crate::device::{Context, DeviceNeeds, Slices, Workload};
+use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Parts, Report};
+use crate::stream::{Input, Output, check_streamed};
 use ndarray::Array3;
 use std::time::Instant;
 
@@ -166,49 +167,48 @@ impl Default for Params {
     }
 }
 
-/// The intermediate maps that [`maps`] can give, each of the input's size; `None` leaves one out.
-#[derive(Debug, Default)]
-pub struct Maps<'a> {
+/// The intermediate maps that [`maps`] can give.
+pub type Maps<'a> = MapsOf<Output<'a>>;
+
+/// The intermediate maps in memory.
+type MapImages<'a> = MapsOf<ImageMut<'a>>;
+
+/// Intermediate maps, each of the input's size; `None` leaves one out.
+#[derive(Debug)]
+pub struct MapsOf<I> {
     /// The smoothed image, in the input's type.
-    pub smoothed: Option<ImageMut<'a>>,
+    pub smoothed: Option<I>,
     /// |gx| + |gy| before thresholding, f32, in the image's own units.
-    pub gradient: Option<ImageMut<'a>>,
+    pub gradient: Option<I>,
     /// u8: 0 below the gradient threshold, 1 on a horizontal edge, 2 on a vertical one.
-    pub direction: Option<ImageMut<'a>>,
+    pub direction: Option<I>,
     /// u8: 255 on anchors, else 0.
-    pub anchors: Option<ImageMut<'a>>,
+    pub anchors: Option<I>,
 }
 
-impl Slices for Maps<'_> {
-    fn split_at(self, slice: usize) -> (Self, Self) {
-        let (smoothed, smoothed_after) = self.smoothed.split_at(slice);
-        let (gradient, gradient_after) = self.gradient.split_at(slice);
-        let (direction, direction_after) = self.direction.split_at(slice);
-        let (anchors, anchors_after) = self.anchors.split_at(slice);
-        let after = Self {
-            smoothed: smoothed_after,
-            gradient: gradient_after,
-            direction: direction_after,
-            anchors: anchors_after,
-        };
-        (Self { smoothed, gradient, direction, anchors }, after)
+impl<I> Default for MapsOf<I> {
+    fn default() -> Self {
+        Self { smoothed: None, gradient: None, direction: None, anchors: None }
     }
 }
 
-impl<'a> Maps<'a> {
+impl<I> MapsOf<I> {
+    fn into_array(self) -> [Option<I>; 4] {
+        [self.smoothed, self.gradient, self.direction, self.anchors]
+    }
+
+    fn from_array([smoothed, gradient, direction, anchors]: [Option<I>; 4]) -> Self {
+        Self { smoothed, gradient, direction, anchors }
+    }
+
     /// Returns the maps with their names in messages.
-    pub(super) fn named(&self) -> [(&'static str, Option<&ImageMut<'a>>); 4] {
+    fn named(&self) -> [(&'static str, Option<&I>); 4] {
         [
             ("smoothed map", self.smoothed.as_ref()),
             ("gradient map", self.gradient.as_ref()),
             ("direction map", self.direction.as_ref()),
             ("anchor map", self.anchors.as_ref()),
         ]
-    }
-
-    /// Returns whether no map is in device memory.
-    fn on_host(&self) -> bool {
-        !self.named().iter().any(|(_, map)| matches!(map, Some(ImageMut::Device(_))))
     }
 }
 
@@ -243,10 +243,10 @@ impl<'a> Maps<'a> {
 /// ```
 pub fn run(
     context: &Context,
-    input: Image<'_>,
+    mut input: Input<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    edges: Option<ImageMut<'_>>,
+    edges: Option<Output<'_>>,
     segments: Option<&mut Segments>,
 ) -> Result<Report> {
     let started = Instant::now();
@@ -255,21 +255,23 @@ pub fn run(
     if edges.is_none() && segments.is_none() {
         return Err(Error::argument("neither an edge map nor segments were asked for; ask for at least one of them"));
     }
-    check_shapes(input.shape(), edges.as_ref().map_or(input.shape(), ImageMut::shape))?;
+    check_shapes(input.shape(), edges.as_ref().map_or(input.shape(), Output::shape))?;
     check_sides(input.shape())?;
     if let Some(edges) = &edges {
-        check_type("edge map", edges, PixelType::U8)?;
+        check_type("edge map", edges.pixel_type(), PixelType::U8)?;
     }
     let _lock = context.lock()?;
-    let independent = on_host(&input, edges.as_ref());
-    let params = &params.of_stack(context, &input, independent)?;
+    let shape = input.shape();
+    let independent = input.on_host() && edges.as_ref().is_none_or(Output::on_host);
+    check_streamed(independent, &input, &edges)?;
+    let params = &params.of_stack(context, &mut input, independent, &mut progress)?;
     let want_segments = segments.is_some();
     let (mut report, found) = context.by_slices(
         STAGE,
         independent,
-        (&input, edges),
+        (input, [edges]),
         &mut progress,
-        |context, input, mut edges, progress| match params.validation {
+        |context, input, [mut edges], progress| match params.validation {
             Validation::None => draw(context, params, input, progress, &mut edges, want_segments),
             Validation::FalseAlarms => validation::run(context, params, input, progress, &mut edges),
         },
@@ -278,26 +280,21 @@ pub fn run(
     if let (Some(segments), Some(found)) = (segments, found) {
         *segments = found;
     }
-    report.complete(started, format_args!("edge drawing of {:?} pixels", input.shape()));
+    report.complete(started, format_args!("edge drawing of {shape:?} pixels"));
     Ok(report)
 }
 
-/// Joins what several devices have found, each with its first slice.
-fn joined(parts: Vec<(usize, (Report, Option<Segments>))>) -> Result<(Report, Option<Segments>)> {
+/// Joins what several parts have found, each with its first slice.
+fn joined(results: Vec<(usize, (Report, Option<Segments>))>, parts: Parts) -> Result<(Report, Option<Segments>)> {
     let (mut reports, mut all) = (Vec::new(), None);
-    for (first, (report, found)) in parts {
+    for (first, (report, found)) in results {
         reports.push((first, report));
         if let Some(mut found) = found {
             found.slices.iter_mut().for_each(|slice| *slice += first as u32);
             all.get_or_insert_with(Segments::new).append(found)?;
         }
     }
-    Ok((Report::joined(reports)?, all))
-}
-
-/// Returns whether neither the input nor the edge map is in device memory.
-fn on_host(input: &Image<'_>, edges: Option<&ImageMut<'_>>) -> bool {
-    !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)))
+    Ok((Report::joined(reports, parts)?, all))
 }
 
 /// Does what [`run`] does, without its checks and without validation, on one device.
@@ -309,7 +306,8 @@ fn draw(
     edges: &mut Option<ImageMut<'_>>,
     want_segments: bool,
 ) -> Result<(Report, Option<Segments>)> {
-    let needs = needs(params, input, want_segments, on_host(input, edges.as_ref()));
+    let on_host = !matches!(input, Image::Device(_)) && !matches!(edges, Some(ImageMut::Device(_)));
+    let needs = needs(params, input, want_segments, on_host);
     let workload = workload(params, input.shape(), edges.is_some(), want_segments);
     let cpu_is_faster = context.cpu_is_faster(&needs, workload, progress)?;
     context.run_on_device(
@@ -345,7 +343,7 @@ fn draw(
 /// ```
 pub fn maps(
     context: &Context,
-    input: Image<'_>,
+    mut input: Input<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
     maps: Maps<'_>,
@@ -359,20 +357,24 @@ pub fn maps(
         let Some(map) = map else { continue };
         any = true;
         check_shapes(input.shape(), map.shape())?;
-        check_type(name, map, wanted)?;
+        check_type(name, map.pixel_type(), wanted)?;
     }
     if !any {
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }
     let _lock = context.lock()?;
-    let on_host = on_host(&input, None) && maps.on_host();
-    let params = &params.of_stack(context, &input, on_host)?;
+    let maps = maps.into_array();
+    let shape = input.shape();
+    let on_host = input.on_host() && maps.iter().flatten().all(Output::on_host);
+    check_streamed(on_host, &input, maps.iter().flatten())?;
+    let params = &params.of_stack(context, &mut input, on_host, &mut progress)?;
     let mut report = context.by_slices(
         MAPS_STAGE,
         on_host,
-        (&input, maps),
+        (input, maps),
         &mut progress,
-        |context, input, mut maps, progress| {
+        |context, input, maps, progress| {
+            let mut maps = MapImages::from_array(maps);
             context.run_on_device(
                 needs(params, input, false, on_host),
                 false,
@@ -383,7 +385,7 @@ pub fn maps(
         },
         Report::joined,
     )?;
-    report.complete(started, format_args!("edge drawing's maps of {:?} pixels", input.shape()));
+    report.complete(started, format_args!("edge drawing's maps of {shape:?} pixels"));
     Ok(report)
 }
 
@@ -399,11 +401,12 @@ pub fn maps(
 ///
 /// # Errors
 /// A parameter out of range, an image without pixels, out of memory, a device failure.
-pub fn automatic_threshold(context: &Context, input: Image<'_>, params: &Params) -> Result<f64> {
+pub fn automatic_threshold(context: &Context, mut input: Input<'_>, params: &Params) -> Result<f64> {
     params.check(input.pixel_type())?;
     check_shapes(input.shape(), input.shape())?;
     let _lock = context.lock()?;
-    let params = Params { gradient_threshold: None, ..params.clone() }.with_threshold(context, &input)?;
+    let params =
+        Params { gradient_threshold: None, ..params.clone() }.with_threshold(context, &mut input, &mut None)?;
     Ok(params.gradient_threshold.unwrap_or_else(|| unreachable!("it was computed")))
 }
 

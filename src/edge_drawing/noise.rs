@@ -5,8 +5,9 @@ use super::prepare::{DEFAULT_THRESHOLD, Plan};
 use super::{Params, Validation, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
-use crate::image::{Image, PixelType, extend, reserved, try_par_collected};
-use crate::progress::Ticker;
+use crate::image::{Image, PixelType, collected, extend, reserved, try_par_collected};
+use crate::progress::{Progress, Ticker};
+use crate::stream::Input;
 use ndarray::{ArrayView3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -24,31 +25,35 @@ const VALIDATED_THRESHOLD: f64 = 11.0 / 3.0;
 
 impl Params {
     /// Returns the same parameters with the gradient threshold and, for f32 images, the range that are used.
-    pub(super) fn with_threshold(&self, context: &Context, input: &Image<'_>) -> Result<Self> {
+    pub(super) fn with_threshold(
+        &self,
+        context: &Context,
+        input: &mut Input<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Self> {
         if self.gradient_threshold.is_some() {
             return Ok(self.clone());
         }
-        let is_float = input.pixel_type() == PixelType::F32;
-        let extent = || Ok(self.extent(input.pixel_type(), prepare::extremes(context, self, input)?));
-        // The range of integer pixels is needed only where there is no noise.
-        let range = if is_float { Some(extent()?) } else { None };
-        let params = Self { gradient_threshold: Some(0.0), range, ..self.clone() };
-        let plan = params.plan(input.pixel_type(), None);
-        let of_noise = THRESHOLD_PER_QUARTILE * f64::from(quartile(context, input, &plan)?) * plan.unit;
-        let threshold = if of_noise > 0.0 {
-            of_noise
-        } else {
-            let [low, high] = range.map_or_else(extent, Ok)?;
-            DEFAULT_THRESHOLD / 255.0 * (high - low).max(0.0)
+        let pixel_type = input.pixel_type();
+        let mut extent = |input: &mut Input<'_>| -> Result<[f64; 2]> {
+            Ok(self.extent(pixel_type, prepare::extremes(context, self, input, progress)?))
         };
+        // The range of integer pixels is needed only where there is no noise.
+        let mut range = if pixel_type == PixelType::F32 { Some(extent(input)?) } else { None };
+        let params = Self { gradient_threshold: Some(0.0), range, ..self.clone() };
+        let plan = params.plan(pixel_type, None);
+        let of_noise = THRESHOLD_PER_QUARTILE * f64::from(quartile(context, input, &plan)?) * plan.unit;
+        let mut per_range = |share: f64| -> Result<f64> {
+            let [low, high] = range.map_or_else(|| extent(input), Ok)?;
+            range = Some([low, high]);
+            Ok(share / 255.0 * (high - low).max(0.0))
+        };
+        let threshold = if of_noise > 0.0 { of_noise } else { per_range(DEFAULT_THRESHOLD)? };
         let [side, centre] = self.operator.weights();
         let sum = f64::from(2 * side + centre);
         let threshold = match self.validation {
             Validation::None => threshold,
-            Validation::FalseAlarms => {
-                let [low, high] = range.map_or_else(extent, Ok)?;
-                threshold.min(VALIDATED_THRESHOLD * sum / 255.0 * (high - low).max(0.0))
-            }
+            Validation::FalseAlarms => threshold.min(per_range(VALIDATED_THRESHOLD * sum)?),
         };
         // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
         let of_rounding = THRESHOLD_PER_QUARTILE * sum * plan.unit;
@@ -59,7 +64,7 @@ impl Params {
 
 /// Returns the lower quartile of the gradients in sixteen blocks of an image. The host measures it, so it is the same on
 /// every device.
-fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
+fn quartile(context: &Context, input: &mut Input<'_>, plan: &Plan) -> Result<u32> {
     let [width, height, depth] = input.shape();
     // Beside the part that counts, a block has the pixels that its gradients depend on.
     let margin = plan.taps.radius() + 1;
@@ -69,18 +74,32 @@ fn quartile(context: &Context, input: &Image<'_>, plan: &Plan) -> Result<u32> {
     let corners: Vec<[usize; 3]> = (0..count)
         .map(|k| [first(k % BLOCKS, width, columns), first(k / BLOCKS, height, rows), k * depth / count])
         .collect();
-    let copy = match input {
-        Image::Device(pixels) => Some(HostCopy::of_parts(context, pixels, &corners, [columns, rows])?),
-        _ => None,
-    };
     let ticker = Ticker::new(super::STAGE);
-    let gradients_of = |(block, [x, y, z]): (usize, &[usize; 3])| match &copy {
-        Some(copy) => gradients(&copy.view(), [0, 0, block], [columns, rows], plan, &ticker),
-        None => gradients(input, [*x, *y, *z], [columns, rows], plan, &ticker),
+    let side_by_side = |image: &Image<'_>, corners: &[[usize; 3]]| -> Result<Vec<u32>> {
+        let gradients_of = |corner: &[usize; 3]| gradients(image, *corner, [columns, rows], plan, &ticker);
+        let found = context.pool().install(|| try_par_collected(corners.par_iter().map(gradients_of)))?;
+        let mut gradients = Vec::new();
+        extend(&mut gradients, found.into_iter().flatten())?;
+        Ok(gradients)
     };
-    let found = context.pool().install(|| try_par_collected(corners.par_iter().enumerate().map(gradients_of)))?;
-    let mut gradients = Vec::new();
-    extend(&mut gradients, found.into_iter().flatten())?;
+    let mut gradients = match input {
+        Input::Image(Image::Device(pixels)) => {
+            let copy = HostCopy::of_parts(context, pixels, &corners, [columns, rows])?;
+            side_by_side(&copy.view(), &collected((0..count).map(|block| [0, 0, block]))?)?
+        }
+        Input::Image(image) => side_by_side(image, &corners)?,
+        Input::Source(source) => {
+            let mut gradients = Vec::new();
+            let mut slices: Vec<usize> = corners.iter().map(|corner| corner[2]).collect();
+            slices.dedup();
+            context.each_slice(source, slices, &ticker, |slice, image| {
+                let blocks = corners.iter().filter(|corner| corner[2] == slice);
+                let blocks: Vec<_> = blocks.map(|&[x, y, _]| [x, y, 0]).collect();
+                extend(&mut gradients, side_by_side(image, &blocks)?)
+            })?;
+            gradients
+        }
+    };
     let quartile = gradients.len() / 4;
     Ok(*gradients.select_nth_unstable(quartile).1)
 }

@@ -5,11 +5,12 @@ use super::taps::Taps;
 use super::{Operator, Params, Profile, Variant, parameters};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType};
+use crate::image::PixelType;
 use crate::levels::MAX_LEVEL;
 pub(super) use crate::levels::Quantise;
 use crate::parameter::check_scaling;
-use crate::progress::Ticker;
+use crate::progress::Progress;
+use crate::stream::Input;
 use ndarray::ArrayView2;
 
 /// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.
@@ -75,11 +76,17 @@ impl Params {
     }
 
     /// Returns the same parameters with each automatic one that depends on the whole stack. If its slices are `independent`,
-    /// several devices may compute them, each with these parameters.
-    pub(super) fn of_stack(&self, context: &Context, input: &Image<'_>, independent: bool) -> Result<Self> {
-        let mut params = self.with_threshold(context, input)?;
-        if independent && context.deals_out(input.shape()[2]) {
-            params.range = params.range.or(extremes(context, &params, input)?);
+    /// they may be computed in several parts, each with these parameters.
+    pub(super) fn of_stack(
+        &self,
+        context: &Context,
+        input: &mut Input<'_>,
+        independent: bool,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Self> {
+        let mut params = self.with_threshold(context, input, progress)?;
+        if independent && params.range.is_none() {
+            params.range = extremes(context, &params, input, progress)?;
         }
         Ok(params)
     }
@@ -131,19 +138,15 @@ impl Plan {
     }
 }
 
-/// Returns the smallest and the largest finite pixel, in host or device memory, where the parameters need them.
-pub(super) fn extremes(context: &Context, params: &Params, input: &Image<'_>) -> Result<Option<[f64; 2]>> {
-    Ok(match input {
-        _ if !params.needs_extremes(input.pixel_type()) => None,
-        Image::Device(pixels) => {
-            let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-            Some(cuda.extremes("the input", pixels)?)
-        }
-        _ => {
-            let ticker = Ticker::new("extremes");
-            context.pool().install(|| input.extremes_while(&ticker))?
-        }
-    })
+/// Returns the smallest and the largest finite pixel, where the parameters need them.
+pub(super) fn extremes(
+    context: &Context,
+    params: &Params,
+    input: &mut Input<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<Option<[f64; 2]>> {
+    let needed = params.needs_extremes(input.pixel_type());
+    needed.then(|| context.extremes(super::STAGE, input, progress)).transpose()
 }
 
 #[cfg(test)]

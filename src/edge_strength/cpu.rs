@@ -8,7 +8,7 @@
 mod fused;
 
 use super::prepare::{InitialValues, InputPixels, prepare};
-use super::{Mode, Outcome, Plan, STAGE, Start, Variant, multigrid, scalar};
+use super::{Mode, Outcome, Plan, STAGE, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, collected, copy_packed, try_par_collected};
@@ -27,7 +27,7 @@ pub(super) fn has_fused_multiply_add() -> bool {
 pub(super) fn run(
     context: &Context,
     plan: &Plan,
-    start: Start,
+    initial: &InitialValues,
     input: &Image<'_>,
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
@@ -43,7 +43,6 @@ pub(super) fn run(
     };
     let started = Instant::now();
     let pool = context.pool();
-    let initial = InitialValues::resolve(start, input, plan.foreground, pool, progress)?;
     let ticker = Ticker::new(STAGE);
     // 1. Decide how many slices are computed side by side. A volume is computed as a whole.
     let [width, height, depth] = input.shape();
@@ -59,7 +58,7 @@ pub(super) fn run(
     } else {
         None
     };
-    let call = Call { plan, initial: &initial, input, shape, workspace, ticker: &ticker };
+    let call = Call { plan, initial, input, shape, workspace, ticker: &ticker };
     let direct = fused && has_contiguous_rows(target);
     let mut outcome = Outcome::none(plan);
     for first in (0..depth).step_by(together) {

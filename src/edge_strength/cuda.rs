@@ -9,7 +9,7 @@ mod multigrid;
 
 use super::multigrid::SolveOptions;
 use super::prepare::InitialValues;
-use super::{Mode, Outcome, Plan, STAGE, Start, Variant};
+use super::{Mode, Outcome, Plan, STAGE, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
     Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
@@ -21,7 +21,6 @@ use crate::progress::Progress;
 use crate::report::Report;
 use field_layout::FieldLayout;
 use launch::Launcher;
-use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -80,7 +79,7 @@ pub(super) fn run(
     context: &Context,
     cuda: &Arc<Cuda>,
     plan: &Plan,
-    start: Start,
+    initial: &InitialValues,
     input: &Image<'_>,
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
@@ -88,10 +87,9 @@ pub(super) fn run(
     let layout = SlotLayout::new(plan, input);
     let mut pipeline = Pipeline::new(context, cuda, STAGE, layout.count, progress)?;
     check_request(cuda, plan, input, output)?;
-    // 1. Prepare the call: kernels and the scaling of the initial values.
-    let launcher = Launcher::new(cuda, plan, start, layout.field, input.pixel_type())?;
-    let initial = resolve(cuda, plan, start, input, context.pool(), pipeline.progress)?;
-    let mut call = Call { launcher: &launcher, initial, outcome: Outcome::none(plan), cuda, plan, layout };
+    // 1. Prepare the kernels.
+    let launcher = Launcher::new(cuda, plan, initial, layout.field, input.pixel_type())?;
+    let mut call = Call { launcher: &launcher, initial: *initial, outcome: Outcome::none(plan), cuda, plan, layout };
     // 2. Allocate as many slots as are useful and fit the memory budget.
     let most = useful_slots(layout.packed_result_bytes()).min(layout.count);
     let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most)?;
@@ -122,23 +120,6 @@ fn check_request(cuda: &Cuda, plan: &Plan, input: &Image<'_>, output: &ImageMut<
         check_device_pixels(cuda, "the output", pixels)?;
     }
     Ok(())
-}
-
-/// Resolves the scaling of the initial values. The automatic range of a device image is computed on the device.
-fn resolve(
-    cuda: &Arc<Cuda>,
-    plan: &Plan,
-    start: Start,
-    input: &Image<'_>,
-    pool: &ThreadPool,
-    progress: &mut Option<&mut Progress<'_>>,
-) -> Result<InitialValues> {
-    match (start, input) {
-        (Start::Input(None), Image::Device(pixels)) if super::type_range(pixels.pixel_type).is_none() => {
-            Ok(InitialValues::scaled(cuda.extremes("the input", pixels)?, plan.foreground))
-        }
-        _ => InitialValues::resolve(start, input, plan.foreground, pool, progress),
-    }
 }
 
 /// A call in progress.

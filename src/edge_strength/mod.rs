@@ -33,6 +33,8 @@ use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_on
 use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
+use crate::stream::{Input, Output, check_streamed};
+use prepare::InitialValues;
 use std::time::Instant;
 
 /// The stopping criterion.
@@ -290,34 +292,42 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 /// ```
 pub fn run(
     context: &Context,
-    input: Image<'_>,
+    mut input: Input<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
-    output: ImageMut<'_>,
+    output: Output<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
     let mut progress = progress;
     let plan = params.plan()?;
     check_shapes(input.shape(), output.shape())?;
-    check_type("output", &output, PixelType::F32)?;
+    check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
-    let independent = params.dimensions == Dimensions::Slices && host_only(&input, &output);
-    // The range of a stack is that of all its slices.
-    let start = match params.start {
-        Start::Input(None) if independent && context.deals_out(input.shape()[2]) => {
-            Start::Input(Some(prepare::range(&input, context.pool(), &mut progress)?))
+    let (shape, independent) =
+        (input.shape(), params.dimensions == Dimensions::Slices && input.on_host() && output.on_host());
+    check_streamed(independent, &input, [&output])?;
+    // The range of a stack is that of all its slices, however they are divided.
+    let initial = match params.start {
+        Start::Mask => InitialValues::mask(),
+        Start::Input(Some(range)) => InitialValues::scaled(range, plan.foreground),
+        Start::Input(None) => {
+            let range = type_range(input.pixel_type());
+            let range = range.map_or_else(|| context.extremes(STAGE, &mut input, &mut progress), Ok)?;
+            InitialValues::scaled(range, plan.foreground)
         }
-        start => start,
     };
     let mut report = context.by_slices(
         STAGE,
         independent,
-        (&input, output),
+        (input, [Some(output)]),
         &mut progress,
-        |context, input, output, progress| compute(context, input, (params, &plan, start), progress, output),
+        |context, input, [output], progress| {
+            let output = output.unwrap_or_else(|| unreachable!("it was given"));
+            compute(context, input, (params, &plan, &initial), progress, output)
+        },
         Report::joined,
     )?;
-    report.complete(started, format_args!("edge strength of {:?} pixels", input.shape()));
+    report.complete(started, format_args!("edge strength of {shape:?} pixels"));
     Ok(report)
 }
 
@@ -325,7 +335,7 @@ pub fn run(
 fn compute(
     context: &Context,
     input: &Image<'_>,
-    (params, plan, start): (&Params, &Plan, Start),
+    (params, plan, initial): (&Params, &Plan, &InitialValues),
     progress: &mut Option<&mut Progress<'_>>,
     mut output: ImageMut<'_>,
 ) -> Result<Report> {
@@ -339,10 +349,10 @@ fn compute(
         needs,
         cpu_is_faster,
         &mut (progress, &mut output),
-        |cuda, (progress, output)| cuda::run(context, cuda, plan, start, input, progress, output),
+        |cuda, (progress, output)| cuda::run(context, cuda, plan, initial, input, progress, output),
         |(progress, output)| {
             output.use_huge_pages();
-            cpu::run(context, plan, start, input, progress, output)
+            cpu::run(context, plan, initial, input, progress, output)
         },
     )
 }
@@ -362,7 +372,7 @@ fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
     Some(Workload::to_floats(&name, dimensions, shape, move |context, input, output| {
         let mode = Mode::Iterate { iterations };
         let params = Params { dimensions, mode, threshold: Workload::THRESHOLD, ..Params::default() };
-        run(context, input, &params, None, output)
+        run(context, input.into(), &params, None, output.into())
     }))
 }
 

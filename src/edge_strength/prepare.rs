@@ -1,13 +1,11 @@
 //! Prepares a slice or volume for the iteration: the initial values v⁰ and the mask of shape pixels.
 
-use super::{Foreground, Plan, STAGE, Start, type_range};
+use super::{Foreground, Plan};
 use crate::error::{Error, Result};
 use crate::image::Image;
 pub(super) use crate::image::zeroed;
-use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, s};
-use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -25,26 +23,14 @@ pub(super) struct InitialValues {
 }
 
 impl InitialValues {
-    /// Resolves `start` for a host image, on the threads of `pool`; `progress` can cancel the look at its pixels. A device
-    /// image with an automatic range has its range computed on the device first.
-    pub(super) fn resolve(
-        start: Start,
-        input: &Image<'_>,
-        foreground: Foreground,
-        pool: &ThreadPool,
-        progress: &mut Option<&mut Progress<'_>>,
-    ) -> Result<Self> {
-        let range = match start {
-            Start::Mask => return Ok(Self::mask()),
-            Start::Input(Some(range)) => range,
-            Start::Input(None) => range(input, pool, progress)?,
-        };
-        Ok(Self::scaled(range, foreground))
-    }
-
     /// Makes all initial values 0.
     pub(super) fn mask() -> Self {
         Self { unit: 0.0, minimum: 0.0, scale: 0.0, inverted: false }
+    }
+
+    /// Returns whether all initial values are 0.
+    pub(super) fn is_mask(&self) -> bool {
+        self.unit == 0.0
     }
 
     /// Scales the range from `low` to `high` to 0..1. A range without extent (a constant image) scales to 0.
@@ -63,7 +49,7 @@ impl InitialValues {
     /// Returns the initial value of a pixel outside the shape.
     #[inline(always)]
     fn value(&self, pixel: f32) -> f32 {
-        if self.unit == 0.0 {
+        if self.is_mask() {
             return 0.0;
         }
         let scaled = (pixel * self.unit - self.minimum) * self.scale;
@@ -71,20 +57,6 @@ impl InitialValues {
         let scaled = if scaled > 0.0 { scaled.min(1.0) } else { 0.0 };
         if self.inverted { 1.0 - scaled } else { scaled }
     }
-}
-
-/// Returns the automatic range of a host image, on the threads of `pool`; `progress` can cancel the look at its pixels.
-pub(super) fn range(
-    input: &Image<'_>,
-    pool: &ThreadPool,
-    progress: &mut Option<&mut Progress<'_>>,
-) -> Result<[f64; 2]> {
-    if let Some(range) = type_range(input.pixel_type()) {
-        return Ok(range);
-    }
-    let ticker = Ticker::new(STAGE);
-    let found = run_with_progress(pool, progress, &ticker, || input.extremes_while(&ticker))?;
-    Ok(found.unwrap_or_else(|| unreachable!("the range of a device image is computed on the device")))
 }
 
 /// The pixels of one slice or volume in the caller's memory, with the rule for their initial values.

@@ -28,10 +28,11 @@ pub(crate) mod parameters;
 
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result, finite};
-use crate::image::{Image, check_shapes, collected, extend, reserved};
+use crate::image::{check_shapes, collected, extend, reserved};
 use crate::parameter::check_ends;
-use crate::progress::{Progress, Ticker};
-use crate::report::Report;
+use crate::progress::Progress;
+use crate::report::{Parts, Report};
+use crate::stream::Input;
 use std::time::Instant;
 
 /// The name of the stage that progress callbacks get.
@@ -106,21 +107,16 @@ impl Params {
     }
 
     /// Returns the levels of a call.
-    fn levels(&self, context: &Context, input: &Image<'_>) -> Result<Vec<f64>> {
+    fn levels(
+        &self,
+        context: &Context,
+        input: &mut Input<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Vec<f64>> {
         if !self.levels.is_empty() {
             return collected(self.levels.iter().copied());
         }
-        let [low, high] = match (self.range, input) {
-            (Some(range), _) => range,
-            (None, Image::Device(pixels)) => {
-                let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-                cuda.extremes("the input", pixels)?
-            }
-            (None, _) => {
-                let ticker = Ticker::new("extremes");
-                context.pool().install(|| input.extremes_while(&ticker))?.unwrap_or_default()
-            }
-        };
+        let [low, high] = self.range.map_or_else(|| context.extremes(STAGE, input, progress), Ok)?;
         // Divided first, so that no difference overflows.
         let parts = f64::from(self.level_count) + 1.0;
         let level = |index: u32| {
@@ -249,7 +245,7 @@ struct Plan {
 /// ```
 pub fn run(
     context: &Context,
-    input: Image<'_>,
+    mut input: Input<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
     polylines: &mut Polylines,
@@ -268,18 +264,18 @@ pub fn run(
     }
     let _lock = context.lock()?;
     let plan = Plan {
-        levels: params.levels(context, &input)?,
+        levels: params.levels(context, &mut input, &mut progress)?,
         connect: params.connect,
         spacing: params.spacing,
         size: [width, height],
     };
-    let on_host = !matches!(input, Image::Device(_));
+    let (shape, on_host) = (input.shape(), input.on_host());
     let (mut report, found) = context.by_slices(
         STAGE,
         on_host,
-        (&input, ()),
+        (input, []),
         &mut progress,
-        |context, input, (), progress| {
+        |context, input, [], progress| {
             let needs = DeviceNeeds {
                 device_bytes: cuda::min_device_bytes(&plan, input),
                 cpu_only: false,
@@ -298,19 +294,19 @@ pub fn run(
         joined,
     )?;
     *polylines = found;
-    report.complete(started, format_args!("isolines of {:?} pixels", input.shape()));
+    report.complete(started, format_args!("isolines of {shape:?} pixels"));
     Ok(report)
 }
 
-/// Joins what several devices have found, each with its first slice.
-fn joined(parts: Vec<(usize, (Report, Polylines))>) -> Result<(Report, Polylines)> {
+/// Joins what several parts have found, each with its first slice.
+fn joined(results: Vec<(usize, (Report, Polylines))>, parts: Parts) -> Result<(Report, Polylines)> {
     let (mut reports, mut lists) = (Vec::new(), Vec::new());
-    for (first, (report, mut found)) in parts {
+    for (first, (report, mut found)) in results {
         found.polylines.iter_mut().for_each(|polyline| polyline.slice += first as u32);
         reports.push((first, report));
         lists.push(found);
     }
-    Ok((Report::joined(reports)?, Polylines::joined(lists)?))
+    Ok((Report::joined(reports, parts)?, Polylines::joined(lists)?))
 }
 
 /// Describes a call for the choice of its device: every level reads all pixels.

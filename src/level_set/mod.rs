@@ -579,7 +579,7 @@ impl LevelSet {
     /// Does what [`read_mask`](Self::read_mask) does; `progress` can cancel it.
     fn read_mask_while(&self, mut mask: ImageMut<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
-        check_type("mask", &mask, PixelType::U8)?;
+        check_type("mask", mask.pixel_type(), PixelType::U8)?;
         let _lock = self.context.lock()?;
         let ticker = Ticker::at_the_end(STAGE);
         ticker.check()?;
@@ -604,7 +604,7 @@ impl LevelSet {
     /// A size or type that does not match, a device failure.
     pub fn read_phi(&self, mut phi: ImageMut<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
-        check_type("output for phi", &phi, PixelType::F32)?;
+        check_type("output for phi", phi.pixel_type(), PixelType::F32)?;
         let _lock = self.context.lock()?;
         let ticker = Ticker::new(STAGE);
         ticker.check()?;
@@ -705,7 +705,7 @@ pub fn run(
     output: ImageMut<'_>,
 ) -> Result<Report> {
     check_shapes(input.shape(), output.shape())?;
-    check_type("output", &output, PixelType::U8)?;
+    check_type("output", output.pixel_type(), PixelType::U8)?;
     let mut progress = progress;
     let mut surface = LevelSet::start(context, input, mask, params, &mut progress)?;
     if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {

@@ -9,7 +9,7 @@ use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::Result;
 use crate::image::{Image, collected, extend, reserved, try_par_collected};
 use crate::progress::{Progress, Ticker};
-use crate::report::Report;
+use crate::report::{Parts, Report};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -155,9 +155,10 @@ impl Backend {
                     jobs.push((range, (backend, own)));
                     rest = after;
                 }
-                Report::joined(context.run_shares(MOVING, jobs, progress, |part, (backend, targets), progress| {
+                let reports = context.run_shares(MOVING, jobs, progress, |part, (backend, targets), progress| {
                     backend.iterate(part, params, targets, iterations, progress)
-                })?)
+                })?;
+                Report::joined(reports, Parts::SideBySide)
             }
         }
     }

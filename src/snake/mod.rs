@@ -543,7 +543,7 @@ impl Snake {
     fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
         let [width, height] = self.backend.size();
         check_shapes([width, height, 1], output.shape())?;
-        check_type(name, output, wanted)?;
+        check_type(name, output.pixel_type(), wanted)?;
         if matches!(output, ImageMut::Device(_)) {
             return Err(Error::unsupported(format!(
                 "the {name} is drawn into host memory, but this one is in CUDA memory; give host memory"

@@ -140,7 +140,7 @@ fn images_of_any_layout_are_read_and_written() {
                 wide.slice_mut(window).assign(&mask);
                 let mut wide_output = Array3::from_elem(wide.dim(), -7.5f32);
                 let output = ImageMut::from(wide_output.slice_mut(window));
-                distance::run(context, wide.slice(window).into(), &params, None, output).expect("a good call");
+                distance::run(context, wide.slice(window).into(), &params, None, output.into()).expect("a good call");
                 assert_eq!(wide_output.slice(window), expected, "a window on {device}");
                 wide_output.slice_mut(window).fill(-7.5);
                 assert!(wide_output.iter().all(|value| *value == -7.5), "around the window on {device}");
@@ -221,7 +221,7 @@ fn sizes_and_types_must_fit() {
         }
         let (mut bytes, mut words) = (mask.clone(), mask.mapv(u16::from));
         for wrong in [ImageMut::from(bytes.view_mut()), ImageMut::from(words.view_mut())] {
-            let error = distance::run(context, mask.view().into(), &params, None, wrong).unwrap_err();
+            let error = distance::run(context, mask.view().into(), &params, None, wrong.into()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidType, "{device}: {error}");
             assert!(error.message().contains("output") && error.message().contains("f32"), "{device}: {error}");
         }

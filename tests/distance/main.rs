@@ -19,7 +19,7 @@ fn measure<'a>(context: &Context, mask: impl Into<Image<'a>>, params: &Params) -
     let mask = mask.into();
     let [width, height, depth] = mask.shape();
     let mut output = Array3::from_elem((depth, height, width), f32::NAN);
-    let report = distance::run(context, mask, params, None, output.view_mut().into()).expect("a good call");
+    let report = distance::run(context, mask.into(), params, None, output.view_mut().into()).expect("a good call");
     assert_eq!(report.device.kind, context.device().kind);
     output
 }
@@ -377,14 +377,14 @@ fn compare_resident([cuda, cpu]: &[Context; 2], mask: &Array3<u8>, params: &Para
     let mut source = cuda.device_image(PixelType::U8, [width, height, depth]).unwrap();
     source.upload(mask.view().into()).unwrap();
     let mut target = cuda.device_image(PixelType::F32, [width, height, depth]).unwrap();
-    let report = distance::run(cuda, source.view(), params, None, target.view_mut()).unwrap();
+    let report = distance::run(cuda, source.view().into(), params, None, target.view_mut().into()).unwrap();
     let got = Array3::from_shape_vec(mask.dim(), target.download::<f32>().unwrap()).unwrap();
     assert_same(&got, &expected, params);
     assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, depth as u64));
     assert!(report.seconds_compute > 0.0);
     // The CPU cannot read device memory.
     let mut host = Array3::<f32>::zeros(mask.dim());
-    let error = distance::run(cpu, source.view(), params, None, host.view_mut().into()).unwrap_err();
+    let error = distance::run(cpu, source.view().into(), params, None, host.view_mut().into()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     report.peak_device_bytes
 }
@@ -433,7 +433,8 @@ fn cancelled_call_leaves_device_memory_untouched() {
     let before = Array3::from_elem(mask.dim(), 7.0f32);
     target.upload(before.view().into()).unwrap();
     let mut stop = |_: f64, _: &str| ControlFlow::Break(());
-    let done = distance::run(&cuda, source.view(), &Params::default(), Some(&mut stop), target.view_mut());
+    let done =
+        distance::run(&cuda, source.view().into(), &Params::default(), Some(&mut stop), target.view_mut().into());
     assert_eq!(done.unwrap_err().kind(), ErrorKind::Cancelled);
     assert!(target.download::<f32>().unwrap().iter().all(|value| *value == 7.0));
 }

@@ -116,9 +116,15 @@ fn a_stack_is_its_slices() {
         source.upload(stack.view().into()).unwrap();
         let mut target = cuda.device_image(PixelType::U8, [width, height, depth]).unwrap();
         let mut segments = Segments::new();
-        let report =
-            edge_drawing::run(&cuda, source.view(), &params, None, Some(target.view_mut()), Some(&mut segments))
-                .unwrap();
+        let report = edge_drawing::run(
+            &cuda,
+            source.view().into(),
+            &params,
+            None,
+            Some(target.view_mut().into()),
+            Some(&mut segments),
+        )
+        .unwrap();
         assert!(target.download::<u8>().unwrap() == expected.edges.as_slice().unwrap());
         assert!(segments == expected.segments);
         assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, depth as u64));
@@ -182,10 +188,10 @@ fn a_cancel_leaves_device_memory() {
         let mut segments = Segments::new();
         let outcome = edge_drawing::run(
             &cuda,
-            source.view(),
+            source.view().into(),
             &params,
             Some(&mut stop),
-            Some(target.view_mut()),
+            Some(target.view_mut().into()),
             Some(&mut segments),
         );
         let Err(error) = outcome else { continue };

@@ -20,8 +20,9 @@ fn refused_for(context: &Context, input: Image<'_>, params: &Params) -> Error {
     let mut edges = Array3::from_elem((depth, height, width), 7u8);
     let before = earlier_segments(context);
     let mut segments = before.clone();
-    let error = edge_drawing::run(context, input, params, None, Some(edges.view_mut().into()), Some(&mut segments))
-        .unwrap_err();
+    let error =
+        edge_drawing::run(context, input.into(), params, None, Some(edges.view_mut().into()), Some(&mut segments))
+            .unwrap_err();
     assert!(edges.iter().all(|edge| *edge == 7), "{error}");
     assert_eq!(segments, before, "{error}");
     error
@@ -124,14 +125,15 @@ fn sizes_and_types_must_fit() {
         let mut floats = Array3::from_elem(input.dim(), -1.0f32);
         let mut words = Array3::from_elem(input.dim(), 7u16);
         for wrong in [ImageMut::from(floats.view_mut()), ImageMut::from(words.view_mut())] {
-            let error = edge_drawing::run(context, input.view().into(), &params, None, Some(wrong), None).unwrap_err();
+            let error =
+                edge_drawing::run(context, input.view().into(), &params, None, Some(wrong.into()), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidType, "{name}: {error}");
             assert!(error.message().contains("edge") && error.message().contains("u8"), "{name}: {error}");
         }
-        let maps = Maps { smoothed: Some(ImageMut::from(words.view_mut())), ..Maps::default() };
+        let maps = Maps { smoothed: Some(ImageMut::from(words.view_mut()).into()), ..Maps::default() };
         let error = edge_drawing::maps(context, input.view().into(), &params, None, maps).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidType, "{name}: {error}");
-        let maps = Maps { gradient: Some(ImageMut::from(words.view_mut())), ..Maps::default() };
+        let maps = Maps { gradient: Some(ImageMut::from(words.view_mut()).into()), ..Maps::default() };
         let error = edge_drawing::maps(context, input.view().into(), &params, None, maps).unwrap_err();
         assert!(error.message().contains("gradient") && error.message().contains("f32"), "{name}: {error}");
         assert!(floats.iter().all(|value| *value == -1.0) && words.iter().all(|value| *value == 7));

@@ -152,10 +152,10 @@ fn a_transposed_picture_without_ties_gives_transposed_edges() {
     everywhere(|context, name| {
         let params = Params { gradient_threshold: Some(300.0), ..all_of(Profile::Paper) };
         let mut direction = Array3::<u8>::zeros(input.dim());
-        let maps = Maps { direction: Some(ImageMut::from(direction.view_mut())), ..Maps::default() };
+        let maps = Maps { direction: Some(ImageMut::from(direction.view_mut()).into()), ..Maps::default() };
         edge_drawing::maps(context, input.view().into(), &params, None, maps).unwrap();
         let mut other = Array3::<u8>::zeros(turned.dim());
-        let maps = Maps { direction: Some(ImageMut::from(other.view_mut())), ..Maps::default() };
+        let maps = Maps { direction: Some(ImageMut::from(other.view_mut()).into()), ..Maps::default() };
         edge_drawing::maps(context, turned.view().into(), &params, None, maps).unwrap();
         assert!(direction.iter().all(|d| *d != 1) && other.iter().all(|d| *d != 2), "{name}: the premise");
         let straight = draw(context, input.view(), &params).edges;

@@ -34,7 +34,7 @@ fn draw<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> 
     let [width, height, depth] = input.shape();
     let mut edges = Array3::from_elem((depth, height, width), 7u8);
     let mut segments = Segments::new();
-    edge_drawing::run(context, input, params, None, Some(edges.view_mut().into()), Some(&mut segments))
+    edge_drawing::run(context, input.into(), params, None, Some(edges.view_mut().into()), Some(&mut segments))
         .expect("a good call");
     assert!(edges.iter().all(|edge| matches!(edge, 0 | 255)));
     Drawn { edges, segments }
@@ -57,10 +57,10 @@ fn intermediate(context: &Context, input: ArrayView3<'_, u8>, params: &Params) -
         anchors: Array3::from_elem(input.dim(), 7),
     };
     let maps = Maps {
-        smoothed: Some(ImageMut::from(made.smoothed.view_mut())),
-        gradient: Some(ImageMut::from(made.gradient.view_mut())),
-        direction: Some(ImageMut::from(made.direction.view_mut())),
-        anchors: Some(ImageMut::from(made.anchors.view_mut())),
+        smoothed: Some(ImageMut::from(made.smoothed.view_mut()).into()),
+        gradient: Some(ImageMut::from(made.gradient.view_mut()).into()),
+        direction: Some(ImageMut::from(made.direction.view_mut()).into()),
+        anchors: Some(ImageMut::from(made.anchors.view_mut()).into()),
     };
     edge_drawing::maps(context, input.into(), params, None, maps).expect("a good call");
     made

@@ -160,7 +160,7 @@ fn noise_has_few_segments_whatever_the_sigma() {
                     let what = format!("{:?}, deviation {deviation}, {params:?}", image.pixel_type());
                     assert!(points < 400 * 400 / 100, "{what}: {points} points in segments");
                     if operator == Operator::Sobel {
-                        thresholds.push(edge_drawing::automatic_threshold(&cpu, image, &params).unwrap());
+                        thresholds.push(edge_drawing::automatic_threshold(&cpu, image.into(), &params).unwrap());
                     }
                 }
             }

@@ -244,8 +244,9 @@ fn closed_outlines_are_cut_at_their_gaps_only() {
 fn the_automatic_threshold_is_low() {
     let coins = photograph("coins").insert_axis(Axis(0));
     let cpu = Context::new("cpu").unwrap();
-    let of =
-        |image: isoline::Image<'_>, params: &Params| edge_drawing::automatic_threshold(&cpu, image, params).unwrap();
+    let of = |image: isoline::Image<'_>, params: &Params| {
+        edge_drawing::automatic_threshold(&cpu, image.into(), params).unwrap()
+    };
     for (operator, weight) in [(Operator::Prewitt, 3.0), (Operator::Sobel, 4.0), (Operator::Scharr, 16.0)] {
         let params = validated(&Params { operator, ..Params::default() });
         let threshold: f64 = of(coins.view().into(), &params);

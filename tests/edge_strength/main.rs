@@ -43,7 +43,8 @@ fn run<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> (
     let input = input.into();
     let [width, height, depth] = input.shape();
     let mut output = Array3::from_elem((depth, height, width), f32::NAN);
-    let report = edge_strength::run(context, input, params, None, output.view_mut().into()).expect("a good call");
+    let report =
+        edge_strength::run(context, input.into(), params, None, output.view_mut().into()).expect("a good call");
     (output, report)
 }
 

@@ -3,7 +3,7 @@
 use super::super::gradient::{self, Border, Pixel, Rows, Sink, Source};
 use super::super::prepare::Plan;
 use super::super::scalar::{self, Direction};
-use super::super::{Maps, Params, Profile, Variant};
+use super::super::{MapImages, Params, Profile, Variant};
 use super::{resolve, working_image, write};
 use crate::device::Context;
 use crate::device::kernels::edge_drawing::{HORIZONTAL_EDGE, VERTICAL_EDGE};
@@ -24,7 +24,7 @@ pub(in super::super) fn maps(
     params: &Params,
     input: &Image<'_>,
     progress: &mut Option<&mut Progress<'_>>,
-    maps: &mut Maps<'_>,
+    maps: &mut MapImages<'_>,
 ) -> Result<Report> {
     if maps.named().iter().any(|(_, map)| matches!(map, Some(ImageMut::Device(_)))) {
         return Err(Error::in_cuda_memory("image"));
@@ -59,7 +59,7 @@ fn slices<P: Pixel, S: Source<P>>(
     [width, height, depth]: [usize; 3],
     source: impl Fn(usize) -> S + Sync,
     progress: &mut Option<&mut Progress<'_>>,
-    maps: &mut Maps<'_>,
+    maps: &mut MapImages<'_>,
 ) -> Result<()> {
     let pool = context.pool();
     let ticker = Ticker::new(super::super::MAPS_STAGE);

@@ -1,6 +1,6 @@
 //! The intermediate maps on CUDA. They are for inspection, so slices are processed one after the other.
 
-use super::super::{Maps, Params};
+use super::super::{MapImages, Params};
 use super::launch::{self, Launcher, MapTargets, RAW_ALIGNMENT, SliceLayout};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Pipeline, Stream, Upload};
@@ -60,7 +60,7 @@ pub(in super::super) fn maps(
     params: &Params,
     input: &Image<'_>,
     progress: &mut Option<&mut Progress<'_>>,
-    maps: &mut Maps<'_>,
+    maps: &mut MapImages<'_>,
 ) -> Result<Report> {
     let [width, height, count] = input.shape();
     let mut pipeline = Pipeline::new(context, cuda, super::super::MAPS_STAGE, count, progress)?;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::super::prepare::InitialValues;
-use super::super::{FLUSH_THRESHOLD, Foreground, Plan, Start, Variant, is_flushed};
+use super::super::{FLUSH_THRESHOLD, Foreground, Plan, Variant, is_flushed};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
 use super::fused::Fused;
@@ -49,7 +49,7 @@ impl<'a> Launcher<'a> {
     pub(super) fn new(
         cuda: &Cuda,
         plan: &'a Plan,
-        start: Start,
+        initial: &InitialValues,
         field: FieldLayout,
         pixel_type: PixelType,
     ) -> Result<Self> {
@@ -88,7 +88,7 @@ impl<'a> Launcher<'a> {
             },
             prepare: cuda.kernel(MODULE, &format!("isoline_es_prepare_{}", pixel_type.name()))?,
             kernels,
-            starts_from_mask: start == Start::Mask && iterates && fused_2d,
+            starts_from_mask: initial.is_mask() && iterates && fused_2d,
         })
     }
 

@@ -1,0 +1,385 @@
+//! Stacks that functions of the host read and write slice by slice. The calling thread, on which alone these functions are
+//! called, reads a batch of slices and writes the one before, while another thread computes a batch in the way in which a
+//! call on memory computes it. So at most [`IN_FLIGHT`] batches are in memory, and the results are the same bits.
+
+use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
+use crate::error::{Error, Result};
+use crate::image::{Image, ImageMut, PixelType, push};
+use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker, may_cancel};
+use crate::report::Parts;
+#[cfg(doc)]
+use crate::stream::check_streamed;
+use crate::stream::{Input, Output, Sink, Source};
+use ndarray::{ArrayView3, ArrayViewMut3};
+use std::array;
+use std::ops::{ControlFlow, Range};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+
+/// The beginning of the name of the thread that computes.
+const THREAD_NAME: &str = "isoline-stream-";
+
+/// The batches in memory: one is computed while the calling thread writes and reads the other.
+const IN_FLIGHT: usize = 2;
+
+/// The bytes of a batch, input and outputs together, where a slice has less.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// The least number of slices in a batch for each CUDA device, so that its copies and kernels overlap.
+const SLICES_PER_CUDA_DEVICE: usize = 4;
+
+/// The units of progress of a slice.
+const UNITS: u64 = 1 << 20;
+
+/// Packed slices of one batch in host memory that the device copies quickly.
+struct Staged {
+    memory: HostBuffer,
+    pixel_type: PixelType,
+    size: [usize; 2],
+}
+
+impl Staged {
+    /// Makes room for `slices` slices.
+    fn new(context: &Context, pixel_type: PixelType, [width, height, _]: [usize; 3], slices: usize) -> Result<Self> {
+        let memory = context.host_buffer(width * height * pixel_type.bytes() * slices)?;
+        Ok(Self { memory, pixel_type, size: [width, height] })
+    }
+
+    fn bytes_of(&self, index: usize) -> Range<usize> {
+        let bytes = self.size[0] * self.size[1] * self.pixel_type.bytes();
+        index * bytes..(index + 1) * bytes
+    }
+
+    /// Reads slices from the host, the first one to the beginning.
+    fn read(
+        &mut self,
+        source: &mut Source<'_>,
+        slices: Range<usize>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        for (index, slice) in slices.enumerate() {
+            ticker.report(progress)?;
+            let bytes = self.bytes_of(index);
+            source.read(slice, &mut self.memory.pixels_mut::<u8>()[bytes])?;
+        }
+        ticker.check()
+    }
+
+    /// Hands slices to the host, the first one from the beginning.
+    fn write(
+        &self,
+        sink: &mut Sink<'_>,
+        slices: Range<usize>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        for (index, slice) in slices.enumerate() {
+            ticker.report(progress)?;
+            sink.write(slice, &self.memory.pixels::<u8>()[self.bytes_of(index)])?;
+        }
+        Ok(())
+    }
+
+    /// Returns the first slices as an image.
+    fn image(&self, slices: usize) -> Image<'_> {
+        match self.pixel_type {
+            PixelType::U8 => self.view::<u8>(slices).into(),
+            PixelType::U16 => self.view::<u16>(slices).into(),
+            PixelType::F32 => self.view::<f32>(slices).into(),
+        }
+    }
+
+    fn view<T: DevicePixel>(&self, slices: usize) -> ArrayView3<'_, T> {
+        let [width, height] = self.size;
+        let pixels = &self.memory.pixels()[..slices * height * width];
+        ArrayView3::from_shape((slices, height, width), pixels).expect("as many pixels as there are")
+    }
+
+    /// Returns the first slices as an image to write.
+    fn image_mut(&mut self, slices: usize) -> ImageMut<'_> {
+        match self.pixel_type {
+            PixelType::U8 => self.view_mut::<u8>(slices).into(),
+            PixelType::U16 => self.view_mut::<u16>(slices).into(),
+            PixelType::F32 => self.view_mut::<f32>(slices).into(),
+        }
+    }
+
+    fn view_mut<T: DevicePixel>(&mut self, slices: usize) -> ArrayViewMut3<'_, T> {
+        let [width, height] = self.size;
+        let pixels = &mut self.memory.pixels_mut()[..slices * height * width];
+        ArrayViewMut3::from_shape((slices, height, width), pixels).expect("as many pixels as there are")
+    }
+}
+
+/// The slices of a batch, in the caller's memory or staged.
+enum Held<M> {
+    Memory(M),
+    Staged(Staged),
+}
+
+impl Held<Image<'_>> {
+    fn image(&self, slices: usize) -> Image<'_> {
+        match self {
+            Self::Memory(image) => image.reborrow(),
+            Self::Staged(staged) => staged.image(slices),
+        }
+    }
+}
+
+impl Held<ImageMut<'_>> {
+    fn image_mut(&mut self, slices: usize) -> ImageMut<'_> {
+        match self {
+            Self::Memory(image) => image.reborrow(),
+            Self::Staged(staged) => staged.image_mut(slices),
+        }
+    }
+}
+
+/// Slices that are computed together.
+struct Batch<'i, 'o, const N: usize> {
+    slices: Range<usize>,
+    input: Held<Image<'i>>,
+    outputs: [Option<Held<ImageMut<'o>>>; N],
+}
+
+/// A call on slices that functions read or write, some or all of them; the others are in memory.
+struct Stream<'c, 'i, 'o, const N: usize> {
+    context: &'c Context,
+    shape: [usize; 3],
+    /// The number of slices of a batch; the last one may have fewer.
+    slices: usize,
+    input: Input<'i>,
+    outputs: [Option<Output<'o>>; N],
+}
+
+impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
+    /// Returns the next batch, from slice `first` on, with its input read. It has the staging memory of a finished one, if
+    /// there is one.
+    fn next(
+        &mut self,
+        first: usize,
+        finished: Option<Batch<'i, 'o, N>>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Batch<'i, 'o, N>> {
+        let slices = first..self.shape[2].min(first + self.slices);
+        let (old_input, mut old_outputs) = match finished {
+            Some(batch) => (Some(batch.input), batch.outputs),
+            None => (None, array::from_fn(|_| None)),
+        };
+        let stage = |pixel_type| Staged::new(self.context, pixel_type, self.shape, self.slices);
+        let input = match (&mut self.input, old_input) {
+            (Input::Image(rest), _) => {
+                let (image, after) = rest.split_at(slices.len());
+                *rest = after;
+                Held::Memory(image)
+            }
+            (Input::Source(source), old) => {
+                let mut staged = match old {
+                    Some(Held::Staged(staged)) => staged,
+                    _ => stage(source.pixel_type())?,
+                };
+                staged.read(source, slices.clone(), ticker, progress)?;
+                Held::Staged(staged)
+            }
+        };
+        let mut outputs = array::from_fn(|_| None);
+        for ((held, old), output) in outputs.iter_mut().zip(&mut old_outputs).zip(&mut self.outputs) {
+            *held = match (output.take(), old.take()) {
+                (None, _) => None,
+                (Some(Output::Image(rest)), _) => {
+                    let (image, after) = rest.split_at(slices.len());
+                    *output = Some(Output::Image(after));
+                    Some(Held::Memory(image))
+                }
+                (Some(Output::Sink(sink)), old) => {
+                    let staged = match old {
+                        Some(Held::Staged(staged)) => staged,
+                        _ => stage(sink.pixel_type())?,
+                    };
+                    *output = Some(Output::Sink(sink));
+                    Some(Held::Staged(staged))
+                }
+            };
+        }
+        Ok(Batch { slices, input, outputs })
+    }
+
+    /// Hands the results of a batch to the sinks.
+    fn write(
+        &mut self,
+        batch: &Batch<'i, 'o, N>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        for (output, held) in self.outputs.iter_mut().zip(&batch.outputs) {
+            if let (Some(Output::Sink(sink)), Some(Held::Staged(staged))) = (output, held) {
+                staged.write(sink, batch.slices.clone(), ticker, progress)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads and writes on the calling thread, while the thread that gets batches from `give` returns them, computed, to
+    /// `finished`.
+    fn run<T>(
+        mut self,
+        give: Sender<Batch<'i, 'o, N>>,
+        finished: Receiver<(Batch<'i, 'o, N>, Result<T>)>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Vec<(usize, T)>> {
+        let (mut first, mut in_flight, mut spare, mut results) = (0, 0, None, Vec::new());
+        loop {
+            if first < self.shape[2] && in_flight < IN_FLIGHT {
+                let batch = self.next(first, spare.take(), ticker, progress)?;
+                first = batch.slices.end;
+                in_flight += 1;
+                // The other thread ends first only by a panic, which is raised when it is joined.
+                give.send(batch).map_err(|_| Error::cancelled())?;
+            } else if in_flight > 0 {
+                let (batch, result) = loop {
+                    match finished.recv_timeout(POLL_INTERVAL) {
+                        Ok(done) => break done,
+                        Err(RecvTimeoutError::Timeout) => ticker.report(progress)?,
+                        Err(RecvTimeoutError::Disconnected) => return Err(Error::cancelled()),
+                    }
+                };
+                push(&mut results, (batch.slices.start, result?))?;
+                self.write(&batch, ticker, progress)?;
+                in_flight -= 1;
+                spare = Some(batch);
+            } else {
+                return Ok(results);
+            }
+        }
+    }
+}
+
+impl Context {
+    /// Runs `work` on the slices of `input` and `outputs`. Slices that functions read or write are computed batch by batch;
+    /// [`check_streamed`] has seen that they can be. If the slices are `independent`, their memory the host's, and this context has several devices, each of them works on its
+    /// own slices. `join` makes one result of those of batches and devices, each of which has the number of its first slice.
+    pub(crate) fn by_slices<const N: usize, T: Send>(
+        &self,
+        stage: &'static str,
+        independent: bool,
+        (input, outputs): (Input<'_>, [Option<Output<'_>>; N]),
+        progress: &mut Option<&mut Progress<'_>>,
+        work: impl Fn(&Self, &Image<'_>, [Option<ImageMut<'_>>; N], &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+        join: impl Fn(Vec<(usize, T)>, Parts) -> Result<T> + Sync,
+    ) -> Result<T> {
+        let shape = input.shape();
+        let (input, outputs) = match input {
+            Input::Image(image) if !outputs.iter().flatten().any(Output::is_streamed) => {
+                let images = outputs.map(|output| match output {
+                    Some(Output::Image(image)) => Some(image),
+                    _ => None,
+                });
+                return self.deal_out_slices(stage, independent, (&image, images), progress, &work, &join);
+            }
+            input => (input, outputs),
+        };
+        let slice_bytes = outputs.iter().flatten().map(Output::pixel_type).chain([input.pixel_type()]);
+        let slice_bytes = slice_bytes.map(|pixels| shape[0] * shape[1] * pixels.bytes()).sum();
+        let stream =
+            Stream { context: self, shape, slices: self.slices_of_batch(slice_bytes, shape[2]), input, outputs };
+        let (can_cancel, flag) = (may_cancel(progress), CancelFlag::of_this_thread());
+        let ticker = Ticker::new(stage);
+        ticker.expect(shape[2] as u64 * UNITS);
+        let (give, given) = mpsc::channel::<Batch<'_, '_, N>>();
+        let (done, finished) = mpsc::channel();
+        let (ticker, work, join) = (&ticker, &work, &join);
+        let compute = move || {
+            CancelFlag::use_here(flag);
+            for mut batch in given {
+                let slices = batch.slices.len();
+                let (units, mut counted) = (slices as u64 * UNITS, 0);
+                let mut count = |fraction: f64, _: &str| {
+                    let done = (fraction * units as f64) as u64;
+                    ticker.add(done.saturating_sub(counted));
+                    counted = counted.max(done);
+                    if ticker.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                let input = batch.input.image(slices);
+                let outputs = batch.outputs.each_mut().map(|output| output.as_mut().map(|held| held.image_mut(slices)));
+                let mut progress = can_cancel.then_some(&mut count as &mut Progress<'_>);
+                let result = self.deal_out_slices(stage, independent, (&input, outputs), &mut progress, work, join);
+                let _ = count(1.0, stage);
+                if done.send((batch, result)).is_err() {
+                    break;
+                }
+            }
+        };
+        let thread = cpu::start_threads(1, THREAD_NAME)?;
+        let results = thread.in_place_scope(|scope| {
+            scope.spawn(|_| compute());
+            let results = stream.run(give, finished, ticker, progress);
+            if results.is_err() {
+                ticker.cancel();
+            }
+            results
+        })?;
+        join(results, Parts::InTurn)
+    }
+
+    /// Returns the number of slices of a batch, of a stack of `depth` slices of that many bytes.
+    fn slices_of_batch(&self, slice_bytes: usize, depth: usize) -> usize {
+        let per_device = match self.device().kind {
+            DeviceKind::Cpu => 1,
+            DeviceKind::Cuda => SLICES_PER_CUDA_DEVICE,
+        };
+        (BATCH_BYTES / slice_bytes).max(per_device * self.parts().len()).min(depth)
+    }
+
+    /// Returns the smallest and the largest finite pixel of all slices; `[0, 0]` if there is none. A source is read for it.
+    pub(crate) fn extremes(
+        &self,
+        stage: &'static str,
+        input: &mut Input<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<[f64; 2]> {
+        let ticker = Ticker::new(stage);
+        let mut found = None;
+        match input {
+            Input::Image(Image::Device(pixels)) => {
+                let cuda = self.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
+                found = Some(cuda.extremes("the input", pixels)?);
+            }
+            Input::Image(image) => {
+                found = progress::run(self.pool(), progress, &ticker, || image.extremes_while(&ticker))?;
+            }
+            Input::Source(source) => {
+                let shape = source.shape();
+                let slice_bytes = shape[0] * shape[1] * source.pixel_type().bytes();
+                let most = self.slices_of_batch(slice_bytes, shape[2]);
+                let mut staged = Staged::new(self, source.pixel_type(), shape, most)?;
+                for first in (0..shape[2]).step_by(most) {
+                    let slices = first..shape[2].min(first + most);
+                    staged.read(source, slices.clone(), &ticker, progress)?;
+                    let image = staged.image(slices.len());
+                    let of_batch = self.pool().install(|| image.extremes_while(&ticker))?;
+                    let merged = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+                    found = found.into_iter().chain(of_batch).reduce(merged);
+                }
+            }
+        }
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Calls `take` with each of some slices of a source, in their order.
+    pub(crate) fn each_slice(
+        &self,
+        source: &mut Source<'_>,
+        slices: Vec<usize>,
+        ticker: &Ticker,
+        mut take: impl FnMut(usize, &Image<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut staged = Staged::new(self, source.pixel_type(), source.shape(), 1)?;
+        for slice in slices {
+            staged.read(source, slice..slice + 1, ticker, &mut None)?;
+            take(slice, &staged.image(1))?;
+        }
+        Ok(())
+    }
+}
