@@ -25,7 +25,7 @@
  *   lines, polylines and surface is valid until they end, that of isoline::snake until its next step, its restart or its end.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
- *   too; the call throws it again when the library has returned.
+ *   too; the call throws it again when the library has returned. So it is with the functions of isoline::source and sink.
  * - Threads. As in C: different contexts on different threads at the same time; calls on one context or one solver run
  *   one after the other; progress is called on the calling thread. An object must not be moved, assigned to or ended
  *   while another thread uses it.
@@ -307,30 +307,35 @@ class cancel_scope {
 
 namespace detail {
 
-/** Makes a C call with progress and a report. What the callback throws does not pass through the library. */
+/** What a callback of this thread's call has thrown. It does not pass through the library. */
+inline thread_local std::exception_ptr thrown;
+
+/** Makes a C call whose callbacks may throw, and throws what they threw, or its failure. */
+template <typename Call>
+void check_callbacks(Call call) {
+    thrown = nullptr;
+    const isoline_status status = call();
+    if (thrown) {
+        std::rethrow_exception(std::exchange(thrown, nullptr));
+    }
+    check(status);
+}
+
+/** Makes a C call with progress and a report. */
 template <typename Call>
 report run(const progress &on_progress, Call call) {
-    struct {
-        const progress &callback;
-        std::exception_ptr thrown;
-    } state{on_progress, nullptr};
     defaults<isoline_progress, isoline_progress_init> watch;
-    watch.user = &state;
+    watch.user = const_cast<progress *>(&on_progress);
     watch.callback = [](void *user, double fraction, const char *stage) -> int {
-        auto &told = *static_cast<decltype(state) *>(user);
         try {
-            return told.callback.cancels(fraction, stage);
+            return static_cast<const progress *>(user)->cancels(fraction, stage);
         } catch (...) {
-            told.thrown = std::current_exception();
+            thrown = std::current_exception();
             return 1;
         }
     };
     report result;
-    const isoline_status status = call(on_progress ? &watch : nullptr, &result);
-    if (state.thrown) {
-        std::rethrow_exception(state.thrown);
-    }
-    check(status);
+    check_callbacks([&] { return call(on_progress ? &watch : nullptr, &result); });
     return result;
 }
 
@@ -359,7 +364,47 @@ class any_image : private defaults<isoline_image, isoline_image_init> {
     using isoline_image::width;
     /** Returns the C struct, which this is. */
     const isoline_image *get() const noexcept { return this; }
+
+  protected:
+    /** Describes slices that functions read and write, one of which is null. */
+    any_image(isoline_type pixel_type, std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,
+              isoline_read_slice_fn read, isoline_write_slice_fn write, void *state)
+        : any_image(pixel_type, nullptr, columns, rows, slices) {
+        isoline_image::memory = ISOLINE_SLICES;
+        isoline_image::read_slice = read;
+        isoline_image::write_slice = write;
+        isoline_image::user = state;
+    }
 };
+
+namespace detail {
+
+/** The isoline_type of a pixel. */
+template <typename Pixel>
+inline constexpr isoline_type type_of = std::is_same_v<std::remove_const_t<Pixel>, float>           ? ISOLINE_F32
+                                        : std::is_same_v<std::remove_const_t<Pixel>, std::uint16_t> ? ISOLINE_U16
+                                                                                                    : ISOLINE_U8;
+
+/** A function of slices, and the number of pixels that it is given. */
+template <typename Pixel>
+struct slice_function {
+    std::function<void(std::uint64_t, span<Pixel>)> function;
+    std::size_t pixels;
+
+    /** Calls the function for C. */
+    static const char *call(void *user, std::uint64_t slice, Pixel *first) noexcept {
+        const auto &state = *static_cast<const slice_function *>(user);
+        try {
+            state.function(slice, {first, state.pixels});
+            return nullptr;
+        } catch (...) {
+            thrown = std::current_exception();
+            return "an exception";
+        }
+    }
+};
+
+} // namespace detail
 
 /**
  * An image of std::uint8_t, std::uint16_t or float, const where it is only read: `isoline::image(pointer, width,
@@ -379,12 +424,66 @@ class image : public any_image {
     image() : image(nullptr, 0, 0) {}
     /** Describes packed pixels in host memory. */
     image(Pixel *pixels, std::uint64_t columns, std::uint64_t rows, std::uint64_t slices = 1)
-        : any_image(std::is_same_v<value, float>           ? ISOLINE_F32
-                    : std::is_same_v<value, std::uint16_t> ? ISOLINE_U16
-                                                           : ISOLINE_U8,
-                    pixels, columns, rows, slices) {}
+        : any_image(detail::type_of<Pixel>, pixels, columns, rows, slices) {}
     /** Returns the address of the first pixel. */
     Pixel *data() const noexcept { return static_cast<Pixel *>(get()->data); }
+
+  protected:
+    /** Describes slices that functions read and write, as any_image. */
+    image(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, isoline_write_slice_fn write, void *state)
+        : any_image(detail::type_of<Pixel>, columns, rows, slices, nullptr, write, state) {}
+};
+
+/**
+ * An input whose slices a function reads when they are needed (ISOLINE_SLICES), so that it need not fit into memory. The
+ * function is any callable `(std::uint64_t slice, isoline::span<Pixel> pixels)` that can be copied. An exception that it
+ * throws ends the call, which throws it again.
+ */
+template <typename Pixel>
+class source : public any_image {
+  public:
+    /** Describes slices of `columns` x `rows` pixels. */
+    source(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,
+           std::function<void(std::uint64_t, span<Pixel>)> read)
+        : source(columns, rows, slices, std::make_shared<state>(state{std::move(read), columns * rows})) {}
+
+  private:
+    using state = detail::slice_function<Pixel>;
+    source(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, std::shared_ptr<state> owned)
+        : any_image(
+              detail::type_of<Pixel>, columns, rows, slices,
+              [](void *user, std::uint64_t slice, void *pixels) {
+                  return state::call(user, slice, static_cast<Pixel *>(pixels));
+              },
+              nullptr, owned.get()),
+          state_(std::move(owned)) {}
+    std::shared_ptr<state> state_;
+};
+
+/**
+ * An output whose slices a function takes as they are finished (ISOLINE_SLICES). The function is any callable
+ * `(std::uint64_t slice, isoline::span<const Pixel> pixels)` that can be copied. An exception that it throws ends the call,
+ * which throws it again.
+ */
+template <typename Pixel>
+class sink : public image<Pixel> {
+  public:
+    /** Describes slices of `columns` x `rows` pixels. */
+    sink(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,
+         std::function<void(std::uint64_t, span<const Pixel>)> write)
+        : sink(columns, rows, slices, std::make_shared<state>(state{std::move(write), columns * rows})) {}
+
+  private:
+    using state = detail::slice_function<const Pixel>;
+    sink(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, std::shared_ptr<state> owned)
+        : image<Pixel>(
+              columns, rows, slices,
+              [](void *user, std::uint64_t slice, const void *pixels) {
+                  return state::call(user, slice, static_cast<const Pixel *>(pixels));
+              },
+              owned.get()),
+          state_(std::move(owned)) {}
+    std::shared_ptr<state> state_;
 };
 
 namespace detail {
@@ -617,7 +716,8 @@ report edge_drawing_maps(context &context, const any_image &input, const image<P
 /** Returns the automatic gradient threshold of an image. */
 inline double edge_drawing_threshold(context &context, const any_image &input, const edge_drawing_params &params = {}) {
     double threshold = 0;
-    check(isoline_edge_drawing_threshold(context.get(), input.get(), &params, &threshold));
+    detail::check_callbacks(
+        [&] { return isoline_edge_drawing_threshold(context.get(), input.get(), &params, &threshold); });
     return threshold;
 }
 

@@ -2,22 +2,23 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Sequence
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p
 from typing import Any, NamedTuple
 
 import numpy
 from numpy import typing as npt
 
-from ._native import Image, InvalidArgument, InvalidSize, InvalidType
+from ._native import RAISED, Image, InvalidArgument, InvalidSize, InvalidType
 
 # A NumPy array, or one with __cuda_array_interface__ or __dlpack__, such as those of CuPy, PyTorch and JAX.
 ImageLike = npt.ArrayLike | Any
 Spacing = float | Sequence[float] | None
 TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
          numpy.dtype(numpy.float32): 2}
-HOST, CUDA = 0, 1  # isoline_memory
+HOST, CUDA, SLICES = 0, 1, 2  # isoline_memory
 DLPACK_CPU, DLPACK_CUDA, DLPACK_MANAGED = 1, 2, 13
 
 
@@ -25,6 +26,23 @@ class DLTensor(Structure):
     _fields_ = [("data", c_void_p), ("device_type", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8),
                 ("bits", c_uint8), ("lanes", c_uint16), ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)),
                 ("byte_offset", c_uint64)]
+
+
+SliceFunction = CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_void_p)
+AN_EXCEPTION = ctypes.create_string_buffer(b"an exception of Python")
+
+
+def tried(call):
+    """Makes a callback of a method: it returns NULL, or a sentence if the method raises what Library.call raises again."""
+    def callback(self, _user, index, address):
+        try:
+            call(self, index, address)
+            return None
+        except BaseException as error:
+            RAISED.error = error
+            return ctypes.addressof(AN_EXCEPTION)
+
+    return callback
 
 
 class Pixels(NamedTuple):
@@ -112,6 +130,52 @@ def pixels_of(array) -> Pixels:
     return Pixels(array.shape, array.dtype, array.ctypes.data, array.strides, array.flags.writeable, None, array)
 
 
+class Slices:
+    """An array that is not in memory, such as one of Zarr or h5py, as slices that callbacks read or write in their order.
+
+    So many slices as a chunk has are read and written together, so that each chunk is decoded and encoded once.
+    """
+
+    def __init__(self, array, dtype):
+        self.array, self.dtype, self.shape = array, dtype, tuple(array.shape)
+        self.together = int((getattr(array, "shards", None) or getattr(array, "chunks", None) or (1,))[0])
+        self.first, self.block = 0, numpy.empty(0)
+        # The functions must live as long as the call.
+        self.functions = SliceFunction(self.read), SliceFunction(self.write)
+
+    def span(self, index):
+        first = index // self.together * self.together
+        return first, min(first + self.together, self.shape[0])
+
+    def pixels(self, address):
+        memory = (c_uint8 * (math.prod(self.shape[1:]) * self.dtype.itemsize)).from_address(address)
+        return numpy.frombuffer(memory, self.dtype).reshape(self.shape[1:])
+
+    @tried
+    def read(self, index, address):
+        first, end = self.span(index)
+        if not (self.first == first and len(self.block)):
+            self.first, self.block = first, numpy.asarray(self.array[first:end])
+        numpy.copyto(self.pixels(address), self.block[index - first], casting="equiv")
+
+    @tried
+    def write(self, index, address):
+        first, end = self.span(index)
+        if index == first:
+            self.block = numpy.empty((end - first, *self.shape[1:]), self.dtype)
+        self.block[index - first] = self.pixels(address)
+        if index == end - 1:
+            self.array[first:end] = self.block
+
+
+def is_lazy(array) -> bool:
+    """True for an array that is not in memory: it has a shape, a type and items, and memory of no kind. Dask's has a
+    module of its own, isoline.dask."""
+    others = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "__buffer__", "__dask_graph__")
+    return (all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__")) and len(array.shape) == 3
+            and not any(hasattr(array, name) for name in others))
+
+
 def readable(pixels) -> bool:
     """True if rows are packed and in order, and slices too, so that the library reads the memory as it is."""
     if pixels.strides is None:
@@ -124,13 +188,18 @@ def readable(pixels) -> bool:
             and pixels.address % size == 0)
 
 
-def describe(array, spacing: Spacing = None, name="image", output=False) -> tuple[Image, object]:
+def describe(array, spacing: Spacing = None, name="image", output=False, by_slices=False) -> tuple[Image, object]:
     """The Image of an array, and the object whose memory it points into, which must live as long.
 
     That is the array itself, unless its bytes are swapped or its rows are not packed: then it is a packed copy. An output
-    is never copied.
+    is never copied. One that is not in memory is read as a whole, unless the call works `by_slices`.
     """
-    pixels = pixels_of(array)
+    if (by_slices or output) and is_lazy(array):
+        dtype = numpy.dtype(array.dtype).newbyteorder("=")
+        slices = Slices(array, dtype)
+        pixels = Pixels(tuple(array.shape), dtype, 0, None, hasattr(array, "__setitem__"), None, slices)
+    else:
+        pixels = pixels_of(array)
     if pixels.dtype.newbyteorder("=") not in TYPES:
         raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {pixels.dtype}); convert "
                           "them, as by array.astype(numpy.float32)")
@@ -152,6 +221,9 @@ def image_of(pixels, spacing, name) -> Image:
     *depth, height, width = pixels.shape
     image = Image(type=TYPES[pixels.dtype], memory=HOST if pixels.device is None else CUDA, width=width, height=height,
                   depth=depth[0] if depth else 1, data=pixels.address)
+    if isinstance(pixels.owner, Slices):
+        read, write = (ctypes.cast(function, c_void_p) for function in pixels.owner.functions)
+        image.memory, image.read_slice, image.write_slice = SLICES, read, write
     if pixels.strides is not None and 0 not in pixels.shape:
         # Along an axis of one pixel any stride may stand; 0 is that of packed pixels.
         image.row_stride = pixels.strides[-2] if height > 1 else 0

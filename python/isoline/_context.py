@@ -62,9 +62,10 @@ class Context(Owned):
         call fills; everything that Python costs is done before. `more`: what the C function has behind the output.
         `progress`, an argument of the function, is what the C function takes."""
         params = self.library.params(operation, **parameters)
-        (described, image), output = describe(image, spacing), None
+        by_slices = getattr(params, "dimensions", 2) == 2
+        (described, image), output = describe(image, spacing, by_slices=by_slices), None
         if out is not None:
-            output, _ = describe(out, name="out", output=True)
+            output, out = describe(out, name="out", output=True)
         before = (self.handle, byref(described), byref(params))
         after = (output and byref(output), *more, report and byref(report))
 
@@ -151,7 +152,7 @@ class Context(Owned):
     def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
                           **parameters) -> Maps:
         """The intermediate images of edge drawing; see isoline.edge_drawing_maps."""
-        described, _kept = describe(image)
+        described, _kept = describe(image, by_slices=True)
         kinds = ((numpy.uint8, numpy.uint16, numpy.float32)[described.type], numpy.float32, numpy.uint8, numpy.uint8)
         maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
         outputs = [describe(output, output=True)[0] for output in maps]
@@ -163,7 +164,8 @@ class Context(Owned):
 
     def edge_drawing_threshold(self, image: ImageLike, **parameters) -> float:
         """The automatic gradient threshold of an image; see isoline.edge_drawing_threshold."""
-        (described, _image), params = describe(image), self.library.params("edge_drawing", **parameters)
+        described, _kept = describe(image, by_slices=True)
+        params = self.library.params("edge_drawing", **parameters)
         threshold = c_double()
         self.library.call("edge_drawing_threshold", self.handle, byref(described), byref(params), byref(threshold))
         return threshold.value
@@ -193,7 +195,7 @@ class Context(Owned):
         """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
         params = self.library.params("isolines", **parameters)
         levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
-        described, image = describe(image, spacing)
+        described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self.handle, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
             progress, handle, report and byref(report)))

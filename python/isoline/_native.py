@@ -9,6 +9,7 @@ import logging
 import os
 import pathlib
 import sys
+import threading
 import weakref
 from ctypes import (
     CFUNCTYPE,
@@ -47,6 +48,7 @@ class Status(enum.IntEnum):
     UNSUPPORTED = 10
     BUSY = 11
     PANIC = 12
+    CALLBACK_FAILED = 13
 
 
 class Error(Exception):
@@ -93,6 +95,15 @@ class Cancelled(Error):
 ERRORS = {kind.status: kind for kind in (InvalidArgument, InvalidSize, InvalidType, OutOfMemory, Cancelled)}
 
 
+class Raised(threading.local):
+    """The exception of this thread's callback that ended a call."""
+
+    error: BaseException | None = None
+
+
+RAISED = Raised()
+
+
 class Sized(Structure):
     """A struct of the C API that begins with its size."""
 
@@ -103,7 +114,8 @@ class Sized(Structure):
 class Image(Sized):
     _fields_ = [("struct_size", c_uint32), ("type", c_uint32), ("memory", c_uint32), ("reserved", c_uint32),
                 ("width", c_uint64), ("height", c_uint64), ("depth", c_uint64), ("row_stride", c_uint64),
-                ("slice_stride", c_uint64), ("spacing", c_double * 3), ("data", c_void_p)]
+                ("slice_stride", c_uint64), ("spacing", c_double * 3), ("data", c_void_p), ("user", c_void_p),
+                ("read_slice", c_void_p), ("write_slice", c_void_p)]
 
 
 class Progress(Sized):
@@ -265,6 +277,9 @@ class Library:
     def call(self, name, *arguments):
         """Calls a function of the C API, by its name without the prefix; an Error says why it failed."""
         status = getattr(self.library, f"isoline_{name}")(*arguments)
+        if status == Status.CALLBACK_FAILED and RAISED.error is not None:
+            error, RAISED.error = RAISED.error, None
+            raise error
         if status != 0:
             raise ERRORS.get(status, Error)(self.library.isoline_last_error().decode(), Status(status))
 

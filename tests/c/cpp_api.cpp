@@ -564,6 +564,63 @@ void parameters_are_described(const char *) {
 
 // --------------------------------------------------------------------------------------- results equal those of C
 
+void slices_are_read_and_written_by_functions(const char *device) {
+    isoline::context context(device);
+    const std::vector<std::uint8_t> pixels = drawn(3);
+    const isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH);
+    std::vector<float> field(COUNT), wanted(COUNT);
+    isoline::edge_strength_params params;
+    params.threshold = 127;
+    isoline::edge_strength(context, in, isoline::image(wanted.data(), WIDTH, HEIGHT, DEPTH), params);
+
+    const auto read = [&](std::uint64_t slice, isoline::span<std::uint8_t> to) {
+        std::copy_n(pixels.data() + slice * SLICE, to.size(), to.begin());
+    };
+    const auto write = [&](std::uint64_t slice, isoline::span<const float> from) {
+        std::copy(from.begin(), from.end(), field.data() + slice * SLICE);
+    };
+    const isoline::source<std::uint8_t> source(WIDTH, HEIGHT, DEPTH, read);
+    const isoline::sink<float> sink(WIDTH, HEIGHT, DEPTH, write);
+    isoline::edge_strength(context, source, sink, params);
+    CHECK(same(field, wanted));
+    // Copies may outlive what they were made of.
+    std::fill(field.begin(), field.end(), -1.0f);
+    auto first = std::make_unique<isoline::source<std::uint8_t>>(source);
+    const isoline::source<std::uint8_t> copy = *first;
+    first.reset();
+    isoline::edge_strength(context, copy, isoline::image(field.data(), WIDTH, HEIGHT, DEPTH), params);
+    CHECK(same(field, wanted));
+    CHECK(isoline::edge_drawing_threshold(context, source) == isoline::edge_drawing_threshold(context, in));
+
+    // What a function throws is thrown again, whatever it is.
+    const isoline::source<std::uint8_t> torn(WIDTH, HEIGHT, DEPTH, [](std::uint64_t slice, isoline::span<std::uint8_t>) {
+        if (slice == 2) {
+            throw too_late{7};
+        }
+    });
+    const isoline::sink<float> full(WIDTH, HEIGHT, DEPTH, [](std::uint64_t, isoline::span<const float>) {
+        throw std::out_of_range("no room");
+    });
+    int number = 0;
+    try {
+        isoline::edge_strength(context, torn, sink, params);
+    } catch (const too_late &thrown) {
+        number = thrown.number;
+    }
+    CHECK_NUMBER(number, 7);
+    std::string text;
+    try {
+        isoline::edge_strength(context, source, full, params);
+    } catch (const std::out_of_range &error) {
+        text = error.what();
+    }
+    CHECK_TEXT(text.c_str(), "no room");
+    params.dimensions = 3;
+    THROWS(ISOLINE_UNSUPPORTED, "2 dimensions", isoline::edge_strength(context, source, sink, params));
+    isoline::edge_strength_params again;
+    isoline::edge_strength(context, source, sink, again);
+}
+
 void edge_strength_and_distance_are_those_of_c(const char *device) {
     isoline::context context(device);
     std::vector<std::uint8_t> pixels = drawn(3);
@@ -902,6 +959,7 @@ int main() {
     RUN(structs_have_the_defaults);
     RUN_ON_EACH(devices_are_listed);
     RUN(parameters_are_described);
+    RUN_ON_EACH(slices_are_read_and_written_by_functions);
     RUN_ON_EACH(edge_strength_and_distance_are_those_of_c);
     RUN_ON_EACH(isolines_are_those_of_c);
     RUN_ON_EACH(an_isosurface_is_that_of_c);

@@ -1,0 +1,122 @@
+"""Arrays that are not in memory: slices are read and written one after the other."""
+import threading
+
+import numpy
+import pytest
+
+import isoline
+
+zarr = pytest.importorskip("zarr")
+
+
+class Lazy:
+    """A stack that is made slice by slice, and takes slices; it notes what is asked for."""
+
+    def __init__(self, made, dtype=numpy.uint16, failing=None, chunks=(3, 8, 8)):
+        self.made, self.dtype, self.failing, self.chunks = made, numpy.dtype(dtype), failing, chunks
+        self.shape, self.asked, self.threads = made.shape, [], set()
+
+    def __getitem__(self, index):
+        self.asked.append((index.start, index.stop))
+        self.threads.add(threading.get_ident())
+        if self.failing is not None and index.start <= self.failing < index.stop:
+            raise OSError(f"slice {self.failing} is on a lost disk")
+        return self.made[index].astype(self.dtype)
+
+    def __setitem__(self, index, pixels):
+        self.asked.append((index.start, index.stop))
+        self.made[index] = pixels
+
+
+def drawing(depth=20):
+    random = numpy.random.default_rng(5)
+    image = random.normal(300, 10, (depth, 70, 90))
+    image[:, 20:40, 30:60] += 400
+    return image.astype(numpy.uint16)
+
+
+def test_results_are_those_of_arrays_in_memory():
+    image = drawing()
+    for call in (lambda given: isoline.edge_strength(given, threshold=500, start="image"),
+                 lambda given: isoline.edge_drawing(given)[0],
+                 lambda given: isoline.edge_drawing(given)[1].points,
+                 lambda given: isoline.signed_distance(given, threshold=500, dimensions="slices"),
+                 lambda given: isoline.isolines(given).points,
+                 lambda given: isoline.edge_drawing_maps(given).anchors,
+                 lambda given: isoline.edge_drawing_threshold(given)):
+        lazy = Lazy(image)
+        assert numpy.array_equal(call(lazy), call(image))
+        assert lazy.asked and lazy.threads == {threading.get_ident()}
+
+
+def test_slices_of_a_chunk_are_read_and_written_together():
+    image, field = Lazy(drawing()), Lazy(numpy.zeros((20, 70, 90), numpy.float32), numpy.float32, chunks=(8, 70, 90))
+    report = isoline.Report()
+    out = isoline.edge_strength(image, threshold=500, out=field, report=report)
+    assert out is field and report.slices_done == 20
+    assert image.asked == [(z, min(z + 3, 20)) for z in range(0, 20, 3)]
+    assert field.asked == [(0, 8), (8, 16), (16, 20)]
+    assert numpy.array_equal(field.made, isoline.edge_strength(image.made, threshold=500))
+
+
+def test_volumes_are_read_as_a_whole():
+    image = Lazy(drawing(6))
+    image.__class__ = type("Whole", (Lazy,), {"__array__": lambda self, dtype=None, copy=None: self.made})
+    distance = isoline.signed_distance(image, threshold=500)
+    assert numpy.array_equal(distance, isoline.signed_distance(image.made, threshold=500))
+
+
+@pytest.mark.parametrize("kind", ["<u2", ">u2"])
+def test_zarr_streams(tmp_path, kind):
+    image = drawing()
+    stored = zarr.open_array(str(tmp_path / "in.zarr"), mode="w", shape=image.shape, chunks=(4, 32, 32), dtype=kind)
+    stored[:] = image
+    field = zarr.open_array(str(tmp_path / "out.zarr"), mode="w", shape=image.shape, chunks=(7, 64, 64), dtype="f4")
+    isoline.edge_strength(stored, threshold=500, out=field)
+    assert numpy.array_equal(field[:], isoline.edge_strength(image, threshold=500))
+
+
+def test_memory_maps_are_arrays_in_memory(tmp_path):
+    image = drawing()
+    image.tofile(tmp_path / "stack.raw")
+    mapped = numpy.memmap(tmp_path / "stack.raw", numpy.uint16, "r", shape=image.shape)
+    field = numpy.memmap(tmp_path / "field.raw", numpy.float32, "w+", shape=image.shape)
+    isoline.edge_strength(mapped, threshold=500, out=field)
+    assert numpy.array_equal(field, isoline.edge_strength(image, threshold=500))
+
+
+def test_exceptions_of_the_array_are_raised():
+    with pytest.raises(OSError, match="slice 7 is on a lost disk"):
+        isoline.edge_strength(Lazy(drawing(), failing=7))
+    with pytest.raises(OSError, match="lost disk"):
+        isoline.isolines(Lazy(drawing(), failing=19))
+    isoline.edge_strength(Lazy(drawing()))
+
+    class Stopping(Lazy):
+        def __getitem__(self, index):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        isoline.edge_strength(Stopping(drawing()))
+
+
+def test_wrong_arrays_are_refused():
+    with pytest.raises(isoline.InvalidType, match="uint8, uint16 or float32"):
+        isoline.edge_strength(Lazy(drawing(), numpy.int64))
+    with pytest.raises(isoline.InvalidSize, match="size"):
+        isoline.edge_strength(Lazy(drawing()), out=Lazy(numpy.zeros((20, 70, 91), numpy.float32), numpy.float32))
+    with pytest.raises(isoline.InvalidType):
+        isoline.edge_strength(Lazy(drawing()), out=Lazy(drawing()))
+
+
+def test_the_array_may_compute_by_itself():
+    other = isoline.Context("cpu")
+
+    class Computed(Lazy):
+        def __getitem__(self, index):
+            return isoline.edge_strength(self.made[index], threshold=500, device=other)
+
+    image = drawing()
+    distance = isoline.signed_distance(Computed(image, numpy.float32), threshold=0.5, dimensions="slices")
+    field = isoline.edge_strength(image, threshold=500)
+    assert numpy.array_equal(distance, isoline.signed_distance(field, threshold=0.5, dimensions="slices"))

@@ -1,0 +1,374 @@
+/*
+ * Images that callbacks read and write slice by slice (ISOLINE_SLICES): the results of the call on memory, a file that does
+ * not fit into the address space, callbacks that fail, cancel or call the library, and every misuse. tests/streams.rs has
+ * the bits of all operations, and how many slices are held at a time.
+ */
+#include "images.h"
+#include "process.h"
+
+enum { WIDTH = 64, HEIGHT = 48, DEPTH = 9, SLICE = WIDTH * HEIGHT, COUNT = SLICE * DEPTH };
+
+/* A stack that callbacks read and write, and what they are to do. */
+typedef struct {
+    isoline_context *context;
+    unsigned char *pixels;
+    size_t slice_bytes;
+    uint64_t calls;
+    /* The call that fails, cancels, or uses the library; from 0. */
+    uint64_t when;
+    int flag;
+    const char *sentence;
+    isoline_status again, other;
+} tape;
+
+static const char *act(tape *of, uint64_t slice) {
+    const uint64_t call = of->calls++;
+    if (of->when != UINT64_MAX) {
+        CHECK_NUMBER(slice, call);
+    }
+    if (call != of->when) {
+        return NULL;
+    }
+    of->flag = 1;
+    if (of->context != NULL) {
+        const isoline_image one = describe(ISOLINE_U8, 1, 1, 1, of->pixels);
+        isoline_context *context = open_context("cpu");
+        double threshold;
+        of->again = isoline_edge_drawing_threshold(of->context, &one, NULL, &threshold);
+        of->other = isoline_edge_drawing_threshold(context, &one, NULL, &threshold);
+        isoline_context_free(context);
+    }
+    return of->sentence;
+}
+
+static const char *read_slice(void *user, uint64_t slice, void *pixels) {
+    tape *from = (tape *)user;
+    memcpy(pixels, from->pixels + slice * from->slice_bytes, from->slice_bytes);
+    return act(from, slice);
+}
+
+static const char *write_slice(void *user, uint64_t slice, const void *pixels) {
+    tape *to = (tape *)user;
+    memcpy(to->pixels + slice * to->slice_bytes, pixels, to->slice_bytes);
+    return act(to, slice);
+}
+
+static tape new_tape(void *pixels, size_t pixel_bytes) {
+    tape made;
+    memset(&made, 0, sizeof made);
+    made.pixels = (unsigned char *)pixels;
+    made.slice_bytes = SLICE * pixel_bytes;
+    made.when = UINT64_MAX;
+    return made;
+}
+
+static isoline_image streamed(uint32_t type, tape *user) {
+    isoline_image image = describe(type, WIDTH, HEIGHT, DEPTH, NULL);
+    image.memory = ISOLINE_SLICES;
+    image.user = user;
+    image.read_slice = read_slice;
+    image.write_slice = write_slice;
+    return image;
+}
+
+/* A valid call, of which each test makes one argument invalid, or one callback do something. */
+typedef struct {
+    isoline_context *context;
+    uint8_t *drawn;
+    float *strength;
+    tape from, to;
+    isoline_image input, output;
+} job;
+
+/* The tapes are in the struct: it stays where it is. */
+static void begin(job *made, const char *device) {
+    made->context = open_context(device);
+    made->drawn = drawing(WIDTH, HEIGHT, DEPTH, 1);
+    made->strength = unwritten(COUNT);
+    made->from = new_tape(made->drawn, 1);
+    made->to = new_tape(made->strength, sizeof(float));
+    made->input = streamed(ISOLINE_U8, &made->from);
+    made->output = streamed(ISOLINE_F32, &made->to);
+}
+
+static isoline_status run(job *work) {
+    isoline_edge_strength_params params = for_drawing(10);
+    return isoline_edge_strength(work->context, &work->input, &params, NULL, &work->output, NULL);
+}
+
+static void end(job *work) {
+    free(work->strength);
+    free(work->drawn);
+    isoline_context_free(work->context);
+}
+
+static void results_are_those_from_memory(const char *device) {
+    job work;
+    begin(&work, device);
+    const isoline_image input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
+    float *expected = unwritten(COUNT);
+    const isoline_image floats = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, expected);
+    isoline_edge_strength_params params = for_drawing(10);
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    GOOD(isoline_edge_strength(work.context, &input, &params, NULL, &floats, NULL));
+    GOOD(isoline_edge_strength(work.context, &work.input, &params, NULL, &work.output, &report));
+    CHECK(memcmp(expected, work.strength, COUNT * sizeof(float)) == 0);
+    CHECK_NUMBER(report.slices_done, DEPTH);
+
+    isoline_distance_params by;
+    GOOD(isoline_distance_params_init(&by, sizeof by));
+    by.dimensions = 2;
+    by.threshold = 127;
+    GOOD(isoline_distance(work.context, &input, &by, NULL, &floats, NULL));
+    work.from.calls = work.to.calls = 0;
+    GOOD(isoline_distance(work.context, &work.input, &by, NULL, &work.output, NULL));
+    CHECK(memcmp(expected, work.strength, COUNT * sizeof(float)) == 0);
+
+    uint8_t *edges[] = {(uint8_t *)allocate(COUNT), (uint8_t *)allocate(COUNT)};
+    const isoline_image map = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, edges[0]);
+    tape map_tape = new_tape(edges[1], 1);
+    const isoline_image map_slices = streamed(ISOLINE_U8, &map_tape);
+    isoline_segments *segments[2] = {NULL, NULL};
+    double thresholds[2] = {-1, -2};
+    GOOD(isoline_edge_drawing(work.context, &input, NULL, NULL, &map, &segments[0], NULL));
+    GOOD(isoline_edge_drawing(work.context, &work.input, NULL, NULL, &map_slices, &segments[1], NULL));
+    CHECK(memcmp(edges[0], edges[1], COUNT) == 0);
+    CHECK(isoline_segments_count(segments[0]) > 0);
+    CHECK_NUMBER(isoline_segments_count(segments[1]), isoline_segments_count(segments[0]));
+    GOOD(isoline_edge_drawing_threshold(work.context, &input, NULL, &thresholds[0]));
+    GOOD(isoline_edge_drawing_threshold(work.context, &work.input, NULL, &thresholds[1]));
+    CHECK_NUMBER(thresholds[1], thresholds[0]);
+    isoline_segments_free(segments[0]);
+    isoline_segments_free(segments[1]);
+
+    map_tape.calls = work.to.calls = 0;
+    GOOD(isoline_edge_drawing_maps(work.context, &input, NULL, NULL, NULL, &floats, NULL, &map, NULL));
+    GOOD(isoline_edge_drawing_maps(work.context, &work.input, NULL, NULL, NULL, &work.output, NULL, &map_slices, NULL));
+    CHECK(memcmp(expected, work.strength, COUNT * sizeof(float)) == 0);
+    CHECK(memcmp(edges[0], edges[1], COUNT) == 0);
+
+    isoline_polylines *polylines[2] = {NULL, NULL};
+    isoline_polyline_arrays arrays[2];
+    for (int i = 0; i < 2; i++) {
+        GOOD(isoline_isolines(work.context, i == 0 ? &input : &work.input, NULL, 0, NULL, NULL, &polylines[i], NULL));
+        GOOD(isoline_polyline_arrays_init(&arrays[i], sizeof arrays[i]));
+        GOOD(isoline_polylines_all(polylines[i], &arrays[i]));
+    }
+    CHECK(arrays[0].count > 0);
+    if (CHECK(arrays[0].count == arrays[1].count && arrays[0].point_count == arrays[1].point_count)) {
+        CHECK(memcmp(arrays[0].polylines, arrays[1].polylines, arrays[0].count * sizeof *arrays[0].polylines) == 0);
+        CHECK(memcmp(arrays[0].points, arrays[1].points, arrays[0].point_count * sizeof *arrays[0].points) == 0);
+    }
+    isoline_polylines_free(polylines[0]);
+    isoline_polylines_free(polylines[1]);
+    free(edges[0]);
+    free(edges[1]);
+    free(expected);
+    end(&work);
+}
+
+static void sentences_of_callbacks_are_passed_on(const char *device) {
+    job work;
+    begin(&work, device);
+    work.from.when = 3;
+    work.from.sentence = "disk 7 is on fire";
+    REFUSED(run(&work), ISOLINE_CALLBACK_FAILED, "cannot read slice 3: disk 7 is on fire");
+    CHECK_NUMBER(work.from.calls, 4);
+    CHECK(is_unwritten(work.strength, COUNT));
+    work.from = new_tape(work.drawn, 1);
+    work.to.when = 2;
+    work.to.sentence = "no space left on device";
+    REFUSED(run(&work), ISOLINE_CALLBACK_FAILED, "cannot write slice 2: no space left on device");
+    CHECK_NUMBER(work.to.calls, 3);
+    /* Not UTF-8, and empty. */
+    work.to = new_tape(work.strength, sizeof(float));
+    work.to.when = 0;
+    work.from.calls = 0;
+    work.to.sentence = "\xff";
+    REFUSED(run(&work), ISOLINE_CALLBACK_FAILED, "cannot write slice 0: ");
+    work.to.calls = work.from.calls = 0;
+    work.to.sentence = "";
+    REFUSED(run(&work), ISOLINE_CALLBACK_FAILED, "cannot write slice 0: ");
+    /* The context works afterwards. */
+    work.to = new_tape(work.strength, sizeof(float));
+    work.from.calls = 0;
+    GOOD(run(&work));
+    end(&work);
+}
+
+static void callbacks_cancel_by_the_flag(const char *device) {
+    job work;
+    begin(&work, device);
+    tape *tapes[] = {&work.from, &work.to};
+    for (int i = 0; i < 2; i++) {
+        work.from = new_tape(work.drawn, 1);
+        work.to = new_tape(work.strength, sizeof(float));
+        tapes[i]->when = 4;
+        GOOD(isoline_set_cancel_flag(&tapes[i]->flag));
+        REFUSED(run(&work), ISOLINE_CANCELLED, "cancelled");
+        CHECK_NUMBER(tapes[i]->calls, 5);
+        GOOD(isoline_set_cancel_flag(NULL));
+    }
+    end(&work);
+}
+
+static void callbacks_may_use_other_contexts(const char *device) {
+    job work;
+    begin(&work, device);
+    tape *tapes[] = {&work.from, &work.to};
+    for (int i = 0; i < 2; i++) {
+        work.from = new_tape(work.drawn, 1);
+        work.to = new_tape(work.strength, sizeof(float));
+        tapes[i]->when = 1;
+        tapes[i]->context = work.context;
+        GOOD(run(&work));
+        CHECK_NUMBER(tapes[i]->again, ISOLINE_BUSY);
+        CHECK_NUMBER(tapes[i]->other, ISOLINE_OK);
+    }
+    end(&work);
+}
+
+static void calls_leave_nothing_behind(const char *device) {
+    job work;
+    begin(&work, device);
+    long before = 0;
+    for (int i = 0; i < 40; i++) {
+        work.from = new_tape(work.drawn, 1);
+        work.to = new_tape(work.strength, sizeof(float));
+        work.from.when = i % 2 == 0 ? UINT64_MAX : 5;
+        work.from.sentence = "torn";
+        CHECK_NUMBER(run(&work), i % 2 == 0 ? ISOLINE_OK : ISOLINE_CALLBACK_FAILED);
+        if (i == 9) {
+            before = heap_bytes();
+        }
+    }
+    CHECK(slow() || heap_bytes() < before + (1 << 20));
+    end(&work);
+}
+
+#define REFUSED_IF(change, status, word)                                                                               \
+    do {                                                                                                               \
+        job work;                                                                                                      \
+        begin(&work, device);                                                                                          \
+        change;                                                                                                        \
+        REFUSED(run(&work), status, word);                                                                             \
+        CHECK(work.from.calls == 0 && work.to.calls == 0);                                                             \
+        end(&work);                                                                                                    \
+    } while (0)
+
+static void misuse_is_refused(const char *device) {
+    uint8_t byte = 0;
+    REFUSED_IF(work.input.read_slice = NULL, ISOLINE_NULL_POINTER, "input->read_slice");
+    REFUSED_IF(work.output.write_slice = NULL, ISOLINE_NULL_POINTER, "output->write_slice");
+    REFUSED_IF(work.input.data = &byte, ISOLINE_INVALID_ARGUMENT, "data must be NULL");
+    REFUSED_IF(work.output.data = &byte, ISOLINE_INVALID_ARGUMENT, "data must be NULL");
+    REFUSED_IF(work.input.row_stride = WIDTH, ISOLINE_INVALID_ARGUMENT, "row_stride and slice_stride 0");
+    REFUSED_IF(work.input.slice_stride = SLICE, ISOLINE_INVALID_ARGUMENT, "row_stride and slice_stride 0");
+    REFUSED_IF(work.input.memory = ISOLINE_SLICES + 1, ISOLINE_INVALID_ARGUMENT, "ISOLINE_SLICES, but it is 3");
+    REFUSED_IF(work.output.type = ISOLINE_U8, ISOLINE_INVALID_TYPE, "ISOLINE_F32");
+    REFUSED_IF(work.output.depth = DEPTH - 1, ISOLINE_INVALID_SIZE, "size");
+    REFUSED_IF(work.input.depth = 0, ISOLINE_INVALID_SIZE, "at least one pixel");
+    REFUSED_IF(work.input.depth = UINT64_MAX, ISOLINE_INVALID_SIZE, "too large");
+    REFUSED_IF(work.input.type = 9, ISOLINE_INVALID_TYPE, "input->type");
+
+    job work;
+    begin(&work, device);
+    isoline_edge_strength_params volume = for_drawing(10);
+    volume.dimensions = 3;
+    REFUSED(isoline_edge_strength(work.context, &work.input, &volume, NULL, &work.output, NULL), ISOLINE_UNSUPPORTED,
+            "choose 2 dimensions");
+    isoline_level_set *surface = NULL;
+    REFUSED(isoline_level_set_new(work.context, &work.input, &work.input, NULL, &surface), ISOLINE_UNSUPPORTED,
+            "give its pixels in memory");
+    isoline_snake *snake = NULL;
+    REFUSED(isoline_snake_new(work.context, &work.input, NULL, NULL, &snake), ISOLINE_UNSUPPORTED, "in memory");
+    isoline_surface *mesh = NULL;
+    REFUSED(isoline_isosurface(work.context, &work.input, NULL, NULL, &mesh, NULL), ISOLINE_UNSUPPORTED, "in memory");
+    const isoline_sphere ball = {{1, 1, 1}, 2};
+    REFUSED(isoline_mask_fill_spheres(&work.input, &ball, 1, 255), ISOLINE_UNSUPPORTED, "in memory");
+    CHECK(surface == NULL && snake == NULL && mesh == NULL && work.from.calls == 0 && work.to.calls == 0);
+    end(&work);
+}
+
+/* ---- a file that does not fit into memory -------------------------------------------------------------------- */
+
+enum { FILE_SIDE = 1024 };
+
+static const char *read_from_file(void *user, uint64_t slice, void *pixels) {
+    FILE *file = (FILE *)user;
+    (void)slice;
+    return fread(pixels, FILE_SIDE, FILE_SIDE, file) == FILE_SIDE ? NULL : "the file is too short";
+}
+
+/* Adds up the distances, which are not kept. */
+static const char *add_slice(void *user, uint64_t slice, const void *pixels) {
+    double *sum = (double *)user;
+    const float *distances = (const float *)pixels;
+    (void)slice;
+    *sum += (double)distances[FILE_SIDE + 7];
+    return NULL;
+}
+
+static void a_file_larger_than_the_address_space_streams(const char *device) {
+#ifdef _WIN32
+    (void)device;
+    skip("a process cannot limit its own memory here");
+#else
+    const uint64_t depth = scaled(1200, 20);
+    FILE *file = tmpfile();
+    if (file == NULL) {
+        perror("tmpfile");
+        exit(1);
+    }
+    uint8_t *row = (uint8_t *)allocate(FILE_SIDE);
+    memset(row, 255, FILE_SIDE);
+    for (uint64_t slice = 0; slice < depth; slice++) {
+        /* The first row of each slice is inside, all else a hole in the file. */
+        fseek(file, (long)(slice * FILE_SIDE * FILE_SIDE), SEEK_SET);
+        CHECK(fwrite(row, 1, FILE_SIDE, file) == FILE_SIDE);
+    }
+    fseek(file, (long)(depth * FILE_SIDE * FILE_SIDE - 1), SEEK_SET);
+    CHECK(fputc(0, file) == 0);
+    rewind(file);
+    isoline_context *context = open_context(device);
+    if (!slow() && strcmp(device, "cpu") == 0) {
+        /* 1200 MiB are read and 4800 MiB written, in 512 MiB. */
+        struct rlimit limit;
+        getrlimit(RLIMIT_AS, &limit);
+        limit.rlim_cur = (rlim_t)(address_space_kb() + 512 * 1024) * 1024;
+        setrlimit(RLIMIT_AS, &limit);
+        void *too_much = malloc((size_t)depth * FILE_SIDE * FILE_SIDE);
+        CHECK(too_much == NULL);
+        free(too_much);
+    }
+    double sum = 0;
+    isoline_image input = describe(ISOLINE_U8, FILE_SIDE, FILE_SIDE, depth, NULL);
+    input.memory = ISOLINE_SLICES;
+    input.user = file;
+    input.read_slice = read_from_file;
+    isoline_image output = input;
+    output.type = ISOLINE_F32;
+    output.user = &sum;
+    output.write_slice = add_slice;
+    isoline_distance_params params;
+    GOOD(isoline_distance_params_init(&params, sizeof params));
+    params.dimensions = 2;
+    GOOD(isoline_distance(context, &input, &params, NULL, &output, NULL));
+    CHECK_NUMBER(sum, 0.5 * (double)depth);
+    isoline_context_free(context);
+    free(row);
+    fclose(file);
+#endif
+}
+
+int main(void) {
+    RUN_ON_EACH(results_are_those_from_memory);
+    RUN_ON_EACH(sentences_of_callbacks_are_passed_on);
+    RUN_ON_EACH(callbacks_cancel_by_the_flag);
+    RUN_ON_EACH(callbacks_may_use_other_contexts);
+    RUN_ON_EACH(calls_leave_nothing_behind);
+    RUN_ON_EACH(misuse_is_refused);
+    RUN_ON_EACH(a_file_larger_than_the_address_space_streams);
+    return summary();
+}
