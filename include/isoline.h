@@ -555,7 +555,7 @@ isoline_status isoline_progress_init(isoline_progress *progress,
  * have been written, too. Solvers are as before the call, or after its last whole iteration.
  *
  * Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
- * buffer, what frees an object, and the measurement of both devices by the first call on "auto".
+ * buffer, and what frees an object.
  *
  * @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;

@@ -46,6 +46,16 @@ wait_for() { # wait_for NAME: waits for the step that 'beside' started
     return "$status"
 }
 
+# The comparisons with other programs. Each works on one core most of the time, so that there are as many at a time as cores.
+oracles() {
+    local failed=0
+    printf '%s\n' tests/*_oracle.py | xargs -P "$(nproc)" -I NAME \
+        sh -c '"$1" NAME "$2" > "$3/$(basename NAME .py).log" 2>&1 || { echo "failed: NAME"; exit 1; }' \
+        sh .tools/venv/bin/python "$target/release" "$logs" || failed=1
+    tail -n +1 "$logs"/*_oracle.log
+    return "$failed"
+}
+
 # Kernels for six architectures take the compiler some minutes. The release build below compiles them all; the debug build
 # need not where no GPU can run them.
 debug_kernels=()
@@ -63,9 +73,7 @@ step install tests/install_test.sh "$target/release"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$target/release"
 step python env ISOLINE_LIBRARY="$target/release" .tools/venv/bin/python -m pytest --quiet python
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
-for program in tests/*_oracle.py; do
-    step "$(basename "$program" .py)" .tools/venv/bin/python "$program" "$target/release"
-done
+step oracles oracles
 step examples scripts/test-examples.sh "$target/release"
 step fuzz-build scripts/fuzz.sh --build
 wait_for java
