@@ -12,7 +12,7 @@ use isoline::isolines::{self, Polylines};
 use isoline::isosurface::{self, Surface};
 use isoline::level_set::{self, LevelSet};
 use isoline::snake::{self, Node, Overlap, Polygons, Schedule, Snake};
-use isoline::{Context, Dimensions, ErrorKind, Result, distance, edge_strength, mask};
+use isoline::{Context, Dimensions, ErrorKind, PixelType, Result, Sink, Source, distance, edge_strength, mask};
 use ndarray::{Array2, Array3};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -304,7 +304,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 16] = [
+const OPERATIONS: [Operation; 17] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -328,6 +328,23 @@ const OPERATIONS: [Operation; 16] = [
         armed(|| edge_drawing::lines(context, input.view().into(), &segments, &params, None, &mut lines))?;
         let bytes = |line: &edge_drawing::Line| [line.x0, line.y0, line.x1, line.y1].map(f64::to_le_bytes).concat();
         Ok(lines.iter().flat_map(bytes).collect())
+    }),
+    ("slices", |context| {
+        let (input, params) = (image((9, 300, 300)), edge_drawing::Params::default());
+        let (mut segments, mut edges) = (Segments::new(), vec![0u8; input.len()]);
+        let pixels = input.as_slice().unwrap();
+        let source = Source::new(PixelType::U8, [300, 300, 9], |slice, to| {
+            to.copy_from_slice(&pixels[slice * to.len()..][..to.len()]);
+            Ok::<_, String>(())
+        });
+        let sink = Sink::new(PixelType::U8, [300, 300, 9], |slice, from| {
+            edges[slice * from.len()..][..from.len()].copy_from_slice(from);
+            Ok::<_, String>(())
+        });
+        let output = Some(sink.into());
+        armed(|| edge_drawing::run(context, source.into(), &params, None, output, Some(&mut segments)))?;
+        edges.extend(segments.len().to_le_bytes());
+        Ok(edges)
     }),
     ("threshold", |context| {
         let (input, params) = (image((3, 300, 300)), edge_drawing::Params::default());

@@ -13,7 +13,7 @@ use crate::stream::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use std::array;
 use std::ops::{ControlFlow, Range};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 
 /// The beginning of the name of the thread that computes.
 const THREAD_NAME: &str = "isoline-stream-";
@@ -224,7 +224,7 @@ impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
     /// `finished`.
     fn run<T>(
         mut self,
-        give: Sender<Batch<'i, 'o, N>>,
+        give: SyncSender<Batch<'i, 'o, N>>,
         finished: Receiver<(Batch<'i, 'o, N>, Result<T>)>,
         ticker: &Ticker,
         progress: &mut Option<&mut Progress<'_>>,
@@ -287,8 +287,9 @@ impl Context {
         let (can_cancel, flag) = (may_cancel(progress), CancelFlag::of_this_thread());
         let ticker = Ticker::new(stage);
         ticker.expect(shape[2] as u64 * UNITS);
-        let (give, given) = mpsc::channel::<Batch<'_, '_, N>>();
-        let (done, finished) = mpsc::channel();
+        // Each has room for all batches, so that sending never waits.
+        let (give, given) = mpsc::sync_channel::<Batch<'_, '_, N>>(IN_FLIGHT);
+        let (done, finished) = mpsc::sync_channel(IN_FLIGHT);
         let (ticker, work, join) = (&ticker, &work, &join);
         let compute = move || {
             CancelFlag::use_here(flag);

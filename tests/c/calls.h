@@ -169,9 +169,33 @@ static isoline_status snakes(void) {
     return status;
 }
 
+static const char *read_given(void *user, uint64_t slice, void *pixels) {
+    const size_t bytes = given.input.width * given.input.height;
+    (void)user;
+    memcpy(pixels, given.pixels + slice * bytes, bytes);
+    return NULL;
+}
+
+static const char *write_given(void *user, uint64_t slice, const void *pixels) {
+    const size_t count = given.input.width * given.input.height;
+    (void)user;
+    memcpy(given.floats + slice * count, pixels, count * sizeof(float));
+    return NULL;
+}
+
+static isoline_status slices(void) {
+    isoline_image input = given.input, output = given.float_output;
+    input.memory = output.memory = ISOLINE_SLICES;
+    input.data = output.data = NULL;
+    input.read_slice = read_given;
+    output.write_slice = write_given;
+    return isoline_edge_strength(given.context, &input, NULL, NULL, &output, NULL);
+}
+
 /* DO(call) for every call. */
 #define EACH_CALL(DO)                                                                                                  \
     DO(iterations)                                                                                                     \
+    DO(slices)                                                                                                         \
     DO(converged_slices)                                                                                               \
     DO(converged_volume)                                                                                               \
     DO(paper)                                                                                                          \

@@ -144,7 +144,7 @@ template <class F> isoline_status judge(const char *what, F call) {
     const uint64_t number = ++calls();
     const isoline_status status = call();
     MUST(isoline_last_error() == message);
-    MUST(status <= ISOLINE_PANIC);
+    MUST(status <= ISOLINE_CALLBACK_FAILED);
     MUST(status != ISOLINE_PANIC);
     MUST(status != ISOLINE_DEVICE_FAILED);
     if (status != ISOLINE_OK) {
@@ -482,6 +482,50 @@ private:
             break;
         }
     }
+};
+
+/* The same image as slices that callbacks read or write, of which one may fail. */
+class Tape {
+public:
+    explicit Tape(const Picture &like) : pixels(like.packed()), description(*like.image()) {
+        bytes_of_slice = size_t(like.width * like.height) * bytes_of(like.type);
+        isoline_image image = defaults(isoline_image_init);
+        image.type = like.type;
+        image.width = like.width;
+        image.height = like.height;
+        image.depth = like.depth;
+        std::copy(description.spacing, description.spacing + 3, image.spacing);
+        image.memory = ISOLINE_SLICES;
+        image.user = this;
+        image.read_slice = [](void *user, uint64_t slice, void *to) {
+            Tape &tape = *static_cast<Tape *>(user);
+            std::memcpy(to, tape.at(slice), tape.bytes_of_slice);
+            return tape.answer(slice);
+        };
+        image.write_slice = [](void *user, uint64_t slice, const void *from) {
+            Tape &tape = *static_cast<Tape *>(user);
+            std::memcpy(tape.at(slice), from, tape.bytes_of_slice);
+            return tape.answer(slice);
+        };
+        description = image;
+    }
+    Tape(const Tape &) = delete;
+
+    const isoline_image *image() const { return &description; }
+
+    std::vector<unsigned char> pixels;
+    /* The slice that cannot be read or written; none by default. */
+    uint64_t failing = UINT64_MAX;
+
+private:
+    isoline_image description;
+    size_t bytes_of_slice;
+
+    unsigned char *at(uint64_t slice) {
+        MUST(slice < description.depth);
+        return pixels.data() + slice * bytes_of_slice;
+    }
+    const char *answer(uint64_t slice) const { return slice == failing ? "the tape is torn" : nullptr; }
 };
 
 // -------------------------------------------------------------------------------------------------- parameters by table

@@ -72,6 +72,21 @@ void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t
         const auto first = output.packed();
         MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
         MUST(output.packed() == first);
+        // As slices, where the operation works by slices.
+        Tape from(stage.input), to(output);
+        const auto streamed = [&] {
+            return judge(name, [&] { return operation(common(), from.image(), params.get(), nullptr, to.image(), nullptr); });
+        };
+        std::fill(to.pixels.begin(), to.pixels.end(), uint8_t(0x5A));
+        if (params.value().dimensions == 3) {
+            MUST(streamed() == ISOLINE_UNSUPPORTED);
+            return;
+        }
+        MUST(streamed() == ISOLINE_OK);
+        MUST(to.pixels == first);
+        (bytes.rarely(2) ? from : to).failing = bytes.below(unsigned(stage.input.depth));
+        MUST(streamed() == ISOLINE_CALLBACK_FAILED);
+        MUST(std::strstr(isoline_last_error(), "the tape is torn") != nullptr);
     }
 }
 

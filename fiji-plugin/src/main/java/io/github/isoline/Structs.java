@@ -11,15 +11,26 @@ final class Structs {
 
     /** {@code isoline_image}. */
     @FieldOrder({
-        "struct_size", "type", "memory", "reserved",
-        "width", "height", "depth", "row_stride",
-        "slice_stride", "spacing", "data"
+        "struct_size",
+        "type",
+        "memory",
+        "reserved",
+        "width",
+        "height",
+        "depth",
+        "row_stride",
+        "slice_stride",
+        "spacing",
+        "data",
+        "user",
+        "read_slice",
+        "write_slice"
     })
     public static final class Image extends Structure {
         public int struct_size, type, memory, reserved;
         public long width, height, depth, row_stride, slice_stride;
         public double[] spacing = new double[3];
-        public Pointer data;
+        public Pointer data, user, read_slice, write_slice;
     }
 
     /** {@code isoline_device}. */

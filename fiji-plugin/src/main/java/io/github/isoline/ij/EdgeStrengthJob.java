@@ -54,7 +54,8 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
         PixelBuffer mask = settings.usesThreshold() ? null : input;
         shapeCounts[planes.place(index)] = shape.write(pixels, planePixels(), mask, slot);
         if (mask == null) {
-            super.write(input, slot, index);
+            // A plane of a virtual stack is read once.
+            write(input, slot, pixels);
         }
     }
 

@@ -2,7 +2,9 @@ package io.github.isoline.ij;
 
 import ij.Prefs;
 import io.github.isoline.IsolineException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -84,7 +86,7 @@ final class Parallel {
         }
         all.takePlanes();
         all.await();
-        all.rethrow();
+        rethrow(all.failure);
     }
 
     /** Fills an array with new planes: the system clears new memory faster on several threads. */
@@ -157,7 +159,7 @@ final class Parallel {
         }
     }
 
-    private void rethrow() throws BadInput, IsolineException {
+    private static void rethrow(Throwable failure) throws BadInput, IsolineException {
         if (failure instanceof BadInput) {
             throw (BadInput) failure;
         }
@@ -169,6 +171,63 @@ final class Parallel {
         }
         if (failure != null) {
             throw (Error) failure;
+        }
+    }
+
+    /** Work on planes that is done while the calling thread goes on. */
+    static final class Ahead {
+        private final FutureTask<Void> task;
+        private volatile boolean stopped;
+
+        /** Begins the work for all planes from 0 to count - 1, in any order, on threads of their own. */
+        Ahead(int count, Work work) {
+            task = new FutureTask<>(() -> {
+                each(count, plane -> {
+                    if (stopped) {
+                        throw IsolineException.cancelled();
+                    }
+                    work.on(plane);
+                });
+                return null;
+            });
+            try {
+                HELPERS.execute(task);
+            } catch (OutOfMemoryError e) {
+                // The system has no thread left.
+                task.run();
+            }
+        }
+
+        /** Waits until the work is done, even if this thread is interrupted, and throws what a loop would throw. */
+        void await() throws BadInput, IsolineException {
+            boolean interrupted = false;
+            try {
+                while (true) {
+                    try {
+                        task.get();
+                        return;
+                    } catch (InterruptedException e) {
+                        interrupted = true;
+                    }
+                }
+            } catch (ExecutionException e) {
+                rethrow(e.getCause());
+            } finally {
+                if (interrupted) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+        }
+
+        /** Begins no further plane, and waits for those that are begun. */
+        void stop() {
+            stopped = true;
+            try {
+                await();
+            } catch (BadInput | IsolineException | RuntimeException | Error e) {
+                // The work is not needed any more.
+                return;
+            }
         }
     }
 }

@@ -23,8 +23,8 @@ import java.util.function.Consumer;
  */
 abstract class StackJob<S extends Settings> {
     /**
-     * The largest native memory, input and output together, of one call for independent slices: large enough for an
-     * efficient slice pipeline, small compared with the image itself.
+     * The largest native memory of one call for independent slices, its input, its output and the input of the next one
+     * together: large enough for an efficient slice pipeline, small compared with the image itself.
      */
     static final long DEFAULT_CALL_BYTES = 512L << 20;
 
@@ -95,7 +95,11 @@ abstract class StackJob<S extends Settings> {
      * @param slot its index in the buffer, from 0 on
      */
     void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
-        Object pixels = pixels(index);
+        write(input, slot, pixels(index));
+    }
+
+    /** Copies pixels in, on several threads for a large plane. */
+    final void write(PixelBuffer input, int slot, Object pixels) {
         Parallel.pixels(planePixels(), (from, count) -> input.write(slot, pixels, from, count));
     }
 
@@ -310,12 +314,28 @@ abstract class StackJob<S extends Settings> {
             largest = Math.max(largest, part.length);
             all += part.length;
         }
-        try (PixelBuffer input = new PixelBuffer(context, inputType(), width, height, largest);
-                PixelBuffer output =
-                        outputType() == null ? null : new PixelBuffer(context, outputType(), width, height, largest)) {
+        // While the library computes slices, the next ones are read, from files where the stack is virtual. Volumes are
+        // too
+        // large for two of them.
+        int buffers = !isVolume() && parts.size() > 1 ? 2 : 1;
+        List<PixelBuffer> inputs = new ArrayList<>();
+        Parallel.Ahead reading = null;
+        try (PixelBuffer output =
+                outputType() == null ? null : new PixelBuffer(context, outputType(), width, height, largest)) {
+            for (int i = 0; i < buffers; i++) {
+                inputs.add(new PixelBuffer(context, inputType(), width, height, largest));
+            }
             int done = 0;
-            for (int[] part : parts) {
-                Parallel.each(part.length, i -> write(input, i, part[i]));
+            for (int i = 0; i < parts.size(); i++) {
+                int[] part = parts.get(i);
+                PixelBuffer input = inputs.get(i % buffers);
+                if (reading == null) {
+                    reading = read(input, part);
+                }
+                reading.await();
+                reading = buffers > 1 && i + 1 < parts.size()
+                        ? read(inputs.get((i + 1) % buffers), parts.get(i + 1))
+                        : null;
                 Progress share = share(progress, done, part.length, all);
                 Report report = call(context, input, output, part, share);
                 if (report != null) {
@@ -323,11 +343,21 @@ abstract class StackJob<S extends Settings> {
                     seconds += report.seconds();
                 }
                 if (output != null) {
-                    Parallel.each(part.length, i -> take(output, i, planes.place(part[i])));
+                    Parallel.each(part.length, slot -> take(output, slot, planes.place(part[slot])));
                 }
                 done += part.length;
             }
+        } finally {
+            if (reading != null) {
+                reading.stop();
+            }
+            inputs.forEach(PixelBuffer::close);
         }
+    }
+
+    /** Begins to copy slices to the buffer of a call. */
+    private Parallel.Ahead read(PixelBuffer input, int[] part) {
+        return new Parallel.Ahead(part.length, slot -> write(input, slot, part[slot]));
     }
 
     final Context context() throws IsolineException {
@@ -353,7 +383,8 @@ abstract class StackJob<S extends Settings> {
     private List<int[]> slices() {
         int[] indices = planes.indices();
         int outputBytes = outputType() == null ? 0 : outputType().bytes();
-        long sliceBytes = (long) planePixels() * (inputType().bytes() + outputBytes + workingBytes());
+        // There are two inputs, of which one is read while the other is computed.
+        long sliceBytes = (long) planePixels() * (2 * inputType().bytes() + outputBytes + workingBytes());
         int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
         List<int[]> parts = new ArrayList<>();
         for (int first = 0; first < indices.length; first += most) {

@@ -20,7 +20,7 @@ final class CApi {
     static final int TYPE_U16 = 1;
     static final int TYPE_F32 = 2;
 
-    private static final int IMAGE_BYTES = 88;
+    private static final int IMAGE_BYTES = 112;
 
     private CApi() {}
 
