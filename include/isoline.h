@@ -52,11 +52,11 @@
  * - Forks. The child of a fork() does not have the threads and the CUDA driver of the parent's contexts and solvers: a call
  *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on "cpu"; CUDA does not work in the child of a
  *   process that has used it. isoline_buffer_free says what holds for buffers.
- * - Callbacks. The progress callback is called on the calling thread only. It must not call a function with the context
- *   that is calling it, nor with a solver of that context: such a re-entrant call returns ISOLINE_BUSY. It may use other
- *   contexts and solvers, and waits for the calls of other threads on them. Where threads would wait for each other, each
- *   inside a callback, the call that would close the circle returns ISOLINE_BUSY instead. The logger may be called on any
- *   thread that is inside a call.
+ * - Callbacks. The progress callback, and those that read and write slices (ISOLINE_SLICES), are called on the calling
+ *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
+ *   such a re-entrant call returns ISOLINE_BUSY. They may use other contexts and solvers, and wait for the calls of other
+ *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
+ *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
  *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.

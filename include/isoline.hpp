@@ -307,7 +307,7 @@ class cancel_scope {
 
 namespace detail {
 
-/** What a callback of this thread's call has thrown. It does not pass through the library. */
+/** The exception that a callback of this thread's call has thrown, which does not pass through the library. */
 inline thread_local std::exception_ptr thrown;
 
 /** Makes a C call whose callbacks may throw, and throws what they threw, or its failure. */

@@ -217,8 +217,8 @@ impl Checked {
         if image.memory == isoline_memory::ISOLINE_SLICES as u32 {
             if !image.data.is_null() || image.row_stride != 0 || image.slice_stride != 0 {
                 return Err(Error::argument(format!(
-                    "cannot use {name}: with ISOLINE_SLICES data must be NULL, and row_stride and slice_stride 0 (got \
-                     {:p}, {} and {}); call isoline_image_init first",
+                    "cannot use {name}: where its memory is ISOLINE_SLICES, data must be NULL, and row_stride and \
+                     slice_stride 0 (got {:p}, {} and {}); call isoline_image_init first",
                     image.data, image.row_stride, image.slice_stride
                 )));
             }

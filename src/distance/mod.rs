@@ -85,7 +85,8 @@ impl Params {
 }
 
 /// Computes the distance of every pixel of `mask` (u8, u16 or f32; one image or a stack) into `output` (f32, the same
-/// size).
+/// size). With [`Dimensions::Slices`] functions may read and write the slices ([`Source`](crate::Source),
+/// [`Sink`](crate::Sink)).
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, out of memory, a device failure, or

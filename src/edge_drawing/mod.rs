@@ -215,7 +215,8 @@ impl<I> MapsOf<I> {
 /// Draws the edges of `input`: into `edges` as a map (u8, the input's size: 255 on edges, else 0), into `segments` as
 /// ordered chains of pixels; at least one of the two.
 ///
-/// `input`: u8, u16 or f32; one slice or a stack. `segments` is replaced only on success;
+/// `input`: u8, u16 or f32; one slice or a stack; functions may read its slices, and write those of `edges`
+/// ([`Source`](crate::Source), [`Sink`](crate::Sink)). `segments` is replaced only on success;
 /// [`ErrorKind`](crate::ErrorKind) says how `edges` is after an error.
 ///
 /// # Errors

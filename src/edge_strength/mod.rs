@@ -269,7 +269,8 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
 ///
-/// `input` is u8, u16 or f32; one slice or a stack. A stack of slices runs as a pipeline with several slices in flight.
+/// `input` is u8, u16 or f32; one slice or a stack. With [`Dimensions::Slices`] functions may read and write the slices
+/// ([`Source`](crate::Source), [`Sink`](crate::Sink)). A stack of slices runs as a pipeline with several slices in flight.
 /// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
 ///
 /// # Errors

@@ -221,8 +221,8 @@ struct Plan {
     size: [usize; 2],
 }
 
-/// Computes the isolines of `input` (u8, u16 or f32; one image or a stack, slice by slice) into `polylines`, which is
-/// replaced only on success. The same bits on every device.
+/// Computes the isolines of `input` (u8, u16 or f32; one image or a stack, slice by slice, which functions may read:
+/// [`Source`](crate::Source)) into `polylines`, which is replaced only on success. The same bits on every device.
 ///
 /// # Errors
 /// A parameter out of range, sides of more than 2³² − 1 pixels, 2³² − 1 or more crossings of a slice and level, out of

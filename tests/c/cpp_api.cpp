@@ -592,7 +592,7 @@ void slices_are_read_and_written_by_functions(const char *device) {
     CHECK(same(field, wanted));
     CHECK(isoline::edge_drawing_threshold(context, source) == isoline::edge_drawing_threshold(context, in));
 
-    // What a function throws is thrown again, whatever it is.
+    // An exception of a function is thrown again, whatever its type.
     const isoline::source<std::uint8_t> torn(WIDTH, HEIGHT, DEPTH, [](std::uint64_t slice, isoline::span<std::uint8_t>) {
         if (slice == 2) {
             throw too_late{7};

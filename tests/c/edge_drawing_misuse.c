@@ -165,7 +165,7 @@ static void images_that_do_not_fit_are_refused(const char *device) {
     SPOILT((work.input.type = ISOLINE_U16, work.input.data = work.pixels + 1, work.input.width = WIDTH / 2 - 1),
            ISOLINE_INVALID_ARGUMENT, "aligned");
     SPOILT(work.input.type = 3, ISOLINE_INVALID_TYPE, "input->type");
-    SPOILT(work.input.memory = 2, ISOLINE_INVALID_ARGUMENT, "memory");
+    SPOILT(work.input.memory = 3, ISOLINE_INVALID_ARGUMENT, "memory");
     SPOILT(work.edges.reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     SPOILT(work.input.spacing[1] = (double)NAN, ISOLINE_INVALID_ARGUMENT, "spacing");
     end_drawing_job(&good_job);

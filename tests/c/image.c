@@ -188,7 +188,7 @@ static void an_output_must_be_f32(const char *device) {
 
 static void unknown_memory_is_refused(const char *device) {
     job good_job = new_job(device);
-    SPOILT(image->memory = 2, ISOLINE_INVALID_ARGUMENT, "memory");
+    SPOILT(image->memory = 3, ISOLINE_INVALID_ARGUMENT, "memory");
     SPOILT(image->memory = UINT32_MAX, ISOLINE_INVALID_ARGUMENT, "memory");
     end(&good_job);
 }

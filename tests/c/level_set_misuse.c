@@ -172,7 +172,7 @@ static void images_that_do_not_fit_are_refused(const char *device) {
     SPOILT(work.input.data = NULL, ISOLINE_NULL_POINTER, "input->data");
     SPOILT(work.initial.data = NULL, ISOLINE_NULL_POINTER, "initial_mask->data");
     SPOILT(work.input.type = 3, ISOLINE_INVALID_TYPE, "input->type");
-    SPOILT(work.initial.memory = 2, ISOLINE_INVALID_ARGUMENT, "memory");
+    SPOILT(work.initial.memory = 3, ISOLINE_INVALID_ARGUMENT, "memory");
     SPOILT(work.initial.reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     end_surface_job(&good_job);
 }

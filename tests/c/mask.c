@@ -185,7 +185,7 @@ static void masks_that_cannot_be_are_refused(const char *device) {
     SPOILT((mask->type = ISOLINE_F32, mask->row_stride = 0, mask->width = ROW / 4), ISOLINE_INVALID_TYPE, "ISOLINE_F32");
     SPOILT(mask->type = 3, ISOLINE_INVALID_TYPE, "mask->type");
     SPOILT(mask->memory = ISOLINE_CUDA, ISOLINE_UNSUPPORTED, "CUDA");
-    SPOILT(mask->memory = 2, ISOLINE_INVALID_ARGUMENT, "memory");
+    SPOILT(mask->memory = 3, ISOLINE_INVALID_ARGUMENT, "memory");
     SPOILT(mask->reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     SPOILT(mask->spacing[2] = (double)NAN, ISOLINE_INVALID_ARGUMENT, "spacing");
     SPOILT(mask->spacing[0] = 0, ISOLINE_INVALID_ARGUMENT, "spacing");

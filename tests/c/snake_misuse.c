@@ -294,7 +294,7 @@ static void images_that_do_not_fit_are_refused(const char *device) {
     SPOILT(work.input = describe(ISOLINE_U8, 1, side, 1, wide), ISOLINE_INVALID_SIZE, "cut it into parts");
     SPOILT(work.input.data = NULL, ISOLINE_NULL_POINTER, "input->data");
     SPOILT(work.input.type = 3, ISOLINE_INVALID_TYPE, "input->type");
-    SPOILT(work.input.memory = 2, ISOLINE_INVALID_ARGUMENT, "memory");
+    SPOILT(work.input.memory = 3, ISOLINE_INVALID_ARGUMENT, "memory");
     SPOILT(work.input.reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     free(wide);
     end_snake_job(&good_job);

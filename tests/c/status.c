@@ -7,7 +7,7 @@ static const char *const NAMES[] = {
     "ISOLINE_OK",          "ISOLINE_NULL_POINTER", "ISOLINE_INVALID_ARGUMENT",   "ISOLINE_INVALID_SIZE",
     "ISOLINE_INVALID_TYPE", "ISOLINE_OVERLAP",      "ISOLINE_DEVICE_UNAVAILABLE", "ISOLINE_OUT_OF_MEMORY",
     "ISOLINE_DEVICE_FAILED", "ISOLINE_CANCELLED",    "ISOLINE_UNSUPPORTED",        "ISOLINE_BUSY",
-    "ISOLINE_PANIC",
+    "ISOLINE_PANIC",        "ISOLINE_CALLBACK_FAILED",
 };
 enum { STATUSES = sizeof NAMES / sizeof NAMES[0] };
 
@@ -34,7 +34,7 @@ static void every_status_has_its_name(const char *device) {
     for (uint32_t status = 0; status < STATUSES; status++) {
         CHECK_TEXT(isoline_status_name(status), NAMES[status]);
     }
-    CHECK_NUMBER(ISOLINE_PANIC, STATUSES - 1);
+    CHECK_NUMBER(ISOLINE_CALLBACK_FAILED, STATUSES - 1);
     const uint32_t unknown[] = {STATUSES, 255, INT32_MAX, UINT32_MAX};
     for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
         CHECK_TEXT(isoline_status_name(unknown[i]), "unknown status");

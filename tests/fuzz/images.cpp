@@ -72,7 +72,7 @@ void to_image(Bytes &bytes, const char *name, isoline_status (*init)(T *, size_t
         const auto first = output.packed();
         MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
         MUST(output.packed() == first);
-        // As slices, where the operation works by slices.
+        // The same comes from slices, where the operation works by slices.
         Tape from(stage.input), to(output);
         const auto streamed = [&] {
             return judge(name, [&] { return operation(common(), from.image(), params.get(), nullptr, to.image(), nullptr); });
