@@ -183,6 +183,18 @@ impl Ticker {
         self.units_done.fetch_add(units, Ordering::Relaxed);
     }
 
+    /// Returns a callback for a part of the work, of so many units, which counts them here as they are done, and cancels the
+    /// part once the whole is cancelled.
+    pub(crate) fn counting(&self, units: u64) -> impl FnMut(f64, &str) -> ControlFlow<()> + '_ {
+        let mut counted = 0;
+        move |fraction, _| {
+            let done = (fraction * units as f64) as u64;
+            self.add(done.saturating_sub(counted));
+            counted = counted.max(done);
+            if self.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+    }
+
     /// Returns the fraction of the whole that is done, in 0..=1.
     pub fn fraction(&self) -> f64 {
         let total = self.units_total.load(Ordering::Relaxed);

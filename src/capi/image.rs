@@ -36,8 +36,9 @@ pub enum isoline_memory {
     /// threshold, isolines, and the distance with 2 dimensions. The other images of such a call may be in host memory, or
     /// slices too, but not in CUDA memory. The results have the same bits as those from memory.
     ///
-    /// The call reads a batch of slices, and writes the one before, while the device computes another: at most two batches,
-    /// each of 64 MiB of input and output or of 4 slices for each CUDA device (1 on the CPU), whichever is more, are in memory.
+    /// The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
+    /// in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
+    /// device where they have up to 1 GiB.
     /// Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
     /// stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
     ISOLINE_SLICES = 2,

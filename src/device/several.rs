@@ -9,14 +9,14 @@ use crate::progress::{self, CancelFlag, Progress, Ticker};
 use crate::report::Parts;
 use ndarray::Axis;
 use rayon::{BroadcastContext, ThreadPool};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The beginning of the names of the threads that compute on one device each.
 const THREAD_NAME: &str = "isoline-device-";
 
 /// The units of progress of an item.
-const UNITS: u64 = 1 << 20;
+pub(super) const UNITS: u64 = 1 << 20;
 
 /// Images and lists that a call has for its slices, and that are divided with them.
 pub(crate) trait Slices: Sized + Send {
@@ -97,13 +97,7 @@ impl Several {
         let part = |thread: BroadcastContext<'_>| {
             let device = thread.index();
             let (range, items) = jobs.get(device)?.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-            let (units, mut counted) = (range.len() as u64 * UNITS, 0);
-            let mut count = |fraction: f64, _: &str| {
-                let done = (fraction * units as f64) as u64;
-                ticker.add(done.saturating_sub(counted));
-                counted = counted.max(done);
-                if ticker.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
+            let mut count = ticker.counting(range.len() as u64 * UNITS);
             CancelFlag::use_here(flag.clone());
             let result = work(&self.parts[device], items, &mut Some(&mut count));
             CancelFlag::use_here(None);
@@ -193,6 +187,7 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::ControlFlow;
     use std::time::{Duration, Instant};
 
     fn parts(count: usize) -> Context {

@@ -2,17 +2,18 @@
 //! called, reads a batch of slices and writes the one before, while another thread computes a batch in the way in which a
 //! call on memory computes it. So at most [`IN_FLIGHT`] batches are in memory, and the results are the same bits.
 
+use super::several::UNITS;
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, push};
-use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker, may_cancel};
+use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker};
 use crate::report::Parts;
 #[cfg(doc)]
 use crate::stream::check_streamed;
 use crate::stream::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use std::array;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 
 /// The beginning of the name of the thread that computes.
@@ -24,11 +25,10 @@ const IN_FLIGHT: usize = 2;
 /// The bytes of a batch, input and outputs together, where a slice has less.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// The least number of slices in a batch for each CUDA device, so that its copies and kernels overlap.
+/// The least number of slices in a batch for each CUDA device, so that its copies and kernels overlap, as far as they have
+/// no more than so many bytes.
 const SLICES_PER_CUDA_DEVICE: usize = 4;
-
-/// The units of progress of a slice.
-const UNITS: u64 = 1 << 20;
+const MOST_BYTES: usize = 1 << 30;
 
 /// Packed slices of one batch in host memory that the device copies quickly.
 struct Staged {
@@ -258,8 +258,9 @@ impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
 
 impl Context {
     /// Runs `work` on the slices of `input` and `outputs`. Slices that functions read or write are computed batch by batch;
-    /// [`check_streamed`] has seen that they can be. If the slices are `independent`, their memory the host's, and this context has several devices, each of them works on its
-    /// own slices. `join` makes one result of those of batches and devices, each of which has the number of its first slice.
+    /// [`check_streamed`] has seen that they can be. If the slices are `independent`, their memory the host's, and this
+    /// context has several devices, each of them works on its own slices. `join` makes one result of those of batches and
+    /// devices, each of which has the number of its first slice.
     pub(crate) fn by_slices<const N: usize, T: Send>(
         &self,
         stage: &'static str,
@@ -284,7 +285,7 @@ impl Context {
         let slice_bytes = slice_bytes.map(|pixels| shape[0] * shape[1] * pixels.bytes()).sum();
         let stream =
             Stream { context: self, shape, slices: self.slices_of_batch(slice_bytes, shape[2]), input, outputs };
-        let (can_cancel, flag) = (may_cancel(progress), CancelFlag::of_this_thread());
+        let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);
         ticker.expect(shape[2] as u64 * UNITS);
         // Each has room for all batches, so that sending never waits.
@@ -295,17 +296,11 @@ impl Context {
             CancelFlag::use_here(flag);
             for mut batch in given {
                 let slices = batch.slices.len();
-                let (units, mut counted) = (slices as u64 * UNITS, 0);
-                let mut count = |fraction: f64, _: &str| {
-                    let done = (fraction * units as f64) as u64;
-                    ticker.add(done.saturating_sub(counted));
-                    counted = counted.max(done);
-                    if ticker.is_cancelled() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-                };
+                let mut count = ticker.counting(slices as u64 * UNITS);
                 let input = batch.input.image(slices);
                 let outputs = batch.outputs.each_mut().map(|output| output.as_mut().map(|held| held.image_mut(slices)));
-                let mut progress = can_cancel.then_some(&mut count as &mut Progress<'_>);
-                let result = self.deal_out_slices(stage, independent, (&input, outputs), &mut progress, work, join);
+                let result =
+                    self.deal_out_slices(stage, independent, (&input, outputs), &mut Some(&mut count), work, join);
                 let _ = count(1.0, stage);
                 if done.send((batch, result)).is_err() {
                     break;
@@ -328,7 +323,7 @@ impl Context {
     fn slices_of_batch(&self, slice_bytes: usize, depth: usize) -> usize {
         let per_device = match self.device().kind {
             DeviceKind::Cpu => 1,
-            DeviceKind::Cuda => SLICES_PER_CUDA_DEVICE,
+            DeviceKind::Cuda => (MOST_BYTES / slice_bytes).clamp(1, SLICES_PER_CUDA_DEVICE),
         };
         (BATCH_BYTES / slice_bytes).max(per_device * self.parts().len()).min(depth)
     }
