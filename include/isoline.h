@@ -734,7 +734,8 @@ typedef const char *(*isoline_read_slice_fn)(void *user, uint64_t slice, void *p
 typedef const char *(*isoline_write_slice_fn)(void *user, uint64_t slice, const void *pixels);
 
 /**
- * Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
+ * Describes pixels in the caller's memory, or slices that the caller's callbacks read or write (ISOLINE_SLICES). The library
+ * keeps no reference to them after the call. The struct itself
  * is only read; the pixels of an output are written.
  */
 typedef struct {

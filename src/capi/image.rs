@@ -68,7 +68,8 @@ pub enum isoline_foreground {
     ISOLINE_FOREGROUND_BELOW = 1,
 }
 
-/// Describes pixels in the caller's memory. The library keeps no reference to them after the call. The struct itself
+/// Describes pixels in the caller's memory, or slices that the caller's callbacks read or write (ISOLINE_SLICES). The library
+/// keeps no reference to them after the call. The struct itself
 /// is only read; the pixels of an output are written.
 /// cbindgen:field-names=[struct_size, type, memory, reserved, width, height, depth, row_stride, slice_stride, spacing, data, user, read_slice, write_slice]
 #[repr(C)]
