@@ -2795,6 +2795,182 @@ isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
 /** @} */
 
 /**
+ * @defgroup objects Objects
+ * @{
+ */
+
+/** A flag of isoline_object: it has a voxel at the border of the image; of an image of one slice along x or y. */
+#define ISOLINE_OBJECT_AT_BORDER 1
+
+/** A flag of isoline_object: it has a voxel beside one of another object. */
+#define ISOLINE_OBJECT_TOUCHES 2
+
+/** The objects of a call in the order of their labels, created by isoline_objects. The list never changes. Opaque. */
+typedef struct isoline_object_list isoline_object_list;
+
+/**
+ * The parameters of isoline_objects. isoline_objects_params_init fills them with the defaults. The image describes the
+ * voxel's size.
+ */
+typedef struct {
+    /** The size of the struct, set by isoline_objects_params_init. */
+    uint32_t struct_size;
+    /**
+     * The side of their surroundings' brightness on which objects are, an isoline_foreground. Default:
+     * ISOLINE_FOREGROUND_ABOVE, they are brighter.
+     */
+    uint32_t foreground;
+    /**
+     * 1 (default): the voxels of a start stay in its object. 0: fronts leave starts that do not fit the image, and an
+     * object may vanish.
+     */
+    uint32_t keep_starts;
+    /**
+     * The number of iterations, 1 to 1000, after which the objects' brightness is measured again, and the stopping
+     * criterion tested. Default 10.
+     */
+    uint32_t check_interval;
+    /** The most iterations, at least 1. Default 1000. */
+    uint32_t iterations;
+    /** Must be 0. */
+    uint32_t reserved;
+    /**
+     * The weight of the image against curvature, more than 0 and at most 1. Default 0.5. A ball whose radius is at most
+     * (1 - alpha) / alpha times the smallest spacing does not grow.
+     */
+    double alpha;
+    /**
+     * The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
+     * image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the mean distance of the objects, as if
+     * they were on a grid.
+     */
+    double margin;
+    /**
+     * Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front;
+     * at least 0. Default 0.002.
+     */
+    double change_tolerance;
+    /**
+     * Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
+     * ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979).
+     */
+    double threshold;
+    /**
+     * Without starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
+     * the image's spacing, at least 0 and at most 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic,
+     * the smallest spacing.
+     */
+    double sigma;
+    /**
+     * Without starts: the depth, in the unit of the image's spacing, by which the distance inside has to fall between two
+     * of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing.
+     */
+    double prominence;
+} isoline_objects_params;
+
+/** One object that isoline_objects has found. The struct never changes. */
+typedef struct {
+    /** Its label: that of its start. */
+    uint32_t label;
+    /** ISOLINE_OBJECT_AT_BORDER, ISOLINE_OBJECT_TOUCHES. */
+    uint32_t flags;
+    /** The number of its voxels; 0 of an object that has vanished. */
+    uint64_t voxels;
+    /** Its voxels times their size, in the cube of the unit of the image's spacing; of an image of one slice its area. */
+    double volume;
+    /**
+     * The mean of its voxels' centres along x, y, z, in the unit of the image's spacing, from the centre of the first voxel.
+     * NaN of an object that has vanished.
+     */
+    double centre[3];
+    /** The mean of its voxels, in the image's own units; before it vanished, if it has. */
+    double mean;
+    /** The mean of the background near it, in the image's own units; NaN where there is none. */
+    double background;
+} isoline_object;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Fills `params` with the defaults.
+ *
+ * @param params the struct to fill; not NULL.
+ * @param struct_size sizeof(isoline_objects_params).
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ */
+isoline_status isoline_objects_params_init(isoline_objects_params *params,
+                                           size_t struct_size);
+
+/**
+ * Grows many objects at once in an image or a volume, from labels to labels: each has a front of its own, which grows from
+ * its start, follows the image, stays smooth, and stops where it meets that of a neighbour. A voxel belongs to one object
+ * at most. The image is computed as a volume of all its slices, on the CPU, whatever the context's device; every number of
+ * threads gives the same bits.
+ *
+ * A front moves outwards where a voxel is nearer to the mean of its object than to that of the background near it, and
+ * inwards elsewhere, against its curvature (region competition, Zhu and Yuille 1996; by distance functions, Elsey,
+ * Esedoglu and Smereka 2009). Both means are measured again as the fronts move. Where several objects want a voxel, the
+ * one gets it whose front would be farthest beyond it.
+ *
+ * @param context not NULL.
+ * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+ *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are computed in
+ *   65536 levels between the smallest and the largest finite pixel; NaN counts as background.
+ * @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same label
+ *   are the start of one object. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
+ *   of the distance inside a threshold; labels are then 1, 2, ...
+ * @param params NULL for the defaults.
+ * @param progress NULL for none.
+ * @param labels not NULL; receives the label of each voxel's object, else 0. The input's size, host memory of its own, of a
+ *   type that holds the largest label.
+ * @param objects receives the objects, to be freed with isoline_object_list_free; NULL if they are not wanted. Not written
+ *   on failure.
+ * @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one that
+ *   is not a whole number, and where no automatic start was found; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold
+ *   the largest one; _OVERLAP; _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory;
+ *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `labels` is untouched. May be called on any thread;
+ *   calls on one context run one after the other.
+ */
+isoline_status isoline_objects(isoline_context *context,
+                               const isoline_image *input,
+                               const isoline_image *starts,
+                               const isoline_objects_params *params,
+                               const isoline_progress *progress,
+                               const isoline_image *labels,
+                               isoline_object_list **objects,
+                               isoline_report *report);
+
+/**
+ * Returns all objects in one call, without a copy.
+ *
+ * @param objects not NULL.
+ * @param all receives the address of the first object, which is borrowed: valid until the list is freed, and only to be
+ *   read.
+ * @param count receives the number of objects.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; nothing is written then. May be called on any thread.
+ */
+isoline_status isoline_object_list_all(const isoline_object_list *objects,
+                                       const isoline_object **all,
+                                       size_t *count);
+
+/**
+ * Frees a list of objects, after which every pointer into it dangles. It must not be used again. May be called on any
+ * thread, before or after its context is freed.
+ *
+ * @param objects may be NULL.
+ */
+void isoline_object_list_free(isoline_object_list *objects);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+/** @} */
+
+/**
  * @defgroup snake_results Region snake
  * @{
  */

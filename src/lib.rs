@@ -33,6 +33,7 @@ pub mod isosurface;
 pub mod level_set;
 mod levels;
 pub mod mask;
+pub mod objects;
 pub mod parameter;
 mod progress;
 mod report;
@@ -48,7 +49,7 @@ pub use report::Report;
 pub use stream::{Input, Output, Sink, Source};
 
 /// Every operation, in the order of the C API's numbers.
-pub static OPERATIONS: [&parameter::Operation; 7] = [
+pub static OPERATIONS: [&parameter::Operation; 8] = [
     &edge_strength::parameters::OPERATION,
     &edge_drawing::parameters::OPERATION,
     &level_set::parameters::OPERATION,
@@ -56,6 +57,7 @@ pub static OPERATIONS: [&parameter::Operation; 7] = [
     &distance::parameters::OPERATION,
     &isolines::parameters::OPERATION,
     &isosurface::parameters::OPERATION,
+    &objects::parameters::OPERATION,
 ];
 
 /// Returns the version as `major << 16 | minor << 8 | patch`.

@@ -71,6 +71,9 @@ mod isosurface;
 mod level_set;
 mod level_set_results;
 
+// Header: Objects
+mod objects;
+
 // Header: Region snake
 mod polygons;
 mod snake;
@@ -90,6 +93,7 @@ static ENTRIES: [Entry; OPERATIONS.len()] = [
     Entry::of::<distance::isoline_distance_params>(),
     Entry::of::<isolines::isoline_isolines_params>(),
     Entry::of::<isosurface::isoline_isosurface_params>(),
+    Entry::of::<objects::isoline_objects_params>(),
 ];
 
 /// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.

@@ -1,0 +1,298 @@
+//! The fronts on all threads. Parts of rows are updated while something changes in them or beside them.
+
+use super::scalar::{BACKGROUND, Constants, START_DISTANCE, Voxel, updated};
+use super::statistics::{Statistics, Window};
+use crate::error::Result;
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The voxels of a part of a row.
+const PART: usize = 32;
+
+/// The voxels of one task, about.
+const TASK_VOXELS: usize = 1 << 14;
+
+/// The order of voxels in memory, and the windows of objects.
+#[derive(Debug)]
+pub(super) struct Grid {
+    pub shape: [usize; 3],
+    /// The margin of a window in voxels along x, y, z.
+    pub margin: [usize; 3],
+}
+
+impl Grid {
+    /// Returns the voxels of a row.
+    pub(super) fn row(&self, y: usize, z: usize) -> Range<usize> {
+        let start = (z * self.shape[1] + y) * self.shape[0];
+        start..start + self.shape[0]
+    }
+
+    /// Returns the window around a bounding box: its smallest x, y, z, and the negated (`!`) largest ones.
+    pub(super) fn window(&self, ends: [u32; 6]) -> Window {
+        Window::new(std::array::from_fn(|axis| {
+            let [low, high] = [ends[axis] as usize, !ends[axis + 3] as usize];
+            low.saturating_sub(self.margin[axis])..(high + 1).saturating_add(self.margin[axis]).min(self.shape[axis])
+        }))
+    }
+
+    /// Returns x, y, z of a voxel.
+    pub(super) fn position(&self, index: usize) -> [usize; 3] {
+        let [width, height, _] = self.shape;
+        [index % width, index / width % height, index / width / height]
+    }
+
+    /// Calls `visit` for the voxels that share a face, an edge or a corner with a voxel.
+    pub(super) fn for_each_neighbour(&self, index: usize, mut visit: impl FnMut(usize)) {
+        let position = self.position(index);
+        let [columns, rows, slices] =
+            std::array::from_fn(|axis| position[axis].saturating_sub(1)..(position[axis] + 2).min(self.shape[axis]));
+        for z in slices {
+            for y in rows.clone() {
+                let start = self.row(y, z).start;
+                columns.clone().map(|x| start + x).filter(|neighbour| *neighbour != index).for_each(&mut visit);
+            }
+        }
+    }
+
+    fn rows(&self) -> usize {
+        self.shape[1] * self.shape[2]
+    }
+}
+
+/// What does not change while the fronts move.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub grid: Grid,
+    pub constants: Constants,
+    pub keep_starts: bool,
+    pub iterations: u64,
+    pub check_interval: u64,
+    pub change_tolerance: f64,
+    /// The number of objects.
+    pub objects: usize,
+}
+
+/// The labels and distances of all voxels.
+struct Fields {
+    labels: Vec<u32>,
+    distances: Vec<f32>,
+}
+
+impl Fields {
+    fn new(voxels: usize) -> Result<Self> {
+        Ok(Self { labels: zeroed(voxels)?, distances: zeroed(voxels)? })
+    }
+
+    fn voxel(&self, index: usize) -> Voxel {
+        Voxel { label: self.labels[index], distance: self.distances[index] }
+    }
+}
+
+/// The result of the fronts' movement.
+pub(super) struct Moved {
+    pub labels: Vec<u32>,
+    pub statistics: Statistics,
+    pub iterations: u64,
+    pub converged: bool,
+}
+
+/// Moves the fronts from `starts`, a label of each voxel, until they are at rest. It runs in the pool of the context.
+pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticker) -> Result<Moved> {
+    let Plan { grid, .. } = plan;
+    let voxels = starts.len();
+    let mut fields = Fields::new(voxels)?;
+    let mut next = Fields::new(voxels)?;
+    // The labels at the last check.
+    let mut checked = zeroed::<u32>(voxels)?;
+    checked.copy_from_slice(starts);
+    fields.labels.copy_from_slice(starts);
+    start_distances(plan, &mut fields, ticker)?;
+    next.labels.copy_from_slice(&fields.labels);
+    next.distances.copy_from_slice(&fields.distances);
+    let mut statistics = Statistics::new(plan.objects)?;
+    statistics.measure(grid, &fields.labels, levels, ticker)?;
+    let mut parts = Parts::new(grid)?;
+    let (mut iterations, mut converged) = (0, false);
+    while iterations < plan.iterations && !converged {
+        for _ in 0..plan.check_interval.min(plan.iterations - iterations) {
+            iterate(plan, &fields, &mut next, &mut parts, starts, levels, &statistics, ticker)?;
+            std::mem::swap(&mut fields, &mut next);
+            iterations += 1;
+            ticker.set(iterations as f64 / plan.iterations as f64);
+        }
+        let moved = moved_voxels(grid, &fields.labels, &mut checked, ticker)?;
+        let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
+        converged = !scores_changed && moved as f64 <= plan.change_tolerance * parts.front_voxels() as f64;
+        if scores_changed {
+            parts.activate_all();
+        }
+    }
+    Ok(Moved { labels: fields.labels, statistics, iterations, converged })
+}
+
+/// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations correct them.
+fn start_distances(plan: &Plan, fields: &mut Fields, ticker: &Ticker) -> Result<()> {
+    let Fields { labels, distances } = fields;
+    let [width, height, _] = plan.grid.shape;
+    distances.par_chunks_mut(width).enumerate().for_each(|(row, to)| {
+        if ticker.is_cancelled() {
+            return;
+        }
+        let around = Around::new(&plan.grid, [row % height, row / height]);
+        for (x, to) in to.iter_mut().enumerate() {
+            let own = labels[around.own.start + x];
+            let across = around.neighbours(x).into_iter().zip(plan.constants.spacing);
+            let across = across.filter(|(two, _)| two.iter().any(|neighbour| labels[*neighbour] != own));
+            *to = across.fold(plan.constants.far, |least, (_, spacing)| least.min(START_DISTANCE * spacing));
+        }
+    });
+    ticker.check()
+}
+
+/// A row, and the rows beside it; at the border of the image the row itself is beside it.
+struct Around {
+    own: Range<usize>,
+    /// The first voxels of the rows before and behind it, along y and z.
+    starts: [[usize; 2]; 2],
+}
+
+impl Around {
+    fn new(grid: &Grid, [y, z]: [usize; 2]) -> Self {
+        let [_, height, depth] = grid.shape;
+        let start = |y: usize, z: usize| grid.row(y, z).start;
+        let along_y = [start(y.saturating_sub(1), z), start((y + 1).min(height - 1), z)];
+        let along_z = [start(y, z.saturating_sub(1)), start(y, (z + 1).min(depth - 1))];
+        Self { own: grid.row(y, z), starts: [along_y, along_z] }
+    }
+
+    /// Returns the neighbours of voxel `x` of the row along x, y and z.
+    #[inline(always)]
+    fn neighbours(&self, x: usize) -> [[usize; 2]; 3] {
+        let own = self.own.start + x;
+        let along_x = [own - usize::from(x > 0), own + usize::from(own + 1 < self.own.end)];
+        [along_x, self.starts[0].map(|start| start + x), self.starts[1].map(|start| start + x)]
+    }
+}
+
+/// The parts of rows: which are updated, and the front voxels in each.
+struct Parts {
+    /// The parts of a row.
+    per_row: usize,
+    /// The rows of a slice, and all.
+    rows: [usize; 2],
+    /// 1 where something changed in the last iteration, or may in the next one.
+    changed: Vec<u8>,
+    active: Vec<u8>,
+    fronts: Vec<u8>,
+}
+
+impl Parts {
+    fn new(grid: &Grid) -> Result<Self> {
+        let per_row = grid.shape[0].div_ceil(PART);
+        let count = per_row * grid.rows();
+        let mut parts = Self {
+            per_row,
+            rows: [grid.shape[1], grid.rows()],
+            changed: zeroed(count)?,
+            active: zeroed(count)?,
+            fronts: zeroed(count)?,
+        };
+        parts.activate_all();
+        Ok(parts)
+    }
+
+    fn activate_all(&mut self) {
+        self.changed.fill(1);
+    }
+
+    /// Makes those parts active in which something changed, and those beside them.
+    fn activate(&mut self) {
+        let Self { per_row, rows: [height, rows], changed, active, .. } = self;
+        active.par_chunks_mut(*per_row).with_min_len(64).enumerate().for_each(|(row, active)| {
+            let of = |row: usize| &changed[row * *per_row..(row + 1) * *per_row];
+            let (own, y) = (of(row), row % *height);
+            let before = of(if y > 0 { row - 1 } else { row });
+            let behind = of(if y + 1 < *height { row + 1 } else { row });
+            let above = of(row.checked_sub(*height).unwrap_or(row));
+            let below = of(if row + *height < *rows { row + *height } else { row });
+            for (part, active) in active.iter_mut().enumerate() {
+                *active = own[part]
+                    | own[part.saturating_sub(1)]
+                    | own[(part + 1).min(own.len() - 1)]
+                    | before[part]
+                    | behind[part]
+                    | above[part]
+                    | below[part];
+            }
+        });
+    }
+
+    /// Returns the number of voxels that have a neighbour of another label.
+    fn front_voxels(&self) -> u64 {
+        self.fronts.par_iter().with_min_len(1 << 12).map(|count| u64::from(*count)).sum()
+    }
+}
+
+/// Computes one iteration, from `fields` to `next`. A part that is not active is the same in both.
+#[allow(clippy::too_many_arguments)]
+fn iterate(
+    plan: &Plan,
+    fields: &Fields,
+    next: &mut Fields,
+    parts: &mut Parts,
+    starts: &[u32],
+    levels: &[u16],
+    statistics: &Statistics,
+    ticker: &Ticker,
+) -> Result<()> {
+    parts.activate();
+    let Parts { per_row, changed, active, fronts, .. } = parts;
+    let [width, height, _] = plan.grid.shape;
+    let rows = next.labels.par_chunks_mut(width).zip(next.distances.par_chunks_mut(width));
+    let flags = changed.par_chunks_mut(*per_row).zip(fronts.par_chunks_mut(*per_row)).zip(active.par_chunks(*per_row));
+    let rows = rows.zip(flags).enumerate().with_min_len((TASK_VOXELS / width).max(1));
+    rows.for_each(|(row, ((new_labels, new_distances), ((changed, fronts), active)))| {
+        if ticker.is_cancelled() {
+            return;
+        }
+        let around = Around::new(&plan.grid, [row % height, row / height]);
+        for (part, active) in active.iter().enumerate() {
+            changed[part] = 0;
+            if *active == 0 {
+                continue;
+            }
+            let mut front = 0;
+            for x in part * PART..((part + 1) * PART).min(width) {
+                let index = around.own.start + x;
+                let old = fields.voxel(index);
+                let beside = around.neighbours(x).map(|two| two.map(|neighbour| fields.voxel(neighbour)));
+                let is_start = || plan.keep_starts && starts[index] != BACKGROUND;
+                let new = updated(&plan.constants, old, beside, levels[index], is_start, &statistics.scores);
+                new_labels[x] = new.label;
+                new_distances[x] = new.distance;
+                changed[part] |= u8::from(new != old);
+                front += u8::from(beside.as_flattened().iter().any(|voxel| voxel.label != old.label));
+            }
+            fronts[part] = front;
+        }
+    });
+    ticker.check()
+}
+
+/// Returns the number of voxels whose label is not that of the last check, and makes this the last one.
+fn moved_voxels(grid: &Grid, labels: &[u32], checked: &mut [u32], ticker: &Ticker) -> Result<u64> {
+    let width = grid.shape[0];
+    let rows = checked.par_chunks_mut(width).zip(labels.par_chunks(width));
+    let moved = rows.map(|(checked, labels)| {
+        let moved = checked.iter().zip(labels).filter(|(a, b)| a != b).count() as u64;
+        if moved > 0 {
+            checked.copy_from_slice(labels);
+        }
+        moved
+    });
+    let moved = moved.sum();
+    ticker.check()?;
+    Ok(moved)
+}

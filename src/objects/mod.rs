@@ -1,0 +1,598 @@
+//! Objects: many fronts at once in an image or a volume, from labels to labels. Each object has a front of its own, which
+//! grows from its start, follows the image, stays smooth, and stops where it meets that of a neighbour.
+//!
+//! The state is one label and one distance for each voxel, however many objects there are: the label says whose voxel it is,
+//! 0 that of nobody, and the distance is that from the nearest front. The front of object i is where φ_i = 0, with φ_i the
+//! distance, negative in the voxels of i. One iteration moves it by
+//!
+//! ```text
+//! φ_i' = φ_i + Δt · (½(1 − α) · ∇²φ_i − α · s_i)        s_i = −1 at the background's mean, 1 at the object's
+//! ```
+//!
+//! where φ_i is a distance, so that its Laplacian is the curvature (diffusion-generated motion by distance functions:
+//! Esedoḡlu, Ruuth and Tsai 2010; of thousands of grains Elsey, Esedoḡlu and Smereka 2009). Where several objects want a
+//! voxel, the smallest φ' gets it. Means are measured anew as fronts move, for each object those of its own voxels and of the
+//! background near it: region competition (Zhu and Yuille 1996) with as many regions as objects.
+//!
+//! * `parameters.rs`: the table of the parameters.
+//! * `scalar.rs`: the definition, the update of a voxel.
+//! * `statistics.rs`: the brightness of the objects and of their backgrounds.
+//! * `starts.rs`: automatic starts.
+//! * `cpu.rs`: the fronts on all threads; it has no GPU backend.
+
+mod cpu;
+pub(crate) mod parameters;
+mod scalar;
+mod starts;
+mod statistics;
+
+use crate::device::{Context, HostCopy};
+use crate::error::{Error, ErrorKind, Result};
+pub use crate::image::Foreground;
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_size, check_spacing, collected, zeroed};
+use crate::levels::{MAX_LEVEL, QuantiseF64};
+use crate::parameter::FOREGROUNDS;
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use cpu::{Grid, Moved, Plan};
+use ndarray::{ArrayView3, ArrayViewMut3, Axis};
+use rayon::prelude::*;
+use scalar::{BACKGROUND, Constants};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::Instant;
+
+/// The largest label: f32 holds every whole number up to it.
+const LARGEST_LABEL: usize = 1 << 24;
+
+/// The largest standard deviation of the Gaussian of automatic starts, in units of the smallest spacing.
+const MAX_SIGMA: f64 = 100.0;
+
+/// The share of the largest stable step that an iteration takes.
+const STEP_SHARE: f64 = 0.95;
+
+/// The longest way of a front in one iteration, in units of the smallest spacing.
+const LONGEST_WAY: f64 = 0.5;
+
+/// The parameters; [`Params::default`] gives each its default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// The side of the surroundings' brightness on which objects are. Default [`Foreground::Above`]: they are brighter.
+    pub foreground: Foreground,
+    /// The voxels of a start stay in its object. Default `true`. Otherwise fronts leave starts that do not fit the image,
+    /// and an object may vanish.
+    pub keep_starts: bool,
+    /// The number of iterations, 1 to 1000, after which the objects' brightness is measured again, and the stopping
+    /// criterion tested. Default 10.
+    pub check_interval: u32,
+    /// The most iterations, at least 1. Default 1000.
+    pub iterations: u32,
+    /// The weight α, in (0, 1], of the image against curvature. Default 0.5: a ball in an even image rests unless its radius
+    /// is at most the smallest spacing. In general that is (1 − α)/α times the smallest spacing.
+    pub alpha: f64,
+    /// The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
+    /// spacing. `None` (default): half the mean distance of the objects, as if they were on a grid.
+    pub margin: Option<f64>,
+    /// Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front:
+    /// about the distance in voxels that the fronts moved. No mean may have changed by more than a 256th of the difference
+    /// between object and background, either. Default 2e-3.
+    pub change_tolerance: f64,
+    /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
+    /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu
+    /// 1979).
+    pub threshold: Option<f64>,
+    /// Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
+    /// the spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
+    pub sigma: Option<f64>,
+    /// Automatic starts: the depth, in the unit of the spacing, more than 0, by which the distance inside has to fall between
+    /// two of its maxima if both are to have a start, and that the distance at a maximum has to reach. `None` (default): the
+    /// smallest spacing.
+    pub prominence: Option<f64>,
+    /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
+    /// one slice that along z is not used, and may be anything.
+    pub spacing: [f64; 3],
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            foreground: parameters::FOREGROUND.default_of(&FOREGROUNDS),
+            keep_starts: parameters::KEEP_STARTS.default != 0.0,
+            check_interval: parameters::CHECK_INTERVAL.default as u32,
+            iterations: parameters::ITERATIONS.default as u32,
+            alpha: parameters::ALPHA.default,
+            margin: None,
+            change_tolerance: parameters::CHANGE_TOLERANCE.default,
+            threshold: None,
+            sigma: None,
+            prominence: None,
+            spacing: [1.0; 3],
+        }
+    }
+}
+
+impl Params {
+    fn check(&self) -> Result<()> {
+        parameters::CHECK_INTERVAL.check(self.check_interval.into())?;
+        parameters::ITERATIONS.check(self.iterations.into())?;
+        parameters::ALPHA.check_given(self.alpha)?;
+        if let Some(margin) = self.margin {
+            parameters::MARGIN.check_given(margin)?;
+        }
+        parameters::CHANGE_TOLERANCE.check(self.change_tolerance)?;
+        check_spacing(&self.spacing)?;
+        if let Some(threshold) = self.threshold {
+            parameters::THRESHOLD.check_given(threshold)?;
+        }
+        if let Some(sigma) = self.sigma {
+            parameters::SIGMA.check_given(sigma)?;
+            let smallest = self.smallest_spacing();
+            if sigma > MAX_SIGMA * smallest {
+                return Err(Error::argument(format!(
+                    "sigma must be at most {MAX_SIGMA} times the smallest spacing, {smallest}, but it is {sigma}"
+                )));
+            }
+        }
+        if let Some(prominence) = self.prominence {
+            parameters::PROMINENCE.check_given(prominence)?;
+        }
+        Ok(())
+    }
+
+    fn smallest_spacing(&self) -> f64 {
+        self.spacing.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    fn sigma(&self) -> f64 {
+        self.sigma.unwrap_or_else(|| self.smallest_spacing())
+    }
+
+    fn prominence(&self) -> f64 {
+        self.prominence.unwrap_or_else(|| self.smallest_spacing())
+    }
+
+    /// Computes what the fronts need to know, for an image of this shape and so many objects.
+    fn plan(&self, shape: [usize; 3], objects: usize) -> Plan {
+        let axes = if shape[2] > 1 { 3 } else { 2 };
+        let used = &self.spacing[..axes];
+        let smallest = used.iter().copied().fold(f64::INFINITY, f64::min);
+        let relative: [f64; 3] =
+            std::array::from_fn(|axis| used.get(axis).map_or(f64::INFINITY, |spacing| spacing / smallest));
+        let inverse_squares = relative.map(|spacing| (spacing * spacing).recip());
+        // Of both terms the fronts' way and the diffusion are bounded; the weights of the terms keep their ratio.
+        let [image, curvature] = [self.alpha, (1.0 - self.alpha) / 2.0];
+        let stable = STEP_SHARE / (2.0 * curvature * inverse_squares.iter().sum::<f64>());
+        let step = stable.min(LONGEST_WAY / image);
+        let largest = used.iter().copied().fold(0.0, f64::max) / smallest;
+        let margin = self.margin.unwrap_or_else(|| {
+            let volume: f64 = shape.iter().zip(used).map(|(side, spacing)| *side as f64 * spacing).product();
+            (volume / objects as f64).powf((axes as f64).recip()) / 2.0
+        });
+        Plan {
+            grid: Grid { shape, margin: self.spacing.map(|spacing| (margin / spacing).ceil().max(1.0) as usize) },
+            constants: Constants {
+                spacing: relative.map(|spacing| spacing as f32),
+                inverse_squares: inverse_squares.map(|inverse| inverse as f32),
+                far: (2.0 + largest.min(16.0)) as f32,
+                image_weight: (2.0 * step * image) as f32,
+                curvature_weight: (step * curvature) as f32,
+            },
+            keep_starts: self.keep_starts,
+            iterations: self.iterations.into(),
+            check_interval: self.check_interval.into(),
+            change_tolerance: self.change_tolerance,
+            objects,
+        }
+    }
+}
+
+/// One object of the result.
+// The C API hands it out in this layout.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Object {
+    /// Its label: that of its start.
+    pub label: u32,
+    /// [`Object::AT_BORDER`] and [`Object::TOUCHES`].
+    pub(crate) flags: u32,
+    /// The number of its voxels; 0 of an object that has vanished.
+    pub voxels: u64,
+    /// Its voxels times their size, in the cube of the unit of the spacing; of an image of one slice its area.
+    pub volume: f64,
+    /// The mean of its voxels' centres along x, y, z, in the unit of the spacing, from the centre of the first voxel. NaN of
+    /// an object that has vanished.
+    pub centre: [f64; 3],
+    /// The mean of its voxels, in the image's own units; before it vanished, if it has.
+    pub mean: f64,
+    /// The mean of the background near it, in the image's own units; NaN where there is none.
+    pub background: f64,
+}
+
+impl Object {
+    /// The flag of an object that has a voxel at the border.
+    pub(crate) const AT_BORDER: u32 = 1;
+    /// The flag of an object that has a voxel beside one of another object.
+    pub(crate) const TOUCHES: u32 = 2;
+
+    /// Returns whether it has a voxel at the border of the image; of an image of one slice along x or y.
+    pub fn is_at_border(&self) -> bool {
+        self.flags & Self::AT_BORDER != 0
+    }
+
+    /// Returns whether it has a voxel beside one of another object.
+    pub fn touches(&self) -> bool {
+        self.flags & Self::TOUCHES != 0
+    }
+}
+
+/// The objects of a call, in the order of their labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Objects(Vec<Object>);
+
+impl Objects {
+    /// Returns an empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the objects.
+    pub fn all(&self) -> &[Object] {
+        &self.0
+    }
+}
+
+/// Grows objects in the image or volume `input` (u8, u16 or f32) from the label image `starts` of the same size: 0 is no
+/// start, voxels with the same label are that of one object, whole numbers up to 16777216. Without starts (`None`) a ball is
+/// put around each maximum of the distance inside a threshold, see [`Params::threshold`]; labels are then 1, 2, ... in the
+/// order of the slices, rows and columns of the maxima. Writes the labels of the objects
+/// to `output`, of any type that holds the largest one, and `objects`, both only on success. It is computed on the CPU,
+/// whatever the context's device; pixels in CUDA memory are copied to the host, the output must be in host memory. The same
+/// bits with any number of threads.
+///
+/// The report says whether the fronts came to rest (`converged`) and the number of iterations.
+///
+/// Images of f32 are computed in 65536 levels between the smallest and the largest finite pixel; NaN counts as background.
+///
+/// # Errors
+/// A parameter out of range, sizes that do not match, starts without a label or with one that is not a whole number, an
+/// output whose type does not hold the largest label, out of memory, a device failure, or
+/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+///
+/// ```
+/// use isoline::{Context, objects::{self, Objects, Params}};
+/// use ndarray::Array2;
+///
+/// // Two discs that touch.
+/// let disc = |x: usize, y: usize, centre: f32| (x as f32 - centre).hypot(y as f32 - 20.0);
+/// let inside = |x, y| disc(x, y, 20.0) < 10.0 || disc(x, y, 40.0) < 10.5;
+/// let image = Array2::from_shape_fn((41, 61), |(y, x)| if inside(x, y) { 200u8 } else { 20 });
+/// let start = |x, y| if disc(x, y, 20.0) < 4.0 { 1 } else { 2 * u8::from(disc(x, y, 40.0) < 4.0) };
+/// let starts = Array2::from_shape_fn((41, 61), |(y, x)| start(x, y));
+/// let mut labels = Array2::<u8>::zeros((41, 61));
+/// let mut found = Objects::new();
+/// let context = Context::new("cpu")?;
+/// let params = Params::default();
+/// let output = labels.view_mut().into();
+/// objects::run(&context, image.view().into(), Some(starts.view().into()), &params, None, output, &mut found)?;
+/// assert_eq!((labels[[20, 12]], labels[[20, 48]], labels[[2, 30]]), (1, 2, 0));
+/// assert!(found.all().iter().all(|object| object.touches() && !object.is_at_border() && object.mean == 200.0));
+/// # Ok::<(), isoline::Error>(())
+/// ```
+pub fn run(
+    context: &Context,
+    input: Image<'_>,
+    starts: Option<Image<'_>>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    output: ImageMut<'_>,
+    objects: &mut Objects,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    let [x, y, z] = params.spacing;
+    let is_slice = input.shape()[2] == 1;
+    let params = &Params { spacing: [x, y, if is_slice { x } else { z }], ..params.clone() };
+    params.check()?;
+    check_shapes(input.shape(), output.shape())?;
+    if let Some(starts) = &starts {
+        check_size("starts", starts.shape(), "the input", input.shape())?;
+    }
+    if matches!(output, ImageMut::Device(_)) {
+        return Err(Error::in_cuda_memory("output"));
+    }
+    let _lock = context.lock()?;
+    let ticker = Ticker::new("objects");
+    ticker.report(&mut progress)?;
+    let output_type = output.pixel_type();
+    let given = starts.as_ref().map(|starts| {
+        on_host(context, starts, |starts| {
+            run_with_progress(context.pool(), &mut progress, &ticker, || Labels::new(starts, output_type, &ticker))
+        })
+    });
+    let given = given.transpose()?;
+    let (moved, labels, found) = on_host(context, &input, |image| {
+        run_with_progress(context.pool(), &mut progress, &ticker, || {
+            let (levels, scale) = Scale::apply(image, params.foreground, &ticker)?;
+            let labels = match given {
+                Some(given) => given,
+                None => {
+                    let grid = params.plan(image.shape(), 1).grid;
+                    let threshold = params.threshold.map(|value| scale.level(value));
+                    Labels::counted(
+                        starts::automatic(context, params, &grid, threshold, &levels, &ticker)?,
+                        output_type,
+                    )?
+                }
+            };
+            let plan = params.plan(image.shape(), labels.values.len() - 1);
+            let moved = cpu::evolve(&plan, &labels.indices, &levels, &ticker)?;
+            let found = measure(&plan.grid, params.spacing, &moved, &labels.values, scale, &ticker)?;
+            Ok((moved, labels.values, found))
+        })
+    })?;
+    // The last call of the callback: a cancellation, however late, leaves the results untouched.
+    ticker.report(&mut progress)?;
+    let shape = input.shape();
+    context.pool().install(|| match output {
+        ImageMut::U8(view) => write(&moved.labels, view, |index| labels[index as usize] as u8),
+        ImageMut::U16(view) => write(&moved.labels, view, |index| labels[index as usize] as u16),
+        ImageMut::F32(view) => write(&moved.labels, view, |index| labels[index as usize] as f32),
+        ImageMut::Device(_) => unreachable!("refused above"),
+    });
+    *objects = found;
+    let mut report = Report::on_cpu(context, started, shape[2]);
+    report.iterations = moved.iterations;
+    report.converged = moved.converged;
+    report.complete(started, format_args!("{} objects in {shape:?} voxels", labels.len() - 1));
+    Ok(report)
+}
+
+/// Does work with an image in host memory: the image itself, or a copy of one in CUDA memory.
+fn on_host<R>(context: &Context, image: &Image<'_>, work: impl FnOnce(&Image<'_>) -> Result<R>) -> Result<R> {
+    match image {
+        Image::Device(pixels) => work(&HostCopy::new(context, pixels)?.view()),
+        _ => work(image),
+    }
+}
+
+/// Writes the labels of all voxels.
+fn write<T: Send + Sync>(indices: &[u32], mut output: ArrayViewMut3<'_, T>, value: impl Fn(u32) -> T + Sync) {
+    let (_, height, width) = output.dim();
+    output.axis_iter_mut(Axis(0)).into_par_iter().zip(indices.par_chunks(width * height)).for_each(
+        |(slice, indices)| {
+            slice.into_iter().zip(indices).for_each(|(to, index)| *to = value(*index));
+        },
+    );
+}
+
+/// The labels of the starts, as indices of the objects in their order.
+struct Labels {
+    /// The index of each voxel's object, from 1; 0 is none.
+    indices: Vec<u32>,
+    /// The label of each index.
+    values: Vec<u32>,
+}
+
+impl Labels {
+    fn new(starts: &Image<'_>, output: PixelType, ticker: &Ticker) -> Result<Self> {
+        match starts {
+            Image::U8(view) => Self::of(*view, output, ticker, |pixel| Ok(pixel.into())),
+            Image::U16(view) => Self::of(*view, output, ticker, |pixel| Ok(pixel.into())),
+            Image::F32(view) => Self::of(*view, output, ticker, |pixel| {
+                if pixel >= 0.0 && pixel <= LARGEST_LABEL as f32 && pixel.fract() == 0.0 {
+                    return Ok(pixel as u32);
+                }
+                Err(Error::argument(format!(
+                    "cannot use the starts: their pixels must be labels, whole numbers from 0 to {LARGEST_LABEL} (got \
+                     {pixel}); give a label image"
+                )))
+            }),
+            Image::Device(_) => Err(Error::in_cuda_memory("label image")),
+        }
+    }
+
+    /// Returns the labels of automatic starts, which are their indices.
+    fn counted((indices, count): (Vec<u32>, u32), output: PixelType) -> Result<Self> {
+        Self::check_output(count as usize, output)?;
+        Ok(Self { indices, values: collected(0..count + 1)? })
+    }
+
+    /// Refuses an output that cannot hold the largest label.
+    fn check_output(largest: usize, output: PixelType) -> Result<()> {
+        let most = match output {
+            PixelType::U8 => usize::from(u8::MAX),
+            PixelType::U16 => usize::from(u16::MAX),
+            PixelType::F32 => LARGEST_LABEL,
+        };
+        if largest <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::InvalidType,
+            format!(
+                "cannot write the output: its pixels must hold the largest label, {largest} (got {}); use a larger type",
+                output.name()
+            ),
+        ))
+    }
+
+    fn of<T: Copy + Send + Sync>(
+        view: ArrayView3<'_, T>,
+        output: PixelType,
+        ticker: &Ticker,
+        label: impl Fn(T) -> Result<u32> + Sync,
+    ) -> Result<Self> {
+        let mut indices = zeroed::<u32>(view.len())?;
+        let (_, height, width) = view.dim();
+        let slices = view.axis_iter(Axis(0)).into_par_iter().zip(indices.par_chunks_mut(width * height));
+        let largest = slices.map(|(slice, indices)| {
+            let mut largest = 0;
+            for (pixels, to) in slice.rows().into_iter().zip(indices.chunks_mut(width)) {
+                ticker.check()?;
+                for (pixel, to) in pixels.iter().zip(to) {
+                    *to = label(*pixel)?;
+                    largest = largest.max(*to);
+                }
+            }
+            Ok(largest)
+        });
+        let largest = largest.try_reduce(|| 0, |a, b| Ok(a.max(b)))? as usize;
+        if largest == 0 {
+            return Err(Error::argument(
+                "cannot grow objects: the starts must have a voxel that is not 0 (got none); give each object's start a \
+                 label of its own",
+            ));
+        }
+        Self::check_output(largest, output)?;
+        let is_used: Vec<AtomicU8> = collected((0..largest + 1).map(|_| AtomicU8::new(0)))?;
+        indices.par_chunks(width).for_each(|row| {
+            row.chunk_by(|a, b| a == b).for_each(|run| is_used[run[0] as usize].store(1, Relaxed));
+        });
+        let mut index_of = zeroed::<u32>(largest + 1)?;
+        let mut values = vec![BACKGROUND];
+        for label in 1..=largest {
+            if is_used[label].load(Relaxed) != 0 {
+                index_of[label] = values.len() as u32;
+                crate::image::push(&mut values, label as u32)?;
+            }
+        }
+        indices.par_iter_mut().for_each(|label| *label = index_of[*label as usize]);
+        ticker.check()?;
+        Ok(Self { indices, values })
+    }
+}
+
+/// The pixel values of levels. Levels grow towards the objects' side, so that nothing else depends on it.
+#[derive(Clone, Copy)]
+struct Scale {
+    first: f64,
+    per_level: f64,
+}
+
+impl Scale {
+    /// Returns the levels of the image's pixels, and their scale.
+    fn apply(input: &Image<'_>, foreground: Foreground, ticker: &Ticker) -> Result<(Vec<u16>, Self)> {
+        let below = foreground == Foreground::Below;
+        let integers = |largest: u16| {
+            let [first, per_level] = if below { [f64::from(largest), -1.0] } else { [0.0, 1.0] };
+            (move |level: u16| if below { largest - level } else { level }, Self { first, per_level })
+        };
+        match input {
+            Image::U8(view) => {
+                let (level, scale) = integers(u8::MAX.into());
+                Ok((packed(*view, ticker, |pixel| level(pixel.into()))?, scale))
+            }
+            Image::U16(view) => {
+                let (level, scale) = integers(u16::MAX);
+                Ok((packed(*view, ticker, level)?, scale))
+            }
+            Image::F32(view) => {
+                let [low, high] = input.extremes_while(ticker)?.unwrap_or_default();
+                let quantise = QuantiseF64::new(low, high);
+                let (level, _) = integers(MAX_LEVEL as u16);
+                let levels =
+                    packed(*view, ticker, |pixel| if pixel.is_nan() { 0 } else { level(quantise.value(pixel)) })?;
+                let per_level = (high - low) / MAX_LEVEL;
+                let [first, per_level] = if below { [high, -per_level] } else { [low, per_level] };
+                Ok((levels, Self { first, per_level }))
+            }
+            Image::Device(_) => Err(Error::in_cuda_memory("image")),
+        }
+    }
+
+    fn value(self, level: f64) -> f64 {
+        self.first + level * self.per_level
+    }
+
+    /// Returns the level of a value; of an image without extent level 0 is all there is.
+    fn level(self, value: f64) -> f64 {
+        if self.per_level == 0.0 { 0.0 } else { (value - self.first) / self.per_level }
+    }
+}
+
+/// Returns the pixels of an image, converted, in its order.
+fn packed<T: Copy + Send + Sync>(
+    view: ArrayView3<'_, T>,
+    ticker: &Ticker,
+    convert: impl Fn(T) -> u16 + Sync,
+) -> Result<Vec<u16>> {
+    let mut levels = zeroed::<u16>(view.len())?;
+    let (_, height, width) = view.dim();
+    let slices = view.axis_iter(Axis(0)).into_par_iter().zip(levels.par_chunks_mut(width * height));
+    slices.for_each(|(slice, levels)| {
+        for (pixels, to) in slice.rows().into_iter().zip(levels.chunks_mut(width)) {
+            if ticker.is_cancelled() {
+                return;
+            }
+            pixels.iter().zip(to).for_each(|(pixel, to)| *to = convert(*pixel));
+        }
+    });
+    ticker.check()?;
+    Ok(levels)
+}
+
+/// Measures the objects that the fronts have come to.
+fn measure(
+    grid: &Grid,
+    spacing: [f64; 3],
+    moved: &Moved,
+    labels: &[u32],
+    scale: Scale,
+    ticker: &Ticker,
+) -> Result<Objects> {
+    let [width, height, depth] = grid.shape;
+    let axes = if depth > 1 { 3 } else { 2 };
+    let indices = &moved.labels;
+    let flags: Vec<AtomicU32> = collected(labels.iter().map(|_| Default::default()))?;
+    let places: Vec<[AtomicU64; 3]> = collected(labels.iter().map(|_| Default::default()))?;
+    indices.par_chunks(width).enumerate().for_each(|(row, own)| {
+        if ticker.is_cancelled() {
+            return;
+        }
+        let [y, z] = [row % height, row / height];
+        let row_at_border = y == 0 || y + 1 == height || (axes == 3 && (z == 0 || z + 1 == depth));
+        let touch = |a: u32, b: u32| {
+            if a != b && a != BACKGROUND && b != BACKGROUND {
+                for index in [a, b] {
+                    flags[index as usize].fetch_or(Object::TOUCHES, Relaxed);
+                }
+            }
+        };
+        let behind = [(y + 1 < height).then(|| grid.row(y + 1, z)), (z + 1 < depth).then(|| grid.row(y, z + 1))];
+        for other in behind.into_iter().flatten() {
+            own.iter().zip(&indices[other]).for_each(|(a, b)| touch(*a, *b));
+        }
+        own.windows(2).for_each(|pair| touch(pair[0], pair[1]));
+        let mut start = 0;
+        for run in own.chunk_by(|a, b| a == b) {
+            let (index, end) = (run[0] as usize, start + run.len());
+            if row_at_border || start == 0 || end == width {
+                flags[index].fetch_or(Object::AT_BORDER, Relaxed);
+            }
+            let columns = (start..end).map(|x| x as u64).sum();
+            let count = run.len() as u64;
+            for (sum, add) in places[index].iter().zip([columns, y as u64 * count, z as u64 * count]) {
+                sum.fetch_add(add, Relaxed);
+            }
+            start = end;
+        }
+    });
+    ticker.check()?;
+    let size: f64 = spacing[..axes].iter().product();
+    let statistics = &moved.statistics;
+    let found = (1..labels.len()).map(|index| {
+        let voxels = statistics.voxels[index];
+        Object {
+            label: labels[index],
+            flags: flags[index].load(Relaxed),
+            voxels,
+            volume: voxels as f64 * size,
+            centre: std::array::from_fn(|axis| {
+                places[index][axis].load(Relaxed) as f64 / voxels as f64 * spacing[axis]
+            }),
+            mean: scale.value(statistics.means[index]),
+            background: scale.value(statistics.backgrounds[index]),
+        }
+    });
+    Ok(Objects(collected(found)?))
+}

@@ -1,0 +1,251 @@
+//! Automatic starts: balls around the maxima of the distance inside a threshold, of those that stand out.
+
+use super::Params;
+use super::cpu::Grid;
+use super::scalar::BACKGROUND;
+use crate::device::Context;
+use crate::distance;
+use crate::error::{Error, Result};
+use crate::image::{Dimensions, push, sort_while, zeroed};
+use crate::progress::Ticker;
+use ndarray::ArrayView3;
+use rayon::prelude::*;
+
+/// The radius of a start, as a share of the distance at its maximum: far from the boundary, and large enough that curvature
+/// does not hold it.
+const START_SHARE: f64 = 0.5;
+
+/// The reach of the Gaussian, in standard deviations.
+const REACH: f64 = 3.0;
+
+/// The number of levels.
+const LEVELS: usize = 1 << 16;
+
+/// The voxels between two looks at the ticker.
+const PART: usize = 1 << 16;
+
+/// Returns the starts in an image of levels, as the index of each voxel's object, and their number. `threshold` is a level,
+/// `None` that which separates the smoothed levels best (Otsu 1979). It runs in the pool of the context.
+pub(super) fn automatic(
+    context: &Context,
+    params: &Params,
+    grid: &Grid,
+    threshold: Option<f64>,
+    levels: &[u16],
+    ticker: &Ticker,
+) -> Result<(Vec<u32>, u32)> {
+    let smooth = smoothed(params, grid, levels, ticker)?;
+    let threshold = match threshold {
+        Some(threshold) => threshold,
+        None => otsu(&smooth, ticker)?,
+    };
+    let mut inside = zeroed::<u8>(levels.len())?;
+    inside.par_iter_mut().zip(&smooth).for_each(|(inside, level)| *inside = u8::from(f64::from(*level) > threshold));
+    drop(smooth);
+    let mut distances = zeroed::<f32>(levels.len())?;
+    let [width, height, depth] = grid.shape;
+    let view = ArrayView3::from_shape((depth, height, width), &inside[..]).unwrap_or_else(|_| unreachable!("its size"));
+    distance::cpu::signed_into(context, view, params.spacing, Dimensions::Volume, &mut distances, ticker)?;
+    let peaks = peaks(params, grid, &distances, ticker)?;
+    if peaks.is_empty() {
+        return Err(Error::argument(
+            "cannot find starts: a part of the image, not all of it, must be on the objects' side of the threshold and \
+             as thick as the prominence (got none); give starts, or another threshold or prominence",
+        ));
+    }
+    let mut starts = zeroed::<u32>(levels.len())?;
+    for (index, peak) in peaks.iter().enumerate() {
+        ticker.check()?;
+        let radius =
+            (START_SHARE * f64::from(-distances[*peak])).max(params.spacing.iter().copied().fold(0.0, f64::max));
+        fill_ball(params, grid, *peak, radius, |place| {
+            if inside[place] != 0 && starts[place] == BACKGROUND {
+                starts[place] = index as u32 + 1;
+            }
+        });
+    }
+    Ok((starts, peaks.len() as u32))
+}
+
+/// Returns the levels smoothed by a Gaussian.
+fn smoothed(params: &Params, grid: &Grid, levels: &[u16], ticker: &Ticker) -> Result<Vec<f32>> {
+    let mut values = zeroed::<f32>(levels.len())?;
+    values.par_iter_mut().zip(levels).for_each(|(value, level)| *value = f32::from(*level));
+    let sigma = params.sigma();
+    if sigma == 0.0 {
+        return Ok(values);
+    }
+    let mut other = zeroed::<f32>(levels.len())?;
+    let [width, height, _] = grid.shape;
+    for axis in (0..3).filter(|axis| grid.shape[*axis] > 1) {
+        let sigma = sigma / params.spacing[axis];
+        let reach = (REACH * sigma).ceil() as isize;
+        let weights: Vec<f64> = (-reach..=reach).map(|step| (-0.5 * (step as f64 / sigma).powi(2)).exp()).collect();
+        let sum: f64 = weights.iter().sum();
+        let taps: Vec<f32> = weights.iter().map(|weight| (weight / sum) as f32).collect();
+        other.par_chunks_mut(width).enumerate().for_each(|(row, to)| {
+            if ticker.is_cancelled() {
+                return;
+            }
+            let [y, z] = [row % height, row / height];
+            to.fill(0.0);
+            for (step, tap) in (-reach..=reach).zip(&taps) {
+                let moved = |place: usize| place.saturating_add_signed(step).min(grid.shape[axis] - 1);
+                if axis == 0 {
+                    let from = &values[grid.row(y, z)];
+                    to.iter_mut().enumerate().for_each(|(x, to)| *to += from[moved(x)] * tap);
+                } else {
+                    let from = if axis == 1 { grid.row(moved(y), z) } else { grid.row(y, moved(z)) };
+                    to.iter_mut().zip(&values[from]).for_each(|(to, from)| *to += from * tap);
+                }
+            }
+        });
+        ticker.check()?;
+        std::mem::swap(&mut values, &mut other);
+    }
+    Ok(values)
+}
+
+/// Returns the threshold with the largest variance between the levels up to it and those above (Otsu 1979).
+fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
+    let mut counts = zeroed::<u64>(LEVELS)?;
+    for part in values.chunks(PART) {
+        ticker.check()?;
+        part.iter().for_each(|value| counts[(value + 0.5) as usize % LEVELS] += 1);
+    }
+    let all = values.len() as f64;
+    let total: f64 = counts.iter().enumerate().map(|(level, count)| level as f64 * *count as f64).sum();
+    let [mut below, mut sum, mut most] = [0.0; 3];
+    // Of one level none is above.
+    let mut best = f64::INFINITY;
+    for (level, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        below += *count as f64;
+        sum += level as f64 * *count as f64;
+        if below == all {
+            break;
+        }
+        let between = (total * below - sum * all).powi(2) / (below * (all - below));
+        if between > most {
+            // The middle of the level's numbers.
+            (most, best) = (between, level as f64 + 0.5);
+        }
+    }
+    Ok(best)
+}
+
+/// Returns the voxels of the maxima of the distance inside that stand out by more than `prominence`: on every way from one
+/// to a higher one, the distance falls by at least that much. They are in the order of the image.
+///
+/// Voxels are added from the largest distance to the smallest. One without a neighbour begins a part; where parts meet, one
+/// that does not stand out joins that of the higher maximum, and others stay apart.
+fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
+    const NONE: usize = usize::MAX;
+    let prominence = params.prominence() as f32;
+    let mut order = Vec::new();
+    for (place, distance) in distances.iter().enumerate() {
+        if place % PART == 0 {
+            ticker.check()?;
+        }
+        if *distance < 0.0 {
+            push(&mut order, (*distance, place))?;
+        }
+    }
+    sort_while(&mut order, ticker, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
+    // The voxel that leads towards the maximum of a voxel's part, which leads to itself.
+    let mut towards = zeroed::<usize>(distances.len())?;
+    towards.fill(NONE);
+    let mut peaks = Vec::new();
+    for (done, &(distance, place)) in order.iter().enumerate() {
+        if done % PART == 0 {
+            ticker.check()?;
+        }
+        let mut main = NONE;
+        let mut others = [NONE; 26];
+        let mut count = 0;
+        grid.for_each_neighbour(place, |neighbour| {
+            if towards[neighbour] == NONE {
+                return;
+            }
+            let root = root(&mut towards, neighbour);
+            if root == main || others[..count].contains(&root) {
+                return;
+            }
+            let is_higher = main == NONE || (distances[root], root) < (distances[main], main);
+            let lower = if is_higher { std::mem::replace(&mut main, root) } else { root };
+            if lower != NONE {
+                others[count] = lower;
+                count += 1;
+            }
+        });
+        if main == NONE {
+            towards[place] = place;
+            push(&mut peaks, place)?;
+            continue;
+        }
+        towards[place] = main;
+        for lower in &others[..count] {
+            if distance - distances[*lower] < prominence {
+                towards[*lower] = main;
+            }
+        }
+    }
+    // A part that is nowhere thicker than the prominence is noise; an image without a boundary has infinite distances.
+    peaks.retain(|peak| towards[*peak] == *peak && -distances[*peak] >= prominence && distances[*peak].is_finite());
+    peaks.sort_unstable();
+    Ok(peaks)
+}
+
+/// Returns the maximum of a voxel's part, and shortens the way to it.
+fn root(towards: &mut [usize], place: usize) -> usize {
+    let mut root = place;
+    while towards[root] != root {
+        root = towards[root];
+    }
+    let mut place = place;
+    while towards[place] != root {
+        place = std::mem::replace(&mut towards[place], root);
+    }
+    root
+}
+
+/// Calls `fill` for the voxels whose centres are within `radius` of a voxel's.
+fn fill_ball(params: &Params, grid: &Grid, place: usize, radius: f64, mut fill: impl FnMut(usize)) {
+    let centre = grid.position(place);
+    let ranges: [_; 3] = std::array::from_fn(|axis| {
+        let reach = (radius / params.spacing[axis]) as usize;
+        centre[axis].saturating_sub(reach)..(centre[axis] + reach + 1).min(grid.shape[axis])
+    });
+    let [columns, rows, slices] = ranges;
+    let square = |axis: usize, at: usize| (at.abs_diff(centre[axis]) as f64 * params.spacing[axis]).powi(2);
+    for z in slices {
+        for y in rows.clone() {
+            let start = grid.row(y, z).start;
+            for x in columns.clone() {
+                if square(0, x) + square(1, y) + square(2, z) <= radius * radius {
+                    fill(start + x);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_threshold_lies_between_two_levels() {
+        let values: Vec<f32> = (0..1000).map(|i| if i % 4 == 0 { 300.0 } else { 100.0 }).collect();
+        let threshold = otsu(&values, &Ticker::new("test")).unwrap();
+        assert!((100.0..300.0).contains(&threshold), "{threshold}");
+        assert_eq!(otsu(&[7.0; 10], &Ticker::new("test")).unwrap(), f64::INFINITY);
+    }
+
+    #[test]
+    fn maxima_that_do_not_stand_out_are_left_out() {
+        let grid = Grid { shape: [9, 1, 1], margin: [1; 3] };
+        let params = Params { prominence: Some(1.0), ..Params::default() };
+        let distances = [-1.0, -3.0, -2.5, -2.8, -1.0, -2.5, 1.0, -0.5, 1.0];
+        assert_eq!(peaks(&params, &grid, &distances, &Ticker::new("test")).unwrap(), [1, 5]);
+    }
+}

@@ -1,0 +1,202 @@
+//! The brightness of each object and of its background. All sums are of integers, so that their order does not count.
+
+use super::cpu::Grid;
+use super::scalar::{BACKGROUND, Score};
+use crate::error::Result;
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// The most voxels of a window that are looked at: more do not make a mean better.
+const SAMPLES: usize = 1 << 15;
+
+/// The times that the background is measured before the first iteration, each time without the voxels that are nearer to
+/// the object's mean.
+const FIRST_ROUNDS: usize = 6;
+
+/// The share of the difference between object and background by which one of the two means has to change before the score
+/// does. Fronts come to rest so.
+const SMALLEST_SHIFT: f64 = 1.0 / 256.0;
+
+/// The sums over the voxels of each label, from all threads.
+pub(super) struct Sums {
+    voxels: Vec<AtomicU64>,
+    levels: Vec<AtomicU64>,
+    /// The bounding boxes: the smallest x, y, z, and the negated (`!`) largest ones.
+    boxes: Vec<[AtomicU32; 6]>,
+}
+
+/// Makes `count` of what is 0 at first.
+fn atomics<T>(count: usize, make: impl Fn() -> T) -> Result<Vec<T>> {
+    let mut list = crate::image::reserved(count)?;
+    list.resize_with(count, make);
+    Ok(list)
+}
+
+impl Sums {
+    fn new(labels: usize) -> Result<Self> {
+        Ok(Self {
+            voxels: atomics(labels, AtomicU64::default)?,
+            levels: atomics(labels, AtomicU64::default)?,
+            boxes: atomics(labels, || std::array::from_fn(|_| AtomicU32::new(u32::MAX)))?,
+        })
+    }
+
+    /// Adds a run of voxels of one label in a row.
+    fn add(&self, label: u32, run: std::ops::Range<usize>, [y, z]: [usize; 2], levels: u64) {
+        let index = label as usize;
+        self.voxels[index].fetch_add(run.len() as u64, Relaxed);
+        self.levels[index].fetch_add(levels, Relaxed);
+        if label != BACKGROUND {
+            let ends = [run.start, y, z, !(run.end - 1), !y, !z].map(|end| end as u32);
+            for (least, end) in self.boxes[index].iter().zip(ends) {
+                least.fetch_min(end, Relaxed);
+            }
+        }
+    }
+}
+
+/// The statistics of each object; index 0 is not used.
+#[derive(Debug)]
+pub(super) struct Statistics {
+    /// The number of voxels.
+    pub voxels: Vec<u64>,
+    /// The mean level inside, as it was measured last.
+    pub means: Vec<f64>,
+    /// The mean level of the background, NaN where there is none.
+    pub backgrounds: Vec<f64>,
+    /// The two means that the scores are made of.
+    used: Vec<[f64; 2]>,
+    pub scores: Vec<Score>,
+}
+
+impl Statistics {
+    pub(super) fn new(objects: usize) -> Result<Self> {
+        let labels = objects + 1;
+        let mut backgrounds = zeroed(labels)?;
+        backgrounds.fill(f64::NAN);
+        let mut used = zeroed(labels)?;
+        used.fill([f64::NAN; 2]);
+        Ok(Self {
+            voxels: zeroed(labels)?,
+            means: zeroed(labels)?,
+            backgrounds,
+            used,
+            scores: atomics(labels, Score::default)?,
+        })
+    }
+
+    /// Measures all objects, and returns whether a score has changed.
+    ///
+    /// The background of an object is the voxels without an object in its bounding box, widened by the margin, that are
+    /// nearer to the background's mean than to the object's: what a front has not come to yet does not count, nor do
+    /// objects without a start.
+    pub(super) fn measure(&mut self, grid: &Grid, labels: &[u32], levels: &[u16], ticker: &Ticker) -> Result<bool> {
+        let sums = Sums::new(self.voxels.len())?;
+        let [width, height, _] = grid.shape;
+        labels.par_chunks(width).zip(levels.par_chunks(width)).enumerate().for_each(|(row, (labels, levels))| {
+            if ticker.is_cancelled() {
+                return;
+            }
+            let mut start = 0;
+            for run in labels.chunk_by(|a, b| a == b) {
+                let end = start + run.len();
+                let sum = levels[start..end].iter().map(|level| u64::from(*level)).sum();
+                sums.add(run[0], start..end, [row % height, row / height], sum);
+                start = end;
+            }
+        });
+        ticker.check()?;
+        let each = self.voxels.par_iter_mut().zip(&mut self.means).zip(&mut self.backgrounds);
+        let each = each.zip(&mut self.used).zip(&mut self.scores).enumerate().skip(1);
+        let changed = each.map(|(index, ((((voxels, mean), background), used), score))| {
+            if ticker.is_cancelled() {
+                return false;
+            }
+            *voxels = sums.voxels[index].load(Relaxed);
+            if *voxels == 0 {
+                // The last means stay, for the table of results.
+                return false;
+            }
+            *mean = sums.levels[index].load(Relaxed) as f64 / *voxels as f64;
+            let window = grid.window(sums.boxes[index].each_ref().map(|end| end.load(Relaxed)));
+            let is_first = used[0].is_nan();
+            for _ in 0..if is_first { FIRST_ROUNDS } else { 1 } {
+                let limit = if background.is_nan() { f64::INFINITY } else { (*mean + *background) / 2.0 };
+                *background = mean_below(grid, &window, labels, levels, limit).unwrap_or(*background);
+            }
+            let now = [*mean, *background];
+            let shift = SMALLEST_SHIFT * (now[0] - now[1]).abs();
+            let stays = now.iter().zip(*used).all(|(now, used)| {
+                // Both are NaN where there is no background.
+                (now - used).abs() <= shift || (now.is_nan() && used.is_nan())
+            });
+            if stays && !is_first {
+                return false;
+            }
+            *used = now;
+            *score = Score::between(now);
+            true
+        });
+        let any = changed.reduce(|| false, |a, b| a | b);
+        ticker.check()?;
+        Ok(any)
+    }
+}
+
+impl Score {
+    /// Returns the score of an object and its background by their mean levels. An object without background is moved by
+    /// curvature alone; one that is no brighter than its background shrinks.
+    fn between([mean, background]: [f64; 2]) -> Self {
+        if background.is_nan() {
+            return Self::default();
+        }
+        if mean <= background {
+            return Self { gain: 0.0, offset: -1.0 };
+        }
+        let gain = 2.0 / (mean - background);
+        Self { gain: gain as f32, offset: (-gain * (mean + background) / 2.0) as f32 }
+    }
+}
+
+/// A window of voxels along x, y and z, of which every so many-th is looked at.
+pub(super) struct Window {
+    pub ranges: [std::ops::Range<usize>; 3],
+    pub steps: [usize; 3],
+}
+
+impl Window {
+    /// Returns a window with steps that keep the number of voxels within bounds: the longest axis is thinned first.
+    pub(super) fn new(ranges: [std::ops::Range<usize>; 3]) -> Self {
+        let mut steps = [1; 3];
+        let counts =
+            |steps: [usize; 3]| std::array::from_fn::<_, 3, _>(|axis| ranges[axis].len().div_ceil(steps[axis]));
+        while counts(steps).iter().product::<usize>() > SAMPLES {
+            let counts = counts(steps);
+            let longest = (0..3).fold(0, |longest, axis| if counts[axis] > counts[longest] { axis } else { longest });
+            steps[longest] += 1;
+        }
+        Self { ranges, steps }
+    }
+}
+
+/// Returns the mean of the voxels of a window that no object has and that are at most `limit`; `None` if there are none.
+fn mean_below(grid: &Grid, window: &Window, labels: &[u32], levels: &[u16], limit: f64) -> Option<f64> {
+    let Window { ranges: [columns, rows, slices], steps } = window;
+    // Levels are whole numbers.
+    let limit = if limit < f64::from(u16::MAX) { limit as u16 } else { u16::MAX };
+    let [mut sum, mut count] = [0u64; 2];
+    for z in slices.clone().step_by(steps[2]) {
+        for y in rows.clone().step_by(steps[1]) {
+            let row = grid.row(y, z);
+            let row = row.start + columns.start..row.start + columns.end;
+            for (label, level) in labels[row.clone()].iter().zip(&levels[row]).step_by(steps[0]) {
+                let counts = (*label == BACKGROUND) & (*level <= limit);
+                count += u64::from(counts);
+                sum += if counts { u64::from(*level) } else { 0 };
+            }
+        }
+    }
+    (count > 0).then(|| sum as f64 / count as f64)
+}
