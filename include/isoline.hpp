@@ -812,6 +812,43 @@ inline report isosurface(context &context, const any_image &input, surface &surf
     return result;
 }
 
+// ------------------------------------------------------------------------------------------------------------- objects
+
+/** One object. */
+using found_object = isoline_object;
+
+/** Objects in the order of their labels, a result of isoline::objects. They never change, and may outlive their context. */
+class object_list : public object<isoline_object_list, isoline_object_list_free> {
+  public:
+    using object::object;
+    /** Returns all objects without a copy. */
+    span<const found_object> all() const {
+        const found_object *first = nullptr;
+        std::size_t count = 0;
+        check(isoline_object_list_all(get(), &first, &count));
+        return {first, count};
+    }
+};
+
+/** The parameters of isoline::objects. */
+using objects_params = defaults<isoline_objects_params, isoline_objects_params_init>;
+
+/** Grows objects from `starts`, a label image; `{}` stands for automatic ones. Writes their labels, of any type that holds
+ *  the largest one, and the list of objects. */
+template <typename Pixel>
+report objects(context &context, const any_image &input, const image<std::uint16_t> &starts, const image<Pixel> &labels,
+               object_list &objects, const objects_params &params = {}, const progress &on_progress = {}) {
+    isoline::object_list found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_object_list **out) {
+            return isoline_objects(context.get(), input.get(), detail::output(starts), &params, watch,
+                                   detail::output(labels), out, reported);
+        });
+    });
+    objects = std::move(found);
+    return result;
+}
+
 // ----------------------------------------------------------------------------------------------------------- level set
 
 /** The parameters of a level set. */

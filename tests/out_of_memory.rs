@@ -11,6 +11,7 @@ use isoline::edge_drawing::{self, Segments};
 use isoline::isolines::{self, Polylines};
 use isoline::isosurface::{self, Surface};
 use isoline::level_set::{self, LevelSet};
+use isoline::objects::{self, Objects};
 use isoline::snake::{self, Node, Overlap, Polygons, Schedule, Snake};
 use isoline::{Context, Dimensions, ErrorKind, PixelType, Result, Sink, Source, distance, edge_strength, mask};
 use ndarray::{Array2, Array3};
@@ -211,6 +212,20 @@ fn isosurface(context: &Context) -> Result<Vec<u8>> {
     Ok(found)
 }
 
+fn objects(context: &Context) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for shape in [(24, 60, 70), (1, 30, 9000)] {
+        let params = objects::Params { threshold: Some(110.0), iterations: 10, ..objects::Params::default() };
+        let (mut labels, mut list) = (Array3::<f32>::zeros(shape), Objects::new());
+        let input = image(shape);
+        let output = labels.view_mut().into();
+        armed(|| objects::run(context, input.view().into(), None, &params, None, output, &mut list))?;
+        found.extend(bytes_of(&labels));
+        found.extend(list.all().iter().flat_map(|object| object.mean.to_bits().to_le_bytes()));
+    }
+    Ok(found)
+}
+
 fn level_set(context: &Context, variant: level_set::Variant, dimensions: Dimensions) -> Result<Vec<u8>> {
     let shape = (24, 300, 260);
     let input = image(shape);
@@ -313,6 +328,7 @@ const OPERATIONS: [Operation; 17] = [
     ("distances", distances),
     ("isolines", isolines),
     ("isosurface", isosurface),
+    ("objects", objects),
     ("band", band),
     ("dense_slices", dense_slices),
     ("scalar_level_set", scalar_level_set),

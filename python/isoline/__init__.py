@@ -1,4 +1,4 @@
-"""Edge strength, edge drawing, level sets, region snakes, distance, isolines, isosurfaces, on a GPU or on all CPU cores.
+"""Edge strength, edge drawing, level sets, snakes, distance, isolines, isosurfaces, objects, on a GPU or on all CPU cores.
 
     import isoline
     field = isoline.edge_strength(image, threshold=127, mode="converged", rho=16)
@@ -6,6 +6,7 @@
     distance = isoline.signed_distance(mask, spacing=(3, 1, 1))
     curves = isoline.isolines(image, [20, 40])
     area = isoline.isosurface(volume, level=100, spacing=(3, 1, 1)).area
+    labels, table = isoline.objects(volume, spacing=(3, 1, 1))
     inside = isoline.level_set(volume, start, spacing=(3, 1, 1), target=120, epsilon=30, progress=True)
     outlines = isoline.snake(image, [[(10, 10), (90, 10), (90, 60), (10, 60)]], noise="poisson").polygons()
 

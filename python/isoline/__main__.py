@@ -1,7 +1,7 @@
 """python -m isoline OPERATION INPUT OUTPUT [--PARAMETER VALUE]...: an operation from one file to another.
 
 Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`,
-an isosurface to one with `vertices`, `normals`, `triangles` and what was measured.
+an isosurface to one with `vertices`, `normals`, `triangles` and what was measured. Of objects the labels are written.
 Edge strength, edge drawing and, with --largest, the distance of a .zarr are computed chunk by chunk, here or by the workers
 of --local or --scheduler. The same command, started again after it was ended, computes the chunks that are missing.
 """
@@ -65,6 +65,8 @@ def parser() -> argparse.ArgumentParser:
                              "an OME-Zarr image says it, others have 1")
         if name == "level_set":
             one.add_argument("--initial_mask", required=True, metavar="FILE", help="the start: an image, above 0 inside")
+        if name == "objects":
+            one.add_argument("--starts", metavar="FILE", help="the starts: a label image; left out, they are found")
         if name == "isolines":
             one.add_argument("--levels", type=numbers, help="levels, separated by commas")
         if name == "snake":
@@ -204,6 +206,12 @@ def run(options: dict) -> None:
     elif name == "level_set":
         start = read(shown.pop("initial_mask"), fill_missing)
         result = isoline.level_set(image, numpy.asarray(getattr(start, "image", start)), **shown)
+    elif name == "objects":
+        starts = shown.pop("starts", None)
+        if starts is not None:
+            starts = read(starts, fill_missing)
+            starts = numpy.asarray(getattr(starts, "image", starts))
+        result = isoline.objects(image, starts, **shown)[0]
     else:
         result = getattr(isoline, name)(image, **shown)
     write(target, result, source, made)

@@ -14,7 +14,7 @@ from numpy import typing as npt
 from ._arrays import ImageLike, Spacing, describe, device_of, on_device
 from ._native import Device, Library, Owned, Report, default_library
 from ._progress import ProgressLike, Watch
-from ._results import LINE, Maps, Polylines, Segments, Surface, copied
+from ._results import LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
 
 class Context(Owned):
@@ -217,6 +217,36 @@ class Context(Owned):
         """The Surface of a volume at a level; see isoline.isosurface."""
         call = self.isosurface_caller(image, **options)
         return self._found(Surface, call, progress)
+
+    def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):
+        """A function that grows objects into `out`, and returns them as an array."""
+        (described, image), params = describe(image, spacing), self.library.params("objects", **parameters)
+        (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
+        output, _ = describe(out, name="out", output=True)
+
+        def run(progress=None):
+            found, first, count = c_void_p(), c_void_p(), c_size_t()
+            self.library.call("objects", self.handle, byref(described), start and byref(start), byref(params), progress,
+                              byref(output), byref(found), report and byref(report))
+            try:
+                self.library.call("object_list_all", found, byref(first), byref(count))
+                return copied(first, OBJECT, count.value)
+            finally:
+                self.library.free("object_list")(found)
+
+        # The images must live as long as the function.
+        run.kept = image, starts, out, described, start, output
+        return run
+
+    def objects(self, image: ImageLike, starts: ImageLike | None = None, *, out: Any = None, progress: ProgressLike = None,
+                **options) -> tuple[Any, npt.NDArray]:
+        """The labels of many objects at once, and a table of them; see isoline.objects."""
+        if out is None:
+            kind = numpy.uint16 if starts is None else getattr(starts, "dtype", numpy.uint16)
+            out = numpy.empty(shape_of(image), numpy.uint8 if kind == numpy.bool_ else kind)
+        call = self.objects_caller(image, starts, out, **options)
+        with Watch(progress) as watch:
+            return out, call(watch.argument)
 
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:

@@ -207,6 +207,23 @@ def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = N
     return context.level_set(image, initial_mask, spacing=spacing, out=out, progress=progress, report=report, **parameters)
 
 
+@from_table("objects",
+            starts="A label image of the image's shape: 0 is no start, pixels with the same label are the start of one "
+                   "object. None for automatic starts.",
+            out="The array that receives the labels; None makes one, of the type of `starts` or, without, uint16.")
+def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spacing = None, out: Any = None,
+            device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,
+            **parameters: Any) -> tuple[Any, npt.NDArray]:
+    """{help}
+
+    Returns the label image, and a structured array with an element for each object: label, flags (1: at the border of the
+    image, 2: beside another one), voxels, volume, centre (x, y, z), mean (of its pixels) and background (the mean of those
+    around it). `report.converged` is 0 if the iterations were too few.
+    """
+    context = context_of(device, image, starts)
+    return context.objects(image, starts, spacing=spacing, out=out, progress=progress, report=report, **parameters)
+
+
 @from_table("snake", image="An array (y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU.",
             polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle.")
 def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",

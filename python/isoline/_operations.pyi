@@ -21,6 +21,7 @@ __all__ = [
     'isolines',
     'isosurface',
     'level_set',
+    'objects',
     'snake',
     'signed_distance',
 ]
@@ -209,6 +210,27 @@ def level_set(
     edge_sigma: float | None = None,
     edge_contrast: float | None = None,
 ) -> Any: ...
+
+def objects(
+    image: ImageLike,
+    starts: ImageLike | None = None,
+    *,
+    spacing: Spacing = None,
+    out: Any = None,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    foreground: Literal['above', 'below'] = 'above',
+    keep_starts: bool = True,
+    check_interval: int = 10,
+    iterations: int = 1000,
+    alpha: float = 0.5,
+    margin: float | None = None,
+    change_tolerance: float = 0.005,
+    threshold: float | None = None,
+    sigma: float | None = None,
+    prominence: float | None = None,
+) -> tuple[Any, npt.NDArray]: ...
 
 def snake(
     image: ImageLike,

@@ -22,6 +22,10 @@ TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("flags", "u4"), ("iterations
 POLYLINE = numpy.dtype([("first", "u8"), ("count", "u8"), ("parent", "i8"), ("level", "f8"), ("length", "f8"),
                         ("area", "f8"), ("slice", "u4"), ("flags", "u4")])
 
+# One object: its flags (1: at the border of the image, 2: beside another one); centre is x, y and z.
+OBJECT = numpy.dtype([("label", "u4"), ("flags", "u4"), ("voxels", "u8"), ("volume", "f8"), ("centre", "f8", 3),
+                      ("mean", "f8"), ("background", "f8")])
+
 # One straight line: both ends, the root mean square distance of its points, the decimal logarithm of its number of false
 # alarms, the index of its segment, the number of its points, and its slice.
 LINE = numpy.dtype([("x0", "f8"), ("y0", "f8"), ("x1", "f8"), ("y1", "f8"), ("rms", "f8"), ("log_false_alarms", "f8"),

@@ -46,6 +46,8 @@ def test_operations_of_several_files(folder):
     mesh, surface = numpy.load("s.npz"), isoline.isosurface(IMAGE, level=50, spacing=(2, 1, 1))
     assert numpy.array_equal(mesh["vertices"], surface.vertices) and numpy.array_equal(mesh["triangles"], surface.triangles)
     assert mesh["area"] == surface.area > 0 and mesh["volume"] == surface.volume > 0
+    assert main(["objects", "image.npy", "o.npy", "--starts", "start.npy", "--alpha", "0.6"]) == 0
+    assert numpy.array_equal(numpy.load("o.npy"), isoline.objects(IMAGE, start, alpha=0.6)[0]) and numpy.load("o.npy").any()
     assert main(["isolines", "image.npy", "c.npz", "--levels", "50,100.5"]) == 0
     found, curves = numpy.load("c.npz"), isoline.isolines(IMAGE, [50, 100.5])
     assert numpy.array_equal(found["lines"], curves.lines) and numpy.array_equal(found["points"], curves.points)

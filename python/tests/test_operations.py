@@ -179,6 +179,27 @@ def test_contexts_are_kept_by_device_and_closed_by_with():
     assert numpy.array_equal(buffer, isoline.edge_strength(IMAGE))  # a buffer outlives its context
 
 
+def test_objects_are_labels_and_a_table():
+    z, y, x = numpy.mgrid[:13, :30, :50]
+    ball = [(z - 6) ** 2 * 4 + (y - 15) ** 2 + (x - at) ** 2 < 9 ** 2 for at in (15, 32)]
+    volume = numpy.where(ball[0] | ball[1], 200, 30).astype(numpy.uint8)
+    starts = numpy.zeros(volume.shape, numpy.uint16)
+    starts[5:8, 13:18, 13:18], starts[5:8, 13:18, 30:35] = 7, 500
+    report = isoline.Report()
+    labels, table = isoline.objects(volume, starts, spacing=(2, 1, 1), report=report)
+    assert labels.dtype == numpy.uint16 and report.converged == 1 and report.iterations > 0
+    assert list(table["label"]) == [7, 500] and list(table["flags"]) == [2, 2]
+    ball[1] &= ~ball[0]
+    for label, inside, row in zip((7, 500), ball, table, strict=True):
+        assert row["voxels"] == (labels == label).sum() and row["volume"] == 2 * row["voxels"]
+        assert 2 * (inside & (labels == label)).sum() / (inside.sum() + row["voxels"]) > 0.95
+    # The starts are found, and the labels count from 1.
+    found, rows = isoline.objects(volume, spacing=(2, 1, 1))
+    assert found.dtype == numpy.uint16 and list(rows["label"]) == [1, 2] and found.max() == 2
+    with pytest.raises(isoline.Error, match="largest label, 500"):
+        isoline.objects(volume, starts, out=numpy.empty(volume.shape, numpy.uint8))
+
+
 def test_messages_go_to_the_logger(caplog):
     default_library().library.isoline_buffer_free(64)
     (record,) = caplog.records

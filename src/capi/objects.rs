@@ -39,7 +39,7 @@ pub struct isoline_objects_params {
     /// they were on a grid.
     pub margin: f64,
     /// Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front;
-    /// at least 0. Default 0.002.
+    /// at least 0. Default 0.005.
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
     /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979).
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 ///   65536 levels between the smallest and the largest finite pixel; NaN counts as background.
 /// @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same label
 ///   are the start of one object. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
-///   of the distance inside a threshold; labels are then 1, 2, ...
+///   of the distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
 /// @param labels not NULL; receives the label of each voxel's object, else 0. The input's size, host memory of its own, of a
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one that
-///   is not a whole number, and where no automatic start was found; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold
+///   is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold
 ///   the largest one; _OVERLAP; _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory;
 ///   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `labels` is untouched. May be called on any thread;
 ///   calls on one context run one after the other.
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn isoline_objects(
 ///
 /// @param objects not NULL.
 /// @param all receives the address of the first object, which is borrowed: valid until the list is freed, and only to be
-///   read.
+///   read; NULL if there are none.
 /// @param count receives the number of objects.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; nothing is written then. May be called on any thread.
 #[unsafe(no_mangle)]

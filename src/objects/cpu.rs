@@ -1,6 +1,6 @@
 //! The fronts on all threads. Parts of rows are updated while something changes in them or beside them.
 
-use super::scalar::{BACKGROUND, Constants, START_DISTANCE, Voxel, updated};
+use super::scalar::{Around, BACKGROUND, Constants, Pixel, START_DISTANCE, Voxel, updated};
 use super::statistics::{Statistics, Window};
 use crate::error::Result;
 use crate::image::zeroed;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 
 /// The voxels of a part of a row.
-const PART: usize = 32;
+const PART: usize = 16;
 
 /// The voxels of one task, about.
 const TASK_VOXELS: usize = 1 << 14;
@@ -61,7 +61,7 @@ impl Grid {
     }
 }
 
-/// What does not change while the fronts move.
+/// The parts that do not change while the fronts move.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub grid: Grid,
@@ -84,10 +84,6 @@ impl Fields {
     fn new(voxels: usize) -> Result<Self> {
         Ok(Self { labels: zeroed(voxels)?, distances: zeroed(voxels)? })
     }
-
-    fn voxel(&self, index: usize) -> Voxel {
-        Voxel { label: self.labels[index], distance: self.distances[index] }
-    }
 }
 
 /// The result of the fronts' movement.
@@ -104,6 +100,7 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let voxels = starts.len();
     let mut fields = Fields::new(voxels)?;
     let mut next = Fields::new(voxels)?;
+    let mut changes = zeroed::<u8>(voxels)?;
     // The labels at the last check.
     let mut checked = zeroed::<u32>(voxels)?;
     checked.copy_from_slice(starts);
@@ -117,7 +114,7 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let (mut iterations, mut converged) = (0, false);
     while iterations < plan.iterations && !converged {
         for _ in 0..plan.check_interval.min(plan.iterations - iterations) {
-            iterate(plan, &fields, &mut next, &mut parts, starts, levels, &statistics, ticker)?;
+            iterate(plan, &fields, &mut next, &mut changes, &mut parts, starts, levels, &statistics, ticker)?;
             std::mem::swap(&mut fields, &mut next);
             iterations += 1;
             ticker.set(iterations as f64 / plan.iterations as f64);
@@ -135,45 +132,39 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
 /// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations correct them.
 fn start_distances(plan: &Plan, fields: &mut Fields, ticker: &Ticker) -> Result<()> {
     let Fields { labels, distances } = fields;
-    let [width, height, _] = plan.grid.shape;
+    let width = plan.grid.shape[0];
     distances.par_chunks_mut(width).enumerate().for_each(|(row, to)| {
         if ticker.is_cancelled() {
             return;
         }
-        let around = Around::new(&plan.grid, [row % height, row / height]);
+        let rows = rows_around(&plan.grid, row).map(|row| &labels[row]);
         for (x, to) in to.iter_mut().enumerate() {
-            let own = labels[around.own.start + x];
-            let across = around.neighbours(x).into_iter().zip(plan.constants.spacing);
-            let across = across.filter(|(two, _)| two.iter().any(|neighbour| labels[*neighbour] != own));
+            let around = values_around(&rows, x);
+            let across = around.chunks_exact(2).zip(plan.constants.spacing);
+            let across = across.filter(|(two, _)| two.iter().any(|label| *label != rows[0][x]));
             *to = across.fold(plan.constants.far, |least, (_, spacing)| least.min(START_DISTANCE * spacing));
         }
     });
     ticker.check()
 }
 
-/// A row, and the rows beside it; at the border of the image the row itself is beside it.
-struct Around {
-    own: Range<usize>,
-    /// The first voxels of the rows before and behind it, along y and z.
-    starts: [[usize; 2]; 2],
+/// The places of a row, and of the rows beside it along y and z; at the border of the image the row itself is beside it.
+fn rows_around(grid: &Grid, row: usize) -> [Range<usize>; 5] {
+    let [_, height, depth] = grid.shape;
+    let [y, z] = [row % height, row / height];
+    [
+        grid.row(y, z),
+        grid.row(y.saturating_sub(1), z),
+        grid.row((y + 1).min(height - 1), z),
+        grid.row(y, z.saturating_sub(1)),
+        grid.row(y, (z + 1).min(depth - 1)),
+    ]
 }
 
-impl Around {
-    fn new(grid: &Grid, [y, z]: [usize; 2]) -> Self {
-        let [_, height, depth] = grid.shape;
-        let start = |y: usize, z: usize| grid.row(y, z).start;
-        let along_y = [start(y.saturating_sub(1), z), start((y + 1).min(height - 1), z)];
-        let along_z = [start(y, z.saturating_sub(1)), start(y, (z + 1).min(depth - 1))];
-        Self { own: grid.row(y, z), starts: [along_y, along_z] }
-    }
-
-    /// Returns the neighbours of voxel `x` of the row along x, y and z.
-    #[inline(always)]
-    fn neighbours(&self, x: usize) -> [[usize; 2]; 3] {
-        let own = self.own.start + x;
-        let along_x = [own - usize::from(x > 0), own + usize::from(own + 1 < self.own.end)];
-        [along_x, self.starts[0].map(|start| start + x), self.starts[1].map(|start| start + x)]
-    }
+/// Returns the values around place `x` of a row, of that row and those beside it: before and behind along x, y, z.
+#[inline(always)]
+fn values_around<T: Copy>([own, above, below, front, back]: &[&[T]; 5], x: usize) -> [T; 6] {
+    [own[x.saturating_sub(1)], own[(x + 1).min(own.len() - 1)], above[x], below[x], front[x], back[x]]
 }
 
 /// The parts of rows: which are updated, and the front voxels in each.
@@ -241,6 +232,7 @@ fn iterate(
     plan: &Plan,
     fields: &Fields,
     next: &mut Fields,
+    changes: &mut [u8],
     parts: &mut Parts,
     starts: &[u32],
     levels: &[u16],
@@ -249,15 +241,19 @@ fn iterate(
 ) -> Result<()> {
     parts.activate();
     let Parts { per_row, changed, active, fronts, .. } = parts;
-    let [width, height, _] = plan.grid.shape;
-    let rows = next.labels.par_chunks_mut(width).zip(next.distances.par_chunks_mut(width));
+    let width = plan.grid.shape[0];
+    let rows =
+        next.labels.par_chunks_mut(width).zip(next.distances.par_chunks_mut(width)).zip(changes.par_chunks_mut(width));
     let flags = changed.par_chunks_mut(*per_row).zip(fronts.par_chunks_mut(*per_row)).zip(active.par_chunks(*per_row));
     let rows = rows.zip(flags).enumerate().with_min_len((TASK_VOXELS / width).max(1));
-    rows.for_each(|(row, ((new_labels, new_distances), ((changed, fronts), active)))| {
+    rows.for_each(|(row, (((new_labels, new_distances), changes), ((changed, fronts), active)))| {
         if ticker.is_cancelled() {
             return;
         }
-        let around = Around::new(&plan.grid, [row % height, row / height]);
+        let rows = rows_around(&plan.grid, row);
+        let labels = rows.each_ref().map(|row| &fields.labels[row.clone()]);
+        let distances = rows.each_ref().map(|row| &fields.distances[row.clone()]);
+        let (starts, levels) = (&starts[rows[0].clone()], &levels[rows[0].clone()]);
         for (part, active) in active.iter().enumerate() {
             changed[part] = 0;
             if *active == 0 {
@@ -265,15 +261,16 @@ fn iterate(
             }
             let mut front = 0;
             for x in part * PART..((part + 1) * PART).min(width) {
-                let index = around.own.start + x;
-                let old = fields.voxel(index);
-                let beside = around.neighbours(x).map(|two| two.map(|neighbour| fields.voxel(neighbour)));
-                let is_start = || plan.keep_starts && starts[index] != BACKGROUND;
-                let new = updated(&plan.constants, old, beside, levels[index], is_start, &statistics.scores);
+                let old = Voxel { label: labels[0][x], distance: distances[0][x] };
+                let around = Around { labels: values_around(&labels, x), distances: values_around(&distances, x) };
+                let pixel = Pixel { level: levels[x], changes: changes[x] };
+                let is_start = || plan.keep_starts && starts[x] != BACKGROUND;
+                let new = updated(&plan.constants, old, &around, pixel, is_start, &statistics.scores);
+                changes[x] = changes[x].saturating_add(u8::from(new.label != old.label));
                 new_labels[x] = new.label;
                 new_distances[x] = new.distance;
                 changed[part] |= u8::from(new != old);
-                front += u8::from(beside.as_flattened().iter().any(|voxel| voxel.label != old.label));
+                front += u8::from(around.has_other(old.label));
             }
             fronts[part] = front;
         }

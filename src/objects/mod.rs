@@ -66,15 +66,15 @@ pub struct Params {
     pub check_interval: u32,
     /// The most iterations, at least 1. Default 1000.
     pub iterations: u32,
-    /// The weight α, in (0, 1], of the image against curvature. Default 0.5: a ball in an even image rests unless its radius
-    /// is at most the smallest spacing. In general that is (1 − α)/α times the smallest spacing.
+    /// The weight α, in (0, 1], of the image against curvature. Default 0.5. A ball whose
+    /// radius is at most (1 − α)/α times the smallest spacing does not grow.
     pub alpha: f64,
     /// The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
     /// spacing. `None` (default): half the mean distance of the objects, as if they were on a grid.
     pub margin: Option<f64>,
     /// Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front:
-    /// about the distance in voxels that the fronts moved. No mean may have changed by more than a 256th of the difference
-    /// between object and background, either. Default 2e-3.
+    /// about the distance in voxels that the fronts moved. No mean may have changed by more than a 64th of the difference
+    /// between object and background, either. Default 5e-3.
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu
@@ -158,21 +158,21 @@ impl Params {
         let relative: [f64; 3] =
             std::array::from_fn(|axis| used.get(axis).map_or(f64::INFINITY, |spacing| spacing / smallest));
         let inverse_squares = relative.map(|spacing| (spacing * spacing).recip());
-        // Of both terms the fronts' way and the diffusion are bounded; the weights of the terms keep their ratio.
+        // The fronts' way and the diffusion are bounded; the weights of both terms keep their ratio.
         let [image, curvature] = [self.alpha, (1.0 - self.alpha) / 2.0];
         let stable = STEP_SHARE / (2.0 * curvature * inverse_squares.iter().sum::<f64>());
         let step = stable.min(LONGEST_WAY / image);
         let largest = used.iter().copied().fold(0.0, f64::max) / smallest;
         let margin = self.margin.unwrap_or_else(|| {
             let volume: f64 = shape.iter().zip(used).map(|(side, spacing)| *side as f64 * spacing).product();
-            (volume / objects as f64).powf((axes as f64).recip()) / 2.0
+            (volume / objects.max(1) as f64).powf((axes as f64).recip()) / 2.0
         });
         Plan {
             grid: Grid { shape, margin: self.spacing.map(|spacing| (margin / spacing).ceil().max(1.0) as usize) },
             constants: Constants {
                 spacing: relative.map(|spacing| spacing as f32),
                 inverse_squares: inverse_squares.map(|inverse| inverse as f32),
-                far: (2.0 + largest.min(16.0)) as f32,
+                far: (1.0 + largest.min(16.0)) as f32,
                 image_weight: (2.0 * step * image) as f32,
                 curvature_weight: (step * curvature) as f32,
             },
@@ -244,7 +244,7 @@ impl Objects {
 /// Grows objects in the image or volume `input` (u8, u16 or f32) from the label image `starts` of the same size: 0 is no
 /// start, voxels with the same label are that of one object, whole numbers up to 16777216. Without starts (`None`) a ball is
 /// put around each maximum of the distance inside a threshold, see [`Params::threshold`]; labels are then 1, 2, ... in the
-/// order of the slices, rows and columns of the maxima. Writes the labels of the objects
+/// order of the slices, rows and columns of the maxima, and where there is none the result has no object. Writes the labels of the objects
 /// to `output`, of any type that holds the largest one, and `objects`, both only on success. It is computed on the CPU,
 /// whatever the context's device; pixels in CUDA memory are copied to the host, the output must be in host memory. The same
 /// bits with any number of threads.

@@ -7,11 +7,18 @@
 pub(super) const START_DISTANCE: f32 = 0.5;
 
 /// The change of a distance that is left out, so that voxels at rest keep their bits.
-const SMALLEST_CHANGE: f32 = 1e-3;
+const SMALLEST_CHANGE: f32 = 5e-3;
 
 /// The slope at which the score falls where a voxel is brighter than its object's mean, as a share of the slope at which
 /// it grows below. Without it a dim object would take bright neighbours, all of whose voxels are more than bright enough.
 const FALL: f32 = 0.5;
+
+/// The changes of its label that a voxel makes with whole steps. Each further one halves its steps, so that a voxel between two
+/// labels, to which none of the two fits better for long, comes to rest.
+const FREE_CHANGES: u8 = 3;
+
+/// The changes of its label beyond which a voxel's steps are not made smaller.
+const MOST_CHANGES: u8 = 30;
 
 /// The label of the background.
 pub(super) const BACKGROUND: u32 = 0;
@@ -62,25 +69,59 @@ pub(super) struct Voxel {
     pub distance: f32,
 }
 
-/// Returns a voxel after an iteration. `around` are the neighbours along x, y and z, the one before and the one behind,
-/// each; beyond the border of the image they are the voxel itself.
+/// The six voxels that share a face with a voxel: the one before it along x, the one behind it, and those along y and z.
+/// Beyond the border of the image they are the voxel itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    pub labels: [u32; 6],
+    pub distances: [f32; 6],
+}
+
+impl Around {
+    /// Returns whether a front passes between a voxel with this label and one around it.
+    #[inline(always)]
+    pub(super) fn has_other(&self, label: u32) -> bool {
+        self.labels.iter().fold(0, |differences, other| differences | (other ^ label)) != 0
+    }
+
+    /// Returns whether all voxels around are at least this far from the front.
+    #[inline(always)]
+    fn are_beyond(&self, far: f32) -> bool {
+        self.distances.iter().fold(true, |beyond, distance| beyond & (*distance >= far))
+    }
+}
+
+/// The facts of a voxel that its neighbours do not need.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pixel {
+    pub level: u16,
+    /// The number of times that its label has changed.
+    pub changes: u8,
+}
+
+/// Returns the share of a whole step that a voxel makes: a power of two.
+#[inline(always)]
+fn share_of_step(changes: u8) -> f32 {
+    let halvings = changes.saturating_sub(FREE_CHANGES).min(MOST_CHANGES);
+    f32::from_bits((127 - u32::from(halvings)) << 23)
+}
+
+/// Returns a voxel after an iteration.
 #[inline(always)]
 pub(super) fn updated(
     constants: &Constants,
     old: Voxel,
-    around: [[Voxel; 2]; 3],
-    level: u16,
+    around: &Around,
+    pixel: Pixel,
     is_start: impl FnOnce() -> bool,
     scores: &[Score],
 ) -> Voxel {
-    let is_front = around.as_flattened().iter().any(|voxel| voxel.label != old.label);
-    let mut new = if is_front {
-        evolved(constants, old, around, level, is_start, scores)
-    } else if old.distance >= constants.far && around.as_flattened().iter().all(|voxel| voxel.distance >= constants.far)
-    {
-        old
+    let mut new = if around.has_other(old.label) {
+        evolved(constants, old, around, pixel, is_start, scores)
+    } else if old.distance >= constants.far && around.are_beyond(constants.far) {
+        return old;
     } else {
-        Voxel { distance: distance_from(constants, around), ..old }
+        Voxel { distance: distance_from(constants, &around.distances), ..old }
     };
     if new.label == old.label && (new.distance - old.distance).abs() <= SMALLEST_CHANGE {
         new.distance = old.distance;
@@ -97,40 +138,37 @@ pub(super) fn updated(
 fn evolved(
     constants: &Constants,
     old: Voxel,
-    around: [[Voxel; 2]; 3],
-    level: u16,
+    around: &Around,
+    Pixel { level, changes }: Pixel,
     is_start: impl FnOnce() -> bool,
     scores: &[Score],
 ) -> Voxel {
+    let share = share_of_step(changes);
+    let [image_weight, curvature_weight] = [constants.image_weight * share, constants.curvature_weight * share];
+    let Around { labels, distances } = around;
     let q = |label: u32| {
+        let phi_of = |other: u32, distance: f32| if other == label { -distance } else { distance };
+        let phi = phi_of(old.label, old.distance);
         let along = |axis: usize| {
-            let difference = |voxel: Voxel| {
-                let phi = if voxel.label == label { -voxel.distance } else { voxel.distance };
-                if old.label == label { phi + old.distance } else { phi - old.distance }
-            };
-            let [before, behind] = around[axis];
-            (difference(before) + difference(behind)) * constants.inverse_squares[axis]
+            let [before, behind] = [2 * axis, 2 * axis + 1].map(|place| phi_of(labels[place], distances[place]) - phi);
+            (before + behind) * constants.inverse_squares[axis]
         };
         let laplacian = along(0) + along(1) + along(2);
-        let phi = if old.label == label { -old.distance } else { old.distance };
         let score = if label == BACKGROUND { 0.0 } else { scores[label as usize].at(level) };
-        phi + constants.curvature_weight * laplacian - constants.image_weight * score
+        phi + curvature_weight * laplacian - image_weight * score
     };
     let (mut best, mut least, mut second) = (old.label, q(old.label), f32::INFINITY);
     // The front is at most as far from the voxel as the neighbour on its other side.
     let mut most = f32::INFINITY;
-    let mut seen = [old.label; 6];
-    for (place, neighbour) in around.as_flattened().iter().enumerate() {
-        let label = neighbour.label;
+    for (place, &label) in labels.iter().enumerate() {
         if label == old.label {
             continue;
         }
         let spacing = constants.spacing[place / 2];
         most = if spacing < most { spacing } else { most };
-        if seen[..place].contains(&label) {
+        if labels[..place].contains(&label) {
             continue;
         }
-        seen[place] = label;
         let q = q(label);
         if q < least || (q == least && best != old.label && label < best) {
             (best, least, second) = (label, q, least);
@@ -147,13 +185,15 @@ fn evolved(
 
 /// Returns the distance of a voxel that is not beside a front, from the distances around it: the solution of |∇d| = 1 with
 /// differences towards the front (Rouy and Tourin 1992), at most [`Constants::far`].
-fn distance_from(constants: &Constants, around: [[Voxel; 2]; 3]) -> f32 {
-    let mut axes: [(f32, usize); 3] = std::array::from_fn(|axis| {
-        let [before, behind] = around[axis].map(|voxel| voxel.distance);
-        let near = if before < behind { before } else { behind };
+fn distance_from(constants: &Constants, around: &[f32; 6]) -> f32 {
+    let mut axes: [(f32, usize); 3] = [(constants.far, 0), (constants.far, 1), (constants.far, 2)];
+    for (axis, (near, _)) in axes.iter_mut().enumerate() {
+        let [before, behind] = [around[2 * axis], around[2 * axis + 1]];
         // An image of one slice has no neighbours along z.
-        (if constants.inverse_squares[axis] > 0.0 { near } else { constants.far }, axis)
-    });
+        if constants.inverse_squares[axis] > 0.0 {
+            *near = if before < behind { before } else { behind };
+        }
+    }
     // The nearest first; of equal ones the order of the axes.
     for (a, b) in [(0, 1), (1, 2), (0, 1)] {
         if axes[b].0 < axes[a].0 {
@@ -193,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_distance_is_that_from_the_planes_around() {
-        let around = |near: [f32; 3]| near.map(|near| [voxel(0, near), voxel(0, FAR)]);
+        let around = |[x, y, z]: [f32; 3]| [x, FAR, y, FAR, z, FAR];
         let tests: [([f32; 3], f32); 4] = [
             ([0.5, FAR, FAR], 1.5),
             ([FAR, 0.25, 2.0], 1.25),
@@ -201,7 +241,7 @@ mod tests {
             ([0.5, 0.5, 0.5], 0.5 + (1.0f32 / 3.0).sqrt()),
         ];
         for (near, expected) in tests {
-            assert!((distance_from(&CONSTANTS, around(near)) - expected).abs() < 1e-6, "{near:?}");
+            assert!((distance_from(&CONSTANTS, &around(near)) - expected).abs() < 1e-6, "{near:?}");
         }
     }
 
@@ -217,26 +257,23 @@ mod tests {
     #[test]
     fn the_better_label_takes_a_voxel_and_a_start_stays() {
         let scores = [Score::default(), Score { gain: 0.0, offset: 1.0 }, Score { gain: 0.0, offset: -1.0 }];
-        let around = [[voxel(1, 0.5), voxel(2, 0.5)], [voxel(2, 0.5); 2], [voxel(2, 0.5); 2]];
-        let old = voxel(2, 0.01);
-        let taken = updated(&CONSTANTS, old, around, 7, || false, &scores);
+        let around = &Around { labels: [1, 1, 2, 2, 2, 2], distances: [0.5; 6] };
+        let old = voxel(2, 0.02);
+        let pixel = Pixel { level: 7, changes: 0 };
+        let taken = updated(&CONSTANTS, old, around, pixel, || false, &scores);
         assert_eq!(taken.label, 1);
         assert!(taken.distance > 0.0);
-        assert_eq!(updated(&CONSTANTS, old, around, 7, || true, &scores), voxel(2, 0.0).with_old(old));
-    }
-
-    impl Voxel {
-        /// Returns the voxel, or the old one where the change is left out.
-        fn with_old(self, old: Voxel) -> Voxel {
-            if (self.distance - old.distance).abs() <= SMALLEST_CHANGE { old } else { self }
-        }
+        assert_eq!(updated(&CONSTANTS, old, around, pixel, || true, &scores), voxel(2, 0.0));
     }
 
     #[test]
     fn a_flat_front_in_an_even_image_stays() {
         let scores = [Score::default(); 3];
-        let around = [[voxel(1, 1.3), voxel(2, 0.7)], [voxel(1, 0.3); 2], [voxel(1, 0.3); 2]];
+        let around = &Around { labels: [1, 2, 1, 1, 1, 1], distances: [1.3, 0.7, 0.3, 0.3, 0.3, 0.3] };
         let old = voxel(1, 0.3);
-        assert_eq!(updated(&CONSTANTS, old, around, 7, || false, &scores), old);
+        let pixel = Pixel { level: 7, changes: 0 };
+        assert_eq!(updated(&CONSTANTS, old, around, pixel, || false, &scores), old);
+        let shares = [0, 3, 4, 6, 255].map(share_of_step);
+        assert_eq!(shares, [1.0, 1.0, 0.5, 0.125, 0.5f32.powi(30)]);
     }
 }

@@ -5,7 +5,7 @@ use super::cpu::Grid;
 use super::scalar::BACKGROUND;
 use crate::device::Context;
 use crate::distance;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::image::{Dimensions, push, sort_while, zeroed};
 use crate::progress::Ticker;
 use ndarray::ArrayView3;
@@ -24,7 +24,7 @@ const LEVELS: usize = 1 << 16;
 /// The voxels between two looks at the ticker.
 const PART: usize = 1 << 16;
 
-/// Returns the starts in an image of levels, as the index of each voxel's object, and their number. `threshold` is a level,
+/// Returns the starts in an image of levels, as the index of each voxel's object, and their number, which may be 0. `threshold` is a level,
 /// `None` that which separates the smoothed levels best (Otsu 1979). It runs in the pool of the context.
 pub(super) fn automatic(
     context: &Context,
@@ -47,12 +47,6 @@ pub(super) fn automatic(
     let view = ArrayView3::from_shape((depth, height, width), &inside[..]).unwrap_or_else(|_| unreachable!("its size"));
     distance::cpu::signed_into(context, view, params.spacing, Dimensions::Volume, &mut distances, ticker)?;
     let peaks = peaks(params, grid, &distances, ticker)?;
-    if peaks.is_empty() {
-        return Err(Error::argument(
-            "cannot find starts: a part of the image, not all of it, must be on the objects' side of the threshold and \
-             as thick as the prominence (got none); give starts, or another threshold or prominence",
-        ));
-    }
     let mut starts = zeroed::<u32>(levels.len())?;
     for (index, peak) in peaks.iter().enumerate() {
         ticker.check()?;
@@ -116,7 +110,7 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
     let all = values.len() as f64;
     let total: f64 = counts.iter().enumerate().map(|(level, count)| level as f64 * *count as f64).sum();
     let [mut below, mut sum, mut most] = [0.0; 3];
-    // Of one level none is above.
+    // No level is above the only one.
     let mut best = f64::INFINITY;
     for (level, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         below += *count as f64;

@@ -131,6 +131,18 @@ static isoline_status isosurface(void) {
     return status;
 }
 
+static isoline_status objects(void) {
+    isoline_objects_params params;
+    isoline_objects_params_init(&params, sizeof params);
+    params.iterations = 20;
+    isoline_object_list *list = NULL;
+    isoline_status status =
+        isoline_objects(given.context, &given.input, NULL, &params, NULL, &given.float_output, &list, NULL);
+    CHECK((status == ISOLINE_OK) == (list != NULL));
+    isoline_object_list_free(list);
+    return status;
+}
+
 static isoline_status level_set(void) {
     isoline_level_set_params params;
     isoline_level_set_params_init(&params, sizeof params);
@@ -204,6 +216,7 @@ static isoline_status slices(void) {
     DO(distance)                                                                                                       \
     DO(isolines)                                                                                                       \
     DO(isosurface)                                                                                                     \
+    DO(objects)                                                                                                        \
     DO(level_set)                                                                                                      \
     DO(snakes)
 

@@ -307,6 +307,7 @@ void every_call_ends_early(const char *device) {
     isoline::segments segments;
     isoline::polylines curves;
     isoline::surface mesh;
+    isoline::object_list things;
     isoline::lines lines;
     isoline::segments drawn;
     isoline::edge_drawing(context, in, drawn);
@@ -318,6 +319,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::distance(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isolines(context, in, {}, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isosurface(context, in, mesh, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::objects(context, in, {}, numbers, things, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, segments, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, segments, {}, w); });
@@ -331,7 +333,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::snake_run(context, in, SQUARE, numbers, made, {}, w); });
     // Nothing was written, and all can go on.
     CHECK(how_many(map, 77) == SLICE && std::count(labels.begin(), labels.end(), 77) == std::ptrdiff_t{SLICE});
-    CHECK(is_unwritten(field.data(), field.size()) && !segments && !lines && !curves && !made);
+    CHECK(is_unwritten(field.data(), field.size()) && !segments && !lines && !curves && !things && !made);
     isoline::edge_strength(context, in, out);
     CHECK(surface.step(MANY).converged == 1 && snake.step().converged == 1);
 }
@@ -516,6 +518,7 @@ void structs_have_the_defaults(const char *) {
     is_what_c_fills(isoline::distance_params());
     is_what_c_fills(isoline::isolines_params());
     is_what_c_fills(isoline::isosurface_params());
+    is_what_c_fills(isoline::objects_params());
     is_what_c_fills(isoline::level_set_params());
     is_what_c_fills(isoline::level_set_state());
     is_what_c_fills(isoline::snake_params());
@@ -711,6 +714,32 @@ void an_isosurface_is_that_of_c(const char *device) {
     const isoline::surface_arrays all = made.all(), wanted = c_surface.all();
     CHECK(all.triangles.size() > 0 && all.info.level == 90 && all.info.closed == 1 && all.info.area == wanted.info.area);
     CHECK(same(all.vertices, wanted.vertices) && same(all.normals, wanted.normals) && same(all.triangles, wanted.triangles));
+}
+
+void objects_are_those_of_c(const char *device) {
+    std::vector<std::uint8_t> pixels = disc(), box = box_in_disc();
+    std::vector<std::uint16_t> starts(SLICE, 0), labels(SLICE, 77), wanted(SLICE, 78);
+    std::transform(box.begin(), box.end(), starts.begin(), [](std::uint8_t inside) { return inside > 0 ? 300 : 0; });
+    const isoline::image in(pixels.data(), WIDTH, HEIGHT);
+    const isoline::image begin(starts.data(), WIDTH, HEIGHT), out(labels.data(), WIDTH, HEIGHT);
+    const isoline_image c_in = describe(ISOLINE_U8, WIDTH, HEIGHT, 1, pixels.data());
+    const isoline_image c_begin = describe(ISOLINE_U16, WIDTH, HEIGHT, 1, starts.data());
+    const isoline_image c_out = describe(ISOLINE_U16, WIDTH, HEIGHT, 1, wanted.data());
+    isoline::objects_params params;
+    params.alpha = 0.6;
+    isoline::object_list made;
+    isoline_object_list *c_made = nullptr;
+    {
+        isoline::context context(device);
+        CHECK(isoline::objects(context, in, begin, out, made, params).iterations > 0);
+        GOOD(isoline_objects(context.get(), &c_in, &c_begin, &params, nullptr, &c_out, &c_made, nullptr));
+        params.alpha = 2;
+        THROWS(ISOLINE_INVALID_ARGUMENT, "alpha", isoline::objects(context, in, begin, out, made, params));
+    }
+    // The list outlives its context.
+    const isoline::object_list c_list(c_made);
+    CHECK(labels == wanted && made.all().size() == 1 && made.all()[0].label == 300);
+    CHECK(std::memcmp(&made.all()[0], &c_list.all()[0], sizeof(isoline::found_object)) == 0);
 }
 
 void edge_drawing_is_that_of_c(const char *device) {
@@ -963,6 +992,7 @@ int main() {
     RUN_ON_EACH(edge_strength_and_distance_are_those_of_c);
     RUN_ON_EACH(isolines_are_those_of_c);
     RUN_ON_EACH(an_isosurface_is_that_of_c);
+    RUN_ON_EACH(objects_are_those_of_c);
     RUN_ON_EACH(edge_drawing_is_that_of_c);
     RUN_ON_EACH(a_level_set_is_that_of_c);
     RUN_ON_EACH(statistics_come_in_blocks);

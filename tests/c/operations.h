@@ -13,7 +13,8 @@
     X(snake, 64)                                                                                                       \
     X(distance, 64)                                                                                                    \
     X(isolines, 64)                                                                                                    \
-    X(isosurface, 80)
+    X(isosurface, 80)                                                                                                  \
+    X(objects, 8)
 
 /* The memory that operations are called on: `start` is a mask, `bytes` (u8) and `floats` (f32) receive results. */
 typedef struct {
@@ -74,6 +75,14 @@ static isoline_status run_isosurface(const arguments *a, const any_params *p) {
     isoline_surface *surface = NULL;
     const isoline_status status = isoline_isosurface(a->context, &a->input, &p->isosurface, a->progress, &surface, NULL);
     isoline_surface_free(surface);
+    return status;
+}
+
+static isoline_status run_objects(const arguments *a, const any_params *p) {
+    isoline_object_list *objects = NULL;
+    const isoline_status status =
+        isoline_objects(a->context, &a->input, &a->start, &p->objects, a->progress, &a->bytes, &objects, NULL);
+    isoline_object_list_free(objects);
     return status;
 }
 

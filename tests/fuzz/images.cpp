@@ -1,5 +1,5 @@
 /*
- * The operations on an image: edge strength, edge drawing, isolines, isosurface and distance, with the segments, the polylines
+ * The operations on an image: edge strength, edge drawing, isolines, isosurface, objects and distance, with the segments, the polylines
  * and the surface that they return. A call that succeeds is repeated at times, also on another context or by the plain loops, which must give the
  * same bits.
  */
@@ -169,6 +169,38 @@ void isolines(Bytes &bytes) {
     }
     isoline_polylines_free(made);
     isoline_polylines_free(twin);
+}
+
+// ----------------------------------------------------------------------------------------------------------- objects
+
+void objects(Bytes &bytes) {
+    Stage stage(bytes, 16, 5);
+    Params<isoline_objects_params> params(bytes, "objects", isoline_objects_params_init, 16);
+    Picture &labels = stage.output(bytes, ISOLINE_F32);
+    isoline_object_list *made = nullptr;
+    // The image itself is a label image, unless it has floats that are none.
+    const isoline_image *starts = bytes.rarely(3) ? nullptr : stage.input.image();
+    stage.may_succeed = stage.may_succeed && params.valid();
+    const isoline_status status = CALL(isoline_objects(stage.device.get(), stage.input.image(), starts, params.get(),
+                                                       stage.told.watch.get(), labels.image(), &made, stage.told.report.get()));
+    stage.check(status);
+    MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    stage.device.release();
+    const isoline_object *all = nullptr;
+    size_t count = 0;
+    GOOD(isoline_object_list_all(made, &all, &count));
+    MUST((count > 0) == (all != nullptr));
+    for (size_t i = 0; i < count; i++) {
+        MUST(all[i].label > (i > 0 ? all[i - 1].label : 0) && all[i].flags <= 3 && std::isfinite(all[i].mean));
+        MUST((all[i].voxels > 0) == std::isfinite(all[i].centre[0]));
+    }
+    REFUSED(isoline_object_list_all(nullptr, &all, &count));
+    REFUSED(isoline_object_list_all(made, nullptr, &count));
+    REFUSED(isoline_object_list_all(made, &all, nullptr));
+    isoline_object_list_free(made);
 }
 
 // -------------------------------------------------------------------------------------------------------- isosurface
@@ -444,6 +476,12 @@ void without(Bytes &bytes) {
     REFUSED(isoline_isolines(common(), input.image(), nullptr, 0, nullptr, nullptr, nullptr, nullptr));
     MUST(polylines == nullptr);
     isoline_polylines_free(nullptr);
+    isoline_object_list *list = nullptr;
+    REFUSED(isoline_objects(nullptr, input.image(), nullptr, nullptr, nullptr, input.image(), &list, nullptr));
+    REFUSED(isoline_objects(common(), nullptr, nullptr, nullptr, nullptr, input.image(), &list, nullptr));
+    REFUSED(isoline_objects(common(), input.image(), nullptr, nullptr, nullptr, nullptr, &list, nullptr));
+    MUST(list == nullptr);
+    isoline_object_list_free(nullptr);
     isoline_surface *surface = nullptr;
     REFUSED(isoline_isosurface(nullptr, input.image(), nullptr, nullptr, &surface, nullptr));
     REFUSED(isoline_isosurface(common(), nullptr, nullptr, nullptr, &surface, nullptr));
@@ -456,7 +494,7 @@ void without(Bytes &bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Bytes bytes(data, size);
-    switch (bytes.below(18)) {
+    switch (bytes.below(20)) {
     case 0:
     case 1:
     case 2:
@@ -473,6 +511,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 13: isolines(bytes); break;
     case 14:
     case 15: isosurface(bytes); break;
+    case 18:
+    case 19: objects(bytes); break;
     default: distance(bytes); break;
     }
     return 0;

@@ -1,0 +1,13 @@
+# shellcheck shell=bash disable=SC2154 # sourced by scripts/test-macros.sh, which has run, refused and $work
+
+# The example gives the same labels and rows with a window and without.
+for how in headless window; do
+    mkdir "$work/objects-$how"
+    cp tests/data/nuclei.png "$work/objects-$how"
+    run "$how" examples/objects.ijm "$work/objects-$how/nuclei.png"
+done
+cmp "$work/objects-headless/nuclei.png-labels.tif" "$work/objects-window/nuclei.png-labels.tif"
+cmp "$work/objects-headless/nuclei.png-objects.csv" "$work/objects-window/nuclei.png-objects.csv"
+
+refused "Grow Objects..." "start=detect" "No output is chosen"
+refused "Grow Objects..." "start=labels label_image" "start_image must be the title"
