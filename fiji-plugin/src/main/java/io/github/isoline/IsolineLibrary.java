@@ -95,6 +95,20 @@ final class IsolineLibrary {
 
     static native void isoline_lines_free(Pointer lines);
 
+    static native int isoline_objects(
+            Pointer context,
+            Structs.Image input,
+            Structs.Image starts,
+            Pointer params,
+            Structs.Progress progress,
+            Structs.Image labels,
+            PointerByReference objects,
+            Structs.Report report);
+
+    static native int isoline_object_list_all(Pointer objects, PointerByReference all, LongByReference count);
+
+    static native void isoline_object_list_free(Pointer objects);
+
     static native int isoline_level_set_state_init(Structs.LevelSetState out, long structSize);
 
     static native int isoline_level_set_new(

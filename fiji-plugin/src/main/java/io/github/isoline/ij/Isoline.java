@@ -54,6 +54,7 @@ public final class Isoline {
             new Call<>("isolines", IsolinesSettings::new, IsolinesJob::new);
     private static final Call<IsosurfaceSettings> ISOSURFACE =
             new Call<>("isosurface", IsosurfaceSettings::new, IsosurfaceJob::new);
+    private static final Call<ObjectsSettings> OBJECTS = new Call<>("grow_objects", ObjectsSettings::new, ObjectsJob::new);
     private static final Call<LevelSetSettings> LEVEL_SET =
             new Call<>("level_set", LevelSetSettings::new, LevelSetJob::new);
     private static final Call<SnakeSettings> REGION_SNAKE =
@@ -171,6 +172,29 @@ public final class Isoline {
     }
 
     /**
+     * Grows many objects at once, each from a start, until its front stops at the image or at a neighbour.
+     *
+     * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
+     * @param options such as {@code start=detect} (with {@code threshold}, pixel value, and {@code prominence}, in the
+     *     image's unit) or {@code labels} (with {@code start_image}), {@code alpha=0.5}, {@code stack=slices} or
+     *     {@code volume}
+     * @return the label image of 16 bits, or of 32 if that of the starts is, and a row for each object
+     * @throws IsolineException as described above
+     */
+    public static Result growObjects(ImagePlus image, String options) throws IsolineException {
+        return OBJECTS.on(image, options);
+    }
+
+    /**
+     * Grows many objects at once.
+     *
+     * @see #growObjects(ImagePlus, String)
+     */
+    public static Result growObjects(ImagePlus image, Map<String, ?> options) throws IsolineException {
+        return OBJECTS.on(image, options);
+    }
+
+    /**
      * Segments by a level set that grows or shrinks from a start.
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack; its selection is
@@ -220,7 +244,7 @@ public final class Isoline {
      * Returns a line for each option of an operation: key, values, default, unit and meaning.
      *
      * @param operation {@code edge_strength}, {@code edge_drawing}, {@code signed_distance}, {@code isolines},
-     *     {@code isosurface}, {@code level_set} or {@code region_snake}
+     *     {@code isosurface}, {@code grow_objects}, {@code level_set} or {@code region_snake}
      * @throws IsolineException if there is no such operation, or no native library
      */
     public static String options(String operation) throws IsolineException {

@@ -55,6 +55,16 @@ final class SnakeLabels {
         return made.image();
     }
 
+    /**
+     * Returns the image of labels in arrays of its pixels.
+     *
+     * @param largest the largest label
+     */
+    static ImagePlus of(HyperStackSelection planes, Object[] pixels, int largest) {
+        String title = "Labels of " + planes.image.getTitle();
+        return ResultImage.inColours(planes, pixels, title, "Label", colours(largest));
+    }
+
     static PixelBuffer.Type type(int largest) {
         return largest <= MOST_OF_16_BITS ? PixelBuffer.Type.U16 : PixelBuffer.Type.F32;
     }
@@ -90,13 +100,11 @@ final class SnakeLabels {
 
     /** Returns the new image. */
     ImagePlus image() {
-        String title = "Labels of " + planes.image.getTitle();
-        Object[] pixels = small != null ? small : large;
-        return ResultImage.inColours(planes, pixels, title, "Label", colours());
+        return of(planes, small != null ? small : large, largest);
     }
 
     /** Returns black, and colours that distinguish neighbouring numbers. */
-    private LUT colours() {
+    private static LUT colours(int largest) {
         byte[][] steps = new byte[3][COLOURS];
         for (int i = 1; i < COLOURS; i++) {
             float brightness = 1 - (i % 3) * 0.15f;

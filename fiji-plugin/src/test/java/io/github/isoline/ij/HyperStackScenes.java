@@ -42,6 +42,7 @@ final class HyperStackScenes {
         {"Region Snake", ""},
         {"Isolines", ""},
         {"Isosurface", ""},
+        {"Grow Objects", "threshold"},
     };
 
     private HyperStackScenes() {}

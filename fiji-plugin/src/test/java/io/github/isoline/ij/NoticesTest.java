@@ -59,6 +59,7 @@ class NoticesTest {
         "region-snake, Couturier, Keleş",
         "isolines, Lorensen, Keleş",
         "isosurface, Nielson, Keleş",
+        "objects, Elsey, Keleş",
     })
     void helpSaysHowToCite(String page, String author, String other) {
         String help = Help.text(page);

@@ -1,0 +1,110 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.gui.ShapeRoi;
+import io.github.isoline.IsolineException;
+import io.github.isoline.Objects;
+import io.github.isoline.Params;
+import io.github.isoline.PixelBuffer;
+import java.awt.geom.Path2D;
+import java.util.List;
+
+/**
+ * The dialog of the command that grows objects. Its preview grows those of the current slice, as an image of its own.
+ */
+final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
+    ObjectsDialog(ImagePlus image, ObjectsSettings defaults) throws IsolineException {
+        super(image, ObjectsPlugin.COMMAND, "Elsey et al.; Zhu, Yuille", defaults);
+    }
+
+    @Override
+    LivePreview<ObjectsSettings> newPreview() {
+        return new Preview(image, this);
+    }
+
+    @Override
+    String previewProblem() {
+        return settings.problem();
+    }
+
+    @Override
+    void hint(List<String> lines) {
+        lines.add(drawPreview ? previewLine() : "Preview: off");
+    }
+
+    @Override
+    String meaning() {
+        String planes = settings.planes(image).describe();
+        return (settings.is(Settings.START, ObjectsSettings.LABELS)
+                        ? "Starts: the labels of the start image."
+                        : "Starts: in each thick part on the objects' side of the threshold.")
+                + " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "; a selection is ignored.";
+    }
+
+    /** Shows the outlines of the objects of the current slice. */
+    private static final class Preview extends LivePreview<ObjectsSettings> {
+        Preview(ImagePlus image, Listener listener) {
+            super(image, listener);
+        }
+
+        @Override
+        String compute(ObjectsSettings settings, boolean draw) throws BadInput, IsolineException {
+            if (!draw) {
+                hide();
+                return "";
+            }
+            int slice = image.getCurrentSlice();
+            VoxelSize size = new VoxelSize(image, false);
+            Params params = settings.toParams();
+            if (!settings.isAutomatic(Settings.THRESHOLD)) {
+                params.set(Settings.THRESHOLD, Pixels.rawThreshold(image, settings.number(Settings.THRESHOLD)));
+            }
+            int width = image.getWidth();
+            float[] labels = new float[width * image.getHeight()];
+            try (PixelBuffer pixels = single(settings, Pixels.type(image));
+                    PixelBuffer output = single(settings, PixelBuffer.Type.F32);
+                    PixelBuffer start = starts(settings, slice)) {
+                pixels.write(0, Pixels.of(image, slice));
+                pixels.setSpacing(size.x, size.y, size.z);
+                run(
+                        settings.device(),
+                        (context, progress) -> Objects.run(context, params, pixels, start, output, 1, progress));
+                output.read(0, labels);
+            }
+            int[] values = new int[labels.length];
+            for (int i = 0; i < values.length; i++) {
+                values[i] = (int) labels[i];
+            }
+            List<MaskOutlines.Part> parts = MaskOutlines.of(values, width);
+            Path2D.Double path = new Path2D.Double();
+            for (MaskOutlines.Part part : parts) {
+                int[] corners = part.outline;
+                path.moveTo(corners[0], corners[1]);
+                for (int i = 2; i < corners.length; i += 2) {
+                    path.lineTo(corners[i], corners[i + 1]);
+                }
+                path.closePath();
+            }
+            Roi outlines = new ShapeRoi(path);
+            ResultImage.setPosition(outlines, image, image.getC(), image.getZ(), image.getT());
+            show(() -> new Roi[] {outlines});
+            return RunLog.count(parts.size(), "object") + " in this slice alone";
+        }
+
+        private PixelBuffer single(ObjectsSettings settings, PixelBuffer.Type type) throws IsolineException {
+            return new PixelBuffer(Contexts.of(settings.device()), type, image.getWidth(), image.getHeight(), 1);
+        }
+
+        /** Returns the labels of the current slice; null if starts are found. */
+        private PixelBuffer starts(ObjectsSettings settings, int slice) throws BadInput, IsolineException {
+            if (!settings.is(Settings.START, ObjectsSettings.LABELS)) {
+                return null;
+            }
+            ImagePlus labels = ObjectsJob.startImage(image, settings, settings.isVolume());
+            PixelBuffer buffer = single(settings, Pixels.type(labels));
+            buffer.write(0, Pixels.of(labels, MaskChoice.at(labels, HyperStackSelection.everything(image), slice)));
+            return buffer;
+        }
+    }
+}

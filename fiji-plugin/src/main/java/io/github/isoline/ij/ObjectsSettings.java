@@ -1,0 +1,65 @@
+package io.github.isoline.ij;
+
+import io.github.isoline.IsolineException;
+import io.github.isoline.Objects;
+import io.github.isoline.Params;
+
+/** The parameters of the command that grows objects. */
+final class ObjectsSettings extends Settings {
+    static final String START_IMAGE = SnakeSettings.START_IMAGE;
+    static final String FOREGROUND = "foreground";
+    static final String ALPHA = "alpha";
+    static final String SIGMA = "sigma";
+    static final String PROMINENCE = "prominence";
+    static final String LABEL_IMAGE = SnakeSettings.LABEL_IMAGE;
+
+    static final String DETECT = SnakeSettings.DETECT;
+    static final String LABELS = SnakeSettings.LABELS;
+
+    /** The switch that is the opposite of the library's. */
+    private static final String MOVE_STARTS = "moving";
+
+    private static final String KEEP_STARTS = "keep_starts";
+    private static final String MARGIN = "margin";
+
+    ObjectsSettings() throws IsolineException {
+        super(Objects.NAME, "objects", "Growing objects");
+        declare(Setting.choice(STACK, "slices", "volume"));
+        declareAxes();
+        declare(
+                Setting.choice(START, DETECT, LABELS).label("Start from"),
+                // The value is the title of an open image.
+                Setting.image(START_IMAGE).usedWith(START, LABELS),
+                Setting.of(parameter(FOREGROUND)).recordedIfChanged().forgotten(),
+                Setting.of(parameter(THRESHOLD)).usedWith(START, DETECT).forgotten(),
+                Setting.of(parameter(SIGMA)).usedWith(START, DETECT).recordedIfChanged(),
+                Setting.of(parameter(PROMINENCE)).usedWith(START, DETECT),
+                Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
+                Setting.of(parameter(MARGIN)).recordedIfChanged(),
+                // In a macro a switch that is left out is off, so the switch is for what is unusual.
+                Setting.toggle(MOVE_STARTS)
+                        .label("Starts may shrink")
+                        .help(
+                                "On: fronts leave starts that do not fit the image, and objects may vanish. Off: the pixels of a"
+                                        + " start stay in its object.")
+                        .advanced(),
+                Setting.output(LABEL_IMAGE).first(true),
+                Setting.output(RESULTS_TABLE));
+        declareOthers(KEEP_STARTS);
+    }
+
+    @Override
+    Params toParams() throws IsolineException {
+        return super.toParams().set(KEEP_STARTS, is(MOVE_STARTS) ? 0 : 1);
+    }
+
+    @Override
+    String otherProblem() {
+        if (is(START, LABELS) && text(START_IMAGE).isEmpty()) {
+            return "start_image must be the title of an open label image: it is where start=labels starts.";
+        }
+        return is(LABEL_IMAGE) || is(RESULTS_TABLE)
+                ? null
+                : "No output is chosen. Choose at least one of label_image, results_table.";
+    }
+}

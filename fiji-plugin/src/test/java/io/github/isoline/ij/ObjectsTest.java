@@ -1,0 +1,203 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import ij.ImagePlus;
+import ij.ImageStack;
+import ij.WindowManager;
+import ij.measure.ResultsTable;
+import ij.process.ByteProcessor;
+import ij.process.FloatProcessor;
+import ij.process.ImageProcessor;
+import ij.process.ShortProcessor;
+import io.github.isoline.Context;
+import io.github.isoline.Objects;
+import io.github.isoline.Params;
+import io.github.isoline.PixelBuffer;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Tests the command that grows objects without a window: labels, rows, macro options and failures. */
+class ObjectsTest extends HeadlessTest implements CommandContract {
+    private static final int WIDTH = 60;
+    private static final int HEIGHT = 40;
+    private static final int DEPTH = 15;
+
+    @AfterEach
+    void clearTable() {
+        ResultsTable.getResultsTable().reset();
+    }
+
+    @Override
+    public String command() {
+        return "Grow Objects...";
+    }
+
+    @Override
+    public String quick() {
+        return "stack=slices start=detect threshold=100 label_image";
+    }
+
+    /** Returns the ball, 1 or 2, of two that touch, in which a voxel of 0.5 x 0.5 x 1 um is; 0 in none. */
+    private static int ball(int x, int y, int z, double share) {
+        double dy = 0.5 * y - 9.9;
+        double dz = z - 7;
+        if (square(0.5 * x - 9) + dy * dy + dz * dz <= square(share * 6)) {
+            return 1;
+        }
+        return square(0.5 * x - 19.8) + dy * dy + dz * dz <= square(share * 5) ? 2 : 0;
+    }
+
+    private static double square(double number) {
+        return number * number;
+    }
+
+    private static ImagePlus balls() {
+        ImageStack stack = new ImageStack(WIDTH, HEIGHT);
+        for (int z = 0; z < DEPTH; z++) {
+            ByteProcessor slice = new ByteProcessor(WIDTH, HEIGHT);
+            for (int i = 0; i < WIDTH * HEIGHT; i++) {
+                slice.set(i, ball(i % WIDTH, i / WIDTH, z, 1) > 0 ? 150 : 30);
+            }
+            stack.addSlice("z" + z, slice);
+        }
+        ImagePlus image = new ImagePlus("balls", stack);
+        image.getCalibration().pixelWidth = 0.5;
+        image.getCalibration().pixelHeight = 0.5;
+        image.getCalibration().pixelDepth = 1.0001;
+        image.getCalibration().setUnit("um");
+        return image;
+    }
+
+    private static ImagePlus starts(boolean floats) {
+        ImageStack stack = new ImageStack(WIDTH, HEIGHT);
+        for (int z = 0; z < DEPTH; z++) {
+            ImageProcessor slice = floats ? new FloatProcessor(WIDTH, HEIGHT) : new ShortProcessor(WIDTH, HEIGHT);
+            for (int i = 0; i < WIDTH * HEIGHT; i++) {
+                slice.setf(i, 300 * ball(i % WIDTH, i / WIDTH, z, 0.5));
+            }
+            stack.addSlice(slice);
+        }
+        return new ImagePlus("starts", stack);
+    }
+
+    /** Asserts that labels are the balls, each of the first label or its double. */
+    private static void assertBalls(ImagePlus labels, int first) {
+        int wrong = 0;
+        for (int z = 0; z < DEPTH; z++) {
+            ImageProcessor slice = labels.getStack().getProcessor(z + 1);
+            for (int i = 0; i < WIDTH * HEIGHT; i++) {
+                wrong += slice.getf(i) == first * ball(i % WIDTH, i / WIDTH, z, 1) ? 0 : 1;
+            }
+        }
+        assertTrue(wrong < 150, wrong + " wrong voxels");
+    }
+
+    @Test
+    void objectsAreFoundAndMeasured() {
+        ImagePlus labels = run(command(), balls(), "stack=volume start=detect label_image results_table");
+        assertEquals("Labels of balls", labels.getTitle());
+        assertEquals(16, labels.getBitDepth());
+        assertEquals(
+                balls().getCalibration().getUnits(), labels.getCalibration().getUnits());
+        assertBalls(labels, 1);
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertEquals(2, table.size());
+        for (int row = 0; row < 2; row++) {
+            assertEquals("balls", table.getLabel(row));
+            assertEquals(row + 1, table.getValue("Object", row));
+            double radius = row == 0 ? 6 : 5;
+            double volume = 4 * Math.PI / 3 * radius * radius * radius;
+            assertEquals(volume, table.getValue("Volume", row), 0.07 * volume);
+            assertEquals(table.getValue("Volume", row), 0.25 * 1.0001 * table.getValue("Voxels", row), 1e-6);
+            assertEquals(row == 0 ? 9 : 19.8, table.getValue("X", row), 0.2);
+            assertEquals(9.9, table.getValue("Y", row), 0.2);
+            assertEquals(7, table.getValue("Z", row), 0.2);
+            assertEquals(150, table.getValue("Mean", row), 3);
+            assertEquals(30, table.getValue("Background mean", row), 3);
+            assertEquals(1, table.getValue("Touches", row));
+            assertEquals(0, table.getValue("At border", row));
+            assertEquals(balls().getCalibration().getUnits(), table.getStringValue("Unit", row));
+        }
+    }
+
+    @Test
+    void labelsAreTheStarts() throws Exception {
+        for (boolean floats : new boolean[] {false, true}) {
+            Map<String, Object> options = new HashMap<>();
+            options.put("start", "labels");
+            options.put("stack", "volume");
+            options.put("start_image", starts(floats));
+            Result found = Isoline.growObjects(balls(), options);
+            assertEquals(floats ? 32 : 16, found.getImage().getBitDepth());
+            assertBalls(found.getImage(), 300);
+            assertEquals(2, found.getTable().size());
+            assertEquals(600, found.getTable().getValue("Object", 1));
+            assertEquals(Collections.emptyList(), found.getWarnings());
+        }
+    }
+
+    @Test
+    void slicesWithoutAStartStayEmpty() throws Exception {
+        Map<String, Object> options = new HashMap<>();
+        options.put("start", "labels");
+        options.put("stack", "slices");
+        options.put("start_image", starts(false));
+        Result found = Isoline.growObjects(balls(), options);
+        ImageStack slices = found.getImage().getStack();
+        assertEquals(0, slices.getProcessor(1).getStats().max);
+        assertEquals(600, slices.getProcessor(8).getStats().max);
+        assertTrue(found.getTable().columnExists("Area") && found.getTable().columnExists("Slice"));
+    }
+
+    @Test
+    void labelsAreThoseOfTheLibrary() throws Exception {
+        ImagePlus image = balls();
+        ImagePlus labels = run(
+                command(),
+                image,
+                "stack=volume start=detect alpha=0.7 threshold=90 prominence=1.5 device=cpu label_image");
+        try (Context context = Context.open("cpu");
+                PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, WIDTH, HEIGHT, DEPTH);
+                PixelBuffer output = new PixelBuffer(context, PixelBuffer.Type.U16, WIDTH, HEIGHT, DEPTH)) {
+            for (int z = 0; z < DEPTH; z++) {
+                input.write(z, image.getStack().getPixels(z + 1));
+            }
+            input.setSpacing(0.5, 0.5, 1.0001);
+            Params params = new Params(Objects.NAME);
+            params.set("alpha", 0.7).set("threshold", 90).set("prominence", 1.5);
+            Objects found = Objects.run(context, params, input, null, output, DEPTH, null);
+            assertEquals(2, found.count());
+            assertTrue(found.report().converged());
+            for (int z = 0; z < DEPTH; z++) {
+                short[] slice = new short[WIDTH * HEIGHT];
+                output.read(z, slice);
+                assertArrayEquals(slice, (short[]) labels.getStack().getPixels(z + 1));
+            }
+        }
+    }
+
+    @Test
+    void whatIsNotRightIsSaid() {
+        assertRefused(
+                balls(),
+                "stack=volume start=labels label_image",
+                "start_image must be the title of an open label image");
+        assertRefused(balls(), "start=labels start_image=none label_image", "There is no open image \"none\"");
+        assertRefused(balls(), "start=detect", "No output is chosen");
+        assertRefused(balls(), "start=detect alpha=0 label_image", "greater than 0 and at most 1");
+        ImagePlus even = new ImagePlus("even", new ByteProcessor(20, 20));
+        Outcome outcome = macro(even, line("start=detect label_image"));
+        assertFalse(ABORTED.equals(outcome.returned), outcome.log);
+        assertTrue(outcome.log.contains("no start was found, so there is no object"), outcome.log);
+        assertEquals(0, WindowManager.getCurrentImage().getStatistics().max);
+        outcome = macro(balls(), line("start=detect iterations=5 label_image"));
+        assertTrue(outcome.log.contains("not at rest after 5 iterations"), outcome.log);
+    }
+}
