@@ -36,17 +36,16 @@ impl<'a> Source<'a> {
     /// [`ErrorKind::CallbackFailed`] and its text.
     ///
     /// ```
-    /// use isoline::{Context, PixelType, Sink, Source, distance::{self, Params}};
-    /// use isoline::Dimensions;
+    /// use isoline::{Context, Dimensions, PixelType, Sink, Source, distance::{self, Params}};
     /// use std::fs::File;
     /// use std::io::{Read, Write};
     ///
     /// # let folder = std::env::temp_dir().join(format!("isoline-stream-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder)?;
-    /// # std::env::set_current_dir(&folder)?;
-    /// # std::fs::write("masks.raw", vec![0u8; 64 * 48 * 100])?;
+    /// # std::fs::write(folder.join("masks.raw"), vec![0u8; 64 * 48 * 100])?;
     /// // 100 masks of 64 x 48 pixels, one after the other in a file that may be larger than the memory.
-    /// let (mut masks, mut distances) = (File::open("masks.raw")?, File::create("distances.raw")?);
+    /// let mut masks = File::open(folder.join("masks.raw"))?;
+    /// let mut distances = File::create(folder.join("distances.raw"))?;
     /// let shape = [64, 48, 100];
     /// let source = Source::new(PixelType::U8, shape, |_, pixels| masks.read_exact(pixels));
     /// let sink = Sink::new(PixelType::F32, shape, |_, pixels| distances.write_all(pixels));
