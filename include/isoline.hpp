@@ -452,8 +452,8 @@ class source : public any_image {
     source(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, std::shared_ptr<state> owned)
         : any_image(
               detail::type_of<Pixel>, columns, rows, slices,
-              [](void *user, std::uint64_t slice, void *pixels) {
-                  return state::call(user, slice, static_cast<Pixel *>(pixels));
+              [](void *functions, std::uint64_t slice, void *pixels) {
+                  return state::call(functions, slice, static_cast<Pixel *>(pixels));
               },
               nullptr, owned.get()),
           state_(std::move(owned)) {}
@@ -478,8 +478,8 @@ class sink : public image<Pixel> {
     sink(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, std::shared_ptr<state> owned)
         : image<Pixel>(
               columns, rows, slices,
-              [](void *user, std::uint64_t slice, const void *pixels) {
-                  return state::call(user, slice, static_cast<const Pixel *>(pixels));
+              [](void *functions, std::uint64_t slice, const void *pixels) {
+                  return state::call(functions, slice, static_cast<const Pixel *>(pixels));
               },
               owned.get()),
           state_(std::move(owned)) {}

@@ -319,7 +319,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 17] = [
+const OPERATIONS: [Operation; 18] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),

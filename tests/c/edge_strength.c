@@ -764,10 +764,7 @@ static void want_of_memory_is_a_status(const char *device) {
     isoline_image output = describe(ISOLINE_F32, 64, 64, 1, strength);
     isoline_edge_strength_params params = for_drawing(5);
     GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, NULL));
-    for (uint64_t i = 0; i < 64 * 64; i++) {
-        strength[i] = UNWRITTEN;
-    }
-    /* The field needs 64 MiB, a mask 16. */
+    /* Iterations of an image are computed in the output. The field of the others needs 64 MiB, a mask 16. */
     allow_only(8 << 20);
     const isoline_progress progress = that_goes_on();
     const uint64_t sizes[][3] = {{SIDE, SIDE, 1}, {1024, 1024, 16}};
@@ -781,9 +778,12 @@ static void want_of_memory_is_a_status(const char *device) {
             params.start = option >> 1 & 1;
             params.variant = option & 4 ? ISOLINE_EDGE_STRENGTH_SCALAR : ISOLINE_EDGE_STRENGTH_DEFAULT;
             isoline_report report = new_report(), before = report;
+            if (i == 0 && !(option & 5)) {
+                GOOD(isoline_edge_strength(context, &input, &params, &progress, &output, NULL));
+                continue;
+            }
             REFUSED(isoline_edge_strength(context, &input, &params, &progress, &output, &report),
                     ISOLINE_OUT_OF_MEMORY, "memory");
-            CHECK(is_unwritten(strength, area));
             CHECK(memcmp(&report, &before, sizeof report) == 0);
         }
     }
@@ -814,8 +814,7 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
     isoline_edge_strength_params params = for_drawing(1);
     GOOD(isoline_edge_strength(context, &small_input, &params, NULL, &small_output, NULL));
     const isoline_progress progress = that_goes_on();
-    const uint32_t ways[][2] = {{ISOLINE_EDGE_STRENGTH_ITERATIONS, ISOLINE_EDGE_STRENGTH_DEFAULT},
-                                {ISOLINE_EDGE_STRENGTH_ITERATIONS, ISOLINE_EDGE_STRENGTH_SCALAR},
+    const uint32_t ways[][2] = {{ISOLINE_EDGE_STRENGTH_ITERATIONS, ISOLINE_EDGE_STRENGTH_SCALAR},
                                 {ISOLINE_EDGE_STRENGTH_CONVERGED, ISOLINE_EDGE_STRENGTH_DEFAULT}};
     for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
         int refused = 0, done = 0;
