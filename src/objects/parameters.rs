@@ -55,7 +55,7 @@ pub(crate) const SIGMA: Parameter = Parameter::float(
     c"sigma",
     c"Start smoothing",
     0.0,
-    c"Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold. A larger one       ignores more noise. 0: none.",
+    c"Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold. A larger one ignores more noise. 0: none.",
 )
 .at_least(0.0)
 .unit(c"units of the spacing")
@@ -65,7 +65,7 @@ pub(crate) const PROMINENCE: Parameter = Parameter::float(
     c"prominence",
     c"Start prominence",
     0.0,
-    c"Automatic starts: two parts get starts of their own if the neck between them is thinner than both by twice this. A       larger one gives fewer starts.",
+    c"Automatic starts: two parts get starts of their own if the neck between them is thinner than both by twice this. A larger one gives fewer starts.",
 )
 .above(0.0)
 .unit(c"units of the spacing")

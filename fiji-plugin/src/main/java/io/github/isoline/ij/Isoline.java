@@ -54,7 +54,8 @@ public final class Isoline {
             new Call<>("isolines", IsolinesSettings::new, IsolinesJob::new);
     private static final Call<IsosurfaceSettings> ISOSURFACE =
             new Call<>("isosurface", IsosurfaceSettings::new, IsosurfaceJob::new);
-    private static final Call<ObjectsSettings> OBJECTS = new Call<>("grow_objects", ObjectsSettings::new, ObjectsJob::new);
+    private static final Call<ObjectsSettings> OBJECTS =
+            new Call<>("grow_objects", ObjectsSettings::new, ObjectsJob::new);
     private static final Call<LevelSetSettings> LEVEL_SET =
             new Call<>("level_set", LevelSetSettings::new, LevelSetJob::new);
     private static final Call<SnakeSettings> REGION_SNAKE =
