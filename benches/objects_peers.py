@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Compares objects with scikit-image's watershed on volumes of nuclei whose truth is known, in results and times.
+"""Compares objects with scikit-image's watershed on nuclei whose truth is known, in results and times.
 
 Usage: objects_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]
 
-The nuclei are ellipsoids with semi-axes of 6 to 10 units, of which six in ten lie beside an earlier one and touch it or cut
-it a little, with a texture and a brightness of their own (the recipe of Svoboda, Kozubek and Stejskal 2009, "Generation of
-digital phantoms of cell nuclei", in short). A Gaussian blurs them more along z than across, slices are twice as far apart
-as pixels, and photons are counted (Poisson). All is seeded. Watersheds are those of the usual pipelines (MorphoLibJ's, too):
+A real image is tests/data/nuclei.png, whose nuclei people have outlined. The nuclei of the volumes are ellipsoids with
+semi-axes of 6 to 10 units, of which six in ten lie beside an earlier one and touch it or cut it a little, with a texture and a
+brightness of their own (the recipe of Svoboda, Kozubek and Stejskal 2009, "Generation of digital phantoms of cell nuclei", in
+short). A Gaussian blurs them more along z than across, slices are twice as far apart as pixels, and photons are counted
+(Poisson). All is seeded. Watersheds are those of the usual pipelines (MorphoLibJ's, too):
 a Gaussian, Otsu's threshold, and the markers flood the inverted image, or the inverted distance, within the threshold.
 Given starts are balls of half the inside radius of each nucleus, the same for all; without them Isoline and the watershed of
 the distance find their own, as maxima of the distance that stand out by one unit.
@@ -20,6 +21,7 @@ import peers
 
 SPACING = (2.0, 1.0, 1.0)
 BACKGROUND = 15
+REAL = "a real image"
 # What: the shape, the number of nuclei, their brightness above the background, and photons per unit of brightness.
 SCENES = {
     "even brightness": ((48, 192, 192), 200, (80, 120), 1.0),
@@ -68,6 +70,18 @@ def nuclei(shape, count, contrast, gain, seed=0):
     return truth, numpy.clip(100 * photons, 0, 65535).astype(numpy.uint16)
 
 
+def real():
+    """The labels and the image of tests/data/nuclei.png, a slice."""
+    from skimage import io
+
+    labels, image = (io.imread(peers.ROOT / "tests" / "data" / name) for name in ("nuclei_labels.png", "nuclei.png"))
+    return numpy.unique(labels, return_inverse=True)[1].reshape(labels.shape).astype(numpy.uint16), image
+
+
+def spacing_of(image):
+    return SPACING[-image.ndim:]
+
+
 def balls(truth):
     """A ball of half the inside radius in each nucleus."""
     from scipy import ndimage
@@ -75,10 +89,10 @@ def balls(truth):
     starts = numpy.zeros_like(truth)
     for label, box in enumerate(ndimage.find_objects(truth), 1):
         own = truth[box] == label
-        distance = ndimage.distance_transform_edt(numpy.pad(own, 1), sampling=SPACING)[1:-1, 1:-1, 1:-1]
+        distance = ndimage.distance_transform_edt(numpy.pad(own, 1), sampling=spacing_of(own))[(slice(1, -1),) * own.ndim]
         centre = numpy.array(numpy.unravel_index(distance.argmax(), distance.shape))
         places = numpy.moveaxis(numpy.indices(own.shape), 0, -1)
-        near = (((places - centre) * SPACING) ** 2).sum(-1) <= (distance.max() / 2) ** 2
+        near = (((places - centre) * spacing_of(own)) ** 2).sum(-1) <= (distance.max() / 2) ** 2
         starts[box][near & own] = label
     return starts
 
@@ -102,11 +116,11 @@ def watershed(image, starts, flood):
     from scipy import ndimage
     from skimage import filters, measure, morphology, segmentation
 
-    smooth = ndimage.gaussian_filter(image.astype(numpy.float32), [1 / step for step in SPACING])
+    smooth = ndimage.gaussian_filter(image.astype(numpy.float32), [1 / step for step in spacing_of(image)])
     inside = smooth > filters.threshold_otsu(smooth)
     distance = None
     if flood == "distance" or starts is None:
-        distance = ndimage.distance_transform_edt(inside, sampling=SPACING)
+        distance = ndimage.distance_transform_edt(inside, sampling=spacing_of(image))
     if starts is None:
         starts = measure.label(morphology.h_maxima(distance, 1))
     return segmentation.watershed(-distance if flood == "distance" else -smooth, starts, mask=inside)
@@ -114,8 +128,8 @@ def watershed(image, starts, flood):
 
 def methods(context, image, starts):
     """The calls, by their names."""
-    out = numpy.empty_like(image)
-    grow = context.objects_caller(image, starts, out, spacing=SPACING)
+    out = numpy.empty(image.shape, numpy.uint16)
+    grow = context.objects_caller(image, starts, out, spacing=spacing_of(image))
 
     def objects():
         grow()
@@ -131,8 +145,8 @@ def main():
     options = peers.parse(__doc__)
     context, records = options.library.context("cpu"), []
     print("| scene | starts | method | objects | Dice | > 0.5 | > 0.75 | seconds |\n|---|---|---|---|---|---|---|---|")
-    for what, scene in (QUICK if options.quick else SCENES).items():
-        truth, image = nuclei(*scene)
+    for what, scene in (QUICK if options.quick else {REAL: (), **SCENES}).items():
+        truth, image = nuclei(*scene) if scene else real()
         for kind, starts in (("given", balls(truth)), ("found", None)):
             calls = methods(context, image, starts)
             found = {method: (len(numpy.unique(labels)) - 1, *scores(labels, truth))

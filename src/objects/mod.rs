@@ -256,7 +256,7 @@ impl Objects {
 /// # Errors
 /// A parameter out of range, sizes that do not match, starts without a label or with one that is not a whole number, an
 /// output whose type does not hold the largest label, out of memory, a device failure, or
-/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// [`ErrorKind::Cancelled`].
 ///
 /// ```
 /// use isoline::{Context, objects::{self, Objects, Params}};
