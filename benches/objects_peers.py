@@ -3,14 +3,14 @@
 
 Usage: objects_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]
 
-A real image is tests/data/nuclei.png, whose nuclei people have outlined. The nuclei of the volumes are ellipsoids with
-semi-axes of 6 to 10 units, of which six in ten lie beside an earlier one and touch it or cut it a little, with a texture and a
-brightness of their own (the recipe of Svoboda, Kozubek and Stejskal 2009, "Generation of digital phantoms of cell nuclei", in
-short). A Gaussian blurs them more along z than across, slices are twice as far apart as pixels, and photons are counted
-(Poisson). All is seeded. Watersheds are those of the usual pipelines (MorphoLibJ's, too):
-a Gaussian, Otsu's threshold, and the markers flood the inverted image, or the inverted distance, within the threshold.
-Given starts are balls of half the inside radius of each nucleus, the same for all; without them Isoline and the watershed of
-the distance find their own, as maxima of the distance that stand out by one unit.
+A real image is tests/data/nuclei.png, whose nuclei people have outlined. The nuclei of the volumes are ellipsoids
+with semi-axes of 6 to 10 units, of which six in ten lie beside an earlier one and touch it or cut it a little, with a
+texture and a brightness of their own (the recipe of Svoboda, Kozubek and Stejskal 2009, "Generation of digital
+phantoms of cell nuclei", in short). A Gaussian blurs them more along z than across, slices are twice as far apart as
+pixels, and photons are counted (Poisson). All is seeded. Watersheds are those of the usual pipelines (MorphoLibJ's,
+too): a Gaussian, Otsu's threshold, and the markers flood the inverted image, or the inverted distance, within the
+threshold. Given starts are balls of half the inside radius of each nucleus, the same for all; without them Isoline
+and the watershed of the distance find their own, as maxima of the distance that stand out by one unit.
 """
 import functools
 import importlib.metadata
@@ -22,7 +22,7 @@ import peers
 SPACING = (2.0, 1.0, 1.0)
 BACKGROUND = 15
 REAL = "a real image"
-# What: the shape, the number of nuclei, their brightness above the background, and photons per unit of brightness.
+# Each scene has the shape, the number of nuclei, their brightness above the background, and photons per unit of brightness.
 SCENES = {
     "even brightness": ((48, 192, 192), 200, (80, 120), 1.0),
     "even brightness, few photons": ((48, 192, 192), 200, (80, 120), 0.3),

@@ -2847,7 +2847,7 @@ typedef struct {
     double margin;
     /**
      * Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front;
-     * at least 0. Default 0.005.
+     * at least 0. Default 0.01.
      */
     double change_tolerance;
     /**

@@ -39,7 +39,7 @@ pub struct isoline_objects_params {
     /// they were on a grid.
     pub margin: f64,
     /// Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front;
-    /// at least 0. Default 0.005.
+    /// at least 0. Default 0.01.
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
     /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979).

@@ -11,6 +11,9 @@ use std::ops::Range;
 /// The voxels of a part of a row.
 const PART: usize = 16;
 
+/// The check intervals in a row without movement after which the fronts are at rest although scores still change a little.
+const QUIET_CHECKS: u32 = 2;
+
 /// The voxels of one task, about.
 const TASK_VOXELS: usize = 1 << 14;
 
@@ -111,7 +114,7 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let mut statistics = Statistics::new(plan.objects)?;
     statistics.measure(grid, &fields.labels, levels, ticker)?;
     let mut parts = Parts::new(grid)?;
-    let (mut iterations, mut converged) = (0, false);
+    let (mut iterations, mut converged, mut quiet) = (0, false, 0);
     while iterations < plan.iterations && !converged {
         for _ in 0..plan.check_interval.min(plan.iterations - iterations) {
             iterate(plan, &fields, &mut next, &mut changes, &mut parts, starts, levels, &statistics, ticker)?;
@@ -121,7 +124,9 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
         }
         let moved = moved_voxels(grid, &fields.labels, &mut checked, ticker)?;
         let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
-        converged = !scores_changed && moved as f64 <= plan.change_tolerance * parts.front_voxels() as f64;
+        let is_quiet = moved as f64 <= plan.change_tolerance * parts.front_voxels() as f64;
+        quiet = if is_quiet { quiet + 1 } else { 0 };
+        converged = is_quiet && (!scores_changed || quiet == QUIET_CHECKS);
         if scores_changed {
             parts.activate_all();
         }

@@ -73,8 +73,8 @@ pub struct Params {
     /// spacing. `None` (default): half the mean distance of the objects, as if they were on a grid.
     pub margin: Option<f64>,
     /// Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front:
-    /// about the distance in voxels that the fronts moved. No mean may have changed by more than a 64th of the difference
-    /// between object and background, either. Default 5e-3.
+    /// about the distance in voxels that the fronts moved. In the same interval no score may have changed,
+    /// unless the fronts were as quiet in the one before. Default 0.01.
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu

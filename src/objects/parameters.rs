@@ -95,7 +95,7 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
 pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
     c"change_tolerance",
     c"Change tolerance",
-    5e-3,
+    1e-2,
     c"Stopping criterion: how far the fronts may move in a check interval, on average. A larger one stops earlier.",
 )
 .at_least(0.0)

@@ -494,7 +494,7 @@ void without(Bytes &bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Bytes bytes(data, size);
-    switch (bytes.below(20)) {
+    switch (bytes.below(18)) {
     case 0:
     case 1:
     case 2:
@@ -511,8 +511,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 13: isolines(bytes); break;
     case 14:
     case 15: isosurface(bytes); break;
-    case 18:
-    case 19: objects(bytes); break;
+    case 17: objects(bytes); break;
     default: distance(bytes); break;
     }
     return 0;
