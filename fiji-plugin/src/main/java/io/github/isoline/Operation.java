@@ -72,8 +72,8 @@ public final class Operation {
     }
 
     /**
-     * Runs an operation from one image to another; after a cancel any part of the output may have been written. Every such operation has the
-     * same arguments in C.
+     * Runs an operation from one image to another; after a cancel any part of the output may have been written. Every
+     * such operation has the same arguments in C.
      */
     static Report run(
             String name,
