@@ -388,7 +388,9 @@ inline constexpr isoline_type type_of = std::is_same_v<std::remove_const_t<Pixel
 /** A function of slices, and the number of pixels that it is given. */
 template <typename Pixel>
 struct slice_function {
+    /** The function that reads or takes a slice. */
     std::function<void(std::uint64_t, span<Pixel>)> function;
+    /** The number of pixels of a slice. */
     std::size_t pixels;
 
     /** Calls the function for C. */
