@@ -45,7 +45,7 @@ HEAD = """# Benchmarks
 `scripts/make_benchmarks.py` makes this page, pictures and all, from the [record](gpu-validation.json); nothing in it is
 typed. To repeat it: `make bench` measures the same on your machine, and with the [GPU
 bundle](../CONTRIBUTING.md#on-a-machine-with-a-gpu) a new record is made, and from it this page. {device}, and {threads}
-threads of its host; commit `{commit}`.
+threads of its host; each section says the commit.
 
 A time is that of one whole call of the C API, from images in host memory to results in host memory, unless it says
 otherwise.
@@ -164,8 +164,15 @@ class Record:
         self.head = json.loads(path.read_text(encoding="utf-8"))
         self.benches = {bench["name"]: bench for bench in self.head["benches"] if bench["numbers"]}
 
-    def commit(self, bench=None):
+    def commit(self, bench):
         return self.benches.get(bench, {}).get("commit", self.head["commit"])[:10]
+
+    def device(self):
+        """Returns the GPU of the benches, which may be those of an earlier record."""
+        devices = {bench.get("device", self.head["device"]) for bench in self.benches.values()}
+        if len(devices) > 1:
+            sys.exit(f"make_benchmarks: the benches ran on different GPUs: {', '.join(sorted(devices))}")
+        return devices.pop() if devices else self.head["device"]
 
     def numbers(self, bench):
         return self.benches[bench]["numbers"] if bench in self.benches else {"results": []}
@@ -285,7 +292,7 @@ def plugin(record):
 
 def page(record):
     threads = next((bench["numbers"]["threads"] for bench in record.benches.values() if "threads" in bench["numbers"]), "")
-    head = HEAD.format(device=record.head["device"], threads=threads, commit=record.commit())
+    head = HEAD.format(device=record.device(), threads=threads)
     parts = [part(record) for part in (sizes, overtakes, lines, whole, cold, share, plugin)]
     return "\n".join([head, *(line for part in parts for line in part)]).rstrip("\n") + "\n"
 

@@ -238,7 +238,7 @@ def times(record):
         for i, (who, row) in enumerate(others.items()):
             rows.append([*([f"{operation}, {size(operation, at)}", number(programs["cpu"][at]), number(there)] if i == 0
                            else [""] * 3), who, number(row[at]), times_as(row[at], programs["cpu"][at])])
-    headings = ["operation", "Isoline, CPU", f"Isoline, {record.gpu.head['device']}", "other program", "its ms", "times CPU"]
+    headings = ["operation", "Isoline, CPU", f"Isoline, {record.gpu.device()}", "other program", "its ms", "times CPU"]
     return [TIMES, *table(headings, rows)]
 
 
@@ -276,7 +276,7 @@ def page(record):
                        busy=BUSY.format(*head["load"]) if head["load"][0] > 0.5 else "",
                        versions=", ".join(f"{name} {version}" for name, version in versions.items() if version),
                        missing=", ".join(name for name, version in versions.items() if not version) or "none",
-                       gpu=record.gpu.head["device"], minutes=head["seconds"] / 60)
+                       gpu=record.gpu.device(), minutes=head["seconds"] / 60)
     parts = [part(record) for part in (behind, results, times, regions)]
     return "\n".join([text, *(line for part in parts for line in part)]).rstrip("\n") + "\n"
 

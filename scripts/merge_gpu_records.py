@@ -1,8 +1,8 @@
 """Makes one GPU record of several, whose parts ran apart.
 
 The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
-of them do. What none of them has, tests, sanitizer runs and benches, is taken from the earlier record, of the same kind of
-GPU, where it passed, and says its commit: for changes that do not touch what it tests or measures.
+of them do. What none of them has, tests, sanitizer runs and benches, is taken from the earlier record, where it passed, and
+says its commit and, of another kind of GPU, its device: for changes that do not touch what it tests or measures.
 """
 
 import argparse
@@ -64,14 +64,15 @@ def written(record):
 
 
 def add_rest(record, earlier):
-    """Adds the entries that only the earlier record has, with its commit."""
-    if any(record[key] != earlier[key] for key in ("device", "compute_capability")):
-        sys.exit("merge: the earlier record is of another kind of GPU")
+    """Adds the entries that only the earlier record has, with its commit and, where it is another one, its device."""
+    origin = {"commit": earlier["commit"]}
+    if record["device"] != earlier["device"]:
+        origin["device"] = earlier["device"]
     for key, identity in LISTS.items():
         def name(entry, identity=identity):
             return " ".join(entry[part] for part in identity)
         names = {name(entry) for entry in record[key]}
-        taken = [{"commit": earlier["commit"], **entry} for entry in earlier[key] if name(entry) not in names]
+        taken = [{**origin, **entry} for entry in earlier[key] if name(entry) not in names]
         failed = [name(entry) for entry in taken if entry["outcome"] not in ("pass", "clean")]
         if failed:
             sys.exit(f"merge: in the earlier record these failed: {', '.join(failed)}")
