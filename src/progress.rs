@@ -249,21 +249,19 @@ pub(crate) fn run<T: Send>(
     }
     ticker.report(progress)?;
     let (sender, receiver) = mpsc::channel();
-    let result = pool.in_place_scope(|scope| {
+    // The result does not go through the channel, whose code would be compiled for each type of result.
+    let mut result = None;
+    pool.in_place_scope(|scope| {
+        let result = &mut result;
         scope.spawn(move |_| {
+            *result = Some(work());
             // The receiver outlives the scope, so a send fails only if the caller is unwinding.
-            let _ = sender.send(work());
+            let _ = sender.send(());
         });
-        loop {
-            match receiver.recv_timeout(POLL_INTERVAL) {
-                Ok(result) => return Some(result),
-                Err(mpsc::RecvTimeoutError::Timeout) => {
-                    // The workers check for a cancellation; this thread waits until they have stopped.
-                    let _ = ticker.report(progress);
-                }
-                // The worker panicked; leaving the scope raises its panic here.
-                Err(mpsc::RecvTimeoutError::Disconnected) => return None,
-            }
+        // Without a sender the worker has panicked; leaving the scope raises its panic here.
+        while receiver.recv_timeout(POLL_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
+            // The workers check for a cancellation; this thread waits until they have stopped.
+            let _ = ticker.report(progress);
         }
     });
     let result = result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"));
