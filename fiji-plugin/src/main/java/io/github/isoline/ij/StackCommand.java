@@ -7,6 +7,7 @@ import ij.WindowManager;
 import ij.gui.StackWindow;
 import ij.plugin.PlugIn;
 import io.github.isoline.IsolineException;
+import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 
 /**
@@ -129,6 +130,8 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
             int[] position = {made.getC(), made.getZ(), made.getT()};
             made.show(status);
             showPosition(made, position);
+            // The window's own events, which are still to come on a busy computer, must not have the last word.
+            EventQueue.invokeLater(() -> showPosition(made, made.getC(), made.getZ(), made.getT()));
         }
     }
 

@@ -314,9 +314,8 @@ abstract class StackJob<S extends Settings> {
             largest = Math.max(largest, part.length);
             all += part.length;
         }
-        // While the library computes slices, the next ones are read, from files where the stack is virtual. Volumes are
-        // too
-        // large for two of them.
+        // While the library computes slices, the next ones are read, from files where the stack is virtual. Of volumes
+        // there is one at a time: they are large.
         int buffers = !isVolume() && parts.size() > 1 ? 2 : 1;
         List<PixelBuffer> inputs = new ArrayList<>();
         Parallel.Ahead reading = null;
