@@ -176,11 +176,14 @@ void isolines(Bytes &bytes) {
 void objects(Bytes &bytes) {
     Stage stage(bytes, 16, 5);
     Params<isoline_objects_params> params(bytes, "objects", isoline_objects_params_init, 16);
+    const bool input_is_good = stage.may_succeed;
     Picture &labels = stage.output(bytes, ISOLINE_F32);
     isoline_object_list *made = nullptr;
     // The image itself is a label image, unless it has floats that are none.
     const isoline_image *starts = bytes.rarely(3) ? nullptr : stage.input.image();
-    stage.may_succeed = stage.may_succeed && params.valid();
+    // Labels may have any type that holds the largest one.
+    const bool same_size = labels.width == stage.input.width && labels.height == stage.input.height && labels.depth == stage.input.depth;
+    stage.may_succeed = input_is_good && labels.readable() && same_size && params.valid();
     const isoline_status status = CALL(isoline_objects(stage.device.get(), stage.input.image(), starts, params.get(),
                                                        stage.told.watch.get(), labels.image(), &made, stage.told.report.get()));
     stage.check(status);

@@ -223,7 +223,7 @@ private:
         MUST(isoline_version() == ISOLINE_VERSION && is_text(isoline_version_string()));
         const uint32_t status = bytes.rarely(2) ? uint32_t(bytes.number(4)) : bytes.below(14);
         MUST(is_text(isoline_status_name(status)));
-        MUST((std::strcmp(isoline_status_name(status), "unknown status") == 0) == (status > ISOLINE_PANIC));
+        MUST((std::strcmp(isoline_status_name(status), "unknown status") == 0) == (status > ISOLINE_CALLBACK_FAILED));
     }
 
     /* A flag that is not 0 ends calls that succeed without it, and they write nothing. */
