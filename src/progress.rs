@@ -183,7 +183,7 @@ impl Ticker {
         self.units_done.fetch_add(units, Ordering::Relaxed);
     }
 
-    /// Returns a callback for a part of the work, of so many units, which counts them here as they are done, and cancels the
+    /// Returns a callback for a part of the work, of `units` units, which counts them here as they are done, and cancels the
     /// part once the whole is cancelled.
     pub(crate) fn counting(&self, units: u64) -> impl FnMut(f64, &str) -> ControlFlow<()> + '_ {
         let mut counted = 0;

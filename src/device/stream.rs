@@ -25,8 +25,8 @@ const IN_FLIGHT: usize = 2;
 /// The bytes of a batch, input and outputs together, where a slice has less.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// The least number of slices in a batch for each CUDA device, so that its copies and kernels overlap, as far as they have
-/// no more than so many bytes.
+/// The least number of slices in a batch for each CUDA device, so that its copies and kernels overlap, and the most bytes for
+/// which this holds: of larger slices there are fewer.
 const SLICES_PER_CUDA_DEVICE: usize = 4;
 const MOST_BYTES: usize = 1 << 30;
 

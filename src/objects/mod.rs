@@ -150,7 +150,7 @@ impl Params {
         self.prominence.unwrap_or_else(|| self.smallest_spacing())
     }
 
-    /// Computes what the fronts need to know, for an image of this shape and so many objects.
+    /// Computes what the fronts need to know, for an image of this shape with `objects` objects.
     fn plan(&self, shape: [usize; 3], objects: usize) -> Plan {
         let axes = if shape[2] > 1 { 3 } else { 2 };
         let used = &self.spacing[..axes];

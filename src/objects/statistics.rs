@@ -160,7 +160,7 @@ impl Score {
     }
 }
 
-/// A window of voxels along x, y and z, of which every so many-th is looked at.
+/// A window of voxels along x, y and z, of which only those on a grid are looked at.
 pub(super) struct Window {
     pub ranges: [std::ops::Range<usize>; 3],
     pub steps: [usize; 3],
