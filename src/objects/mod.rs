@@ -330,15 +330,13 @@ pub fn run(
             Ok((moved, labels.values, found))
         })
     })?;
-    // The last call of the callback: a cancellation, however late, leaves the results untouched.
-    ticker.report(&mut progress)?;
     let shape = input.shape();
-    context.pool().install(|| match output {
-        ImageMut::U8(view) => write(&moved.labels, view, |index| labels[index as usize] as u8),
-        ImageMut::U16(view) => write(&moved.labels, view, |index| labels[index as usize] as u16),
-        ImageMut::F32(view) => write(&moved.labels, view, |index| labels[index as usize] as f32),
+    run_with_progress(context.pool(), &mut progress, &ticker, || match output {
+        ImageMut::U8(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as u8),
+        ImageMut::U16(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as u16),
+        ImageMut::F32(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as f32),
         ImageMut::Device(_) => unreachable!("refused above"),
-    });
+    })?;
     *objects = found;
     let mut report = Report::on_cpu(context, started, shape[2]);
     report.iterations = moved.iterations;
@@ -355,14 +353,22 @@ fn on_host<R>(context: &Context, image: &Image<'_>, work: impl FnOnce(&Image<'_>
     }
 }
 
-/// Writes the labels of all voxels.
-fn write<T: Send + Sync>(indices: &[u32], mut output: ArrayViewMut3<'_, T>, value: impl Fn(u32) -> T + Sync) {
+/// Writes the labels of all voxels; the ticker can cancel it.
+fn write<T: Send + Sync>(
+    indices: &[u32],
+    mut output: ArrayViewMut3<'_, T>,
+    ticker: &Ticker,
+    value: impl Fn(u32) -> T + Sync,
+) -> Result<()> {
     let (_, height, width) = output.dim();
-    output.axis_iter_mut(Axis(0)).into_par_iter().zip(indices.par_chunks(width * height)).for_each(
-        |(slice, indices)| {
-            slice.into_iter().zip(indices).for_each(|(to, index)| *to = value(*index));
-        },
-    );
+    let slices = output.axis_iter_mut(Axis(0)).into_par_iter().zip(indices.par_chunks(width * height));
+    slices.try_for_each(|(mut slice, indices)| {
+        let rows = slice.axis_iter_mut(Axis(0)).into_par_iter().zip(indices.par_chunks(width));
+        rows.try_for_each(|(row, indices)| {
+            row.into_iter().zip(indices).for_each(|(to, index)| *to = value(*index));
+            ticker.check()
+        })
+    })
 }
 
 /// The labels of the starts, as indices of the objects in their order.
