@@ -22,8 +22,8 @@
  *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
  *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
  * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image: a call
- *   that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED or _PANIC may have written any part of them. After
- *   another error, such as a wrong argument, they are untouched.
+ *   that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or _PANIC may have written any
+ *   part of them. After another error, such as a wrong argument, they are untouched.
  * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments,
  *   isoline_level_set, isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created
  *   only on success. Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the

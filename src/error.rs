@@ -5,9 +5,9 @@ use std::fmt;
 
 /// The kind of an error. The numbers are the C API's `isoline_status` and are frozen.
 ///
-/// An operation that ends with [`Cancelled`](Self::Cancelled), [`OutOfMemory`](Self::OutOfMemory) or
-/// [`DeviceFailed`](Self::DeviceFailed) may have written any part of its output images. After another error they are
-/// untouched; so are other outputs after every error.
+/// An operation that ends with [`Cancelled`](Self::Cancelled), [`OutOfMemory`](Self::OutOfMemory),
+/// [`DeviceFailed`](Self::DeviceFailed) or [`CallbackFailed`](Self::CallbackFailed) may have written any part of its output
+/// images. After another error they are untouched; so are other outputs after every error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
 #[non_exhaustive]

@@ -80,13 +80,18 @@ typedef struct {
     isoline_image input, output;
 } job;
 
+/* Lets the callbacks read and write again from the first slice on, and do nothing else. */
+static void rewind_tapes(job *work) {
+    work->from = new_tape(work->drawn, 1);
+    work->to = new_tape(work->strength, sizeof(float));
+}
+
 /* The tapes are in the struct: it stays where it is. */
 static void begin(job *made, const char *device) {
     made->context = open_context(device);
     made->drawn = drawing(WIDTH, HEIGHT, DEPTH, 1);
     made->strength = unwritten(COUNT);
-    made->from = new_tape(made->drawn, 1);
-    made->to = new_tape(made->strength, sizeof(float));
+    rewind_tapes(made);
     made->input = streamed(ISOLINE_U8, &made->from);
     made->output = streamed(ISOLINE_F32, &made->to);
 }
@@ -202,8 +207,7 @@ static void callbacks_cancel_by_the_flag(const char *device) {
     begin(&work, device);
     tape *tapes[] = {&work.from, &work.to};
     for (int i = 0; i < 2; i++) {
-        work.from = new_tape(work.drawn, 1);
-        work.to = new_tape(work.strength, sizeof(float));
+        rewind_tapes(&work);
         tapes[i]->when = 4;
         GOOD(isoline_set_cancel_flag(&tapes[i]->flag));
         REFUSED(run(&work), ISOLINE_CANCELLED, "cancelled");
@@ -218,8 +222,7 @@ static void callbacks_may_use_other_contexts(const char *device) {
     begin(&work, device);
     tape *tapes[] = {&work.from, &work.to};
     for (int i = 0; i < 2; i++) {
-        work.from = new_tape(work.drawn, 1);
-        work.to = new_tape(work.strength, sizeof(float));
+        rewind_tapes(&work);
         tapes[i]->when = 1;
         tapes[i]->context = work.context;
         GOOD(run(&work));
@@ -234,8 +237,7 @@ static void calls_leave_nothing_behind(const char *device) {
     begin(&work, device);
     long before = 0;
     for (int i = 0; i < 40; i++) {
-        work.from = new_tape(work.drawn, 1);
-        work.to = new_tape(work.strength, sizeof(float));
+        rewind_tapes(&work);
         work.from.when = i % 2 == 0 ? UINT64_MAX : 5;
         work.from.sentence = "torn";
         CHECK_NUMBER(run(&work), i % 2 == 0 ? ISOLINE_OK : ISOLINE_CALLBACK_FAILED);
