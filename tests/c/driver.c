@@ -446,9 +446,7 @@ static void memory_that_cannot_be_unlocked_is_not_freed(const char *device) {
 }
 
 int main(void) {
-    if (in_child(probe_build, "cuda") == EXIT_SKIPPED) {
-        /* This test is always present: a build without CUDA has none of the others. */
-        run_test("probe_build", probe_build, "cuda");
+    if (is_built_without_cuda()) {
         return summary();
     }
     RUN_ON(counting_and_refusing_open_no_device, "fake");

@@ -129,7 +129,9 @@ static void each_fault_in_a_large_image_is_a_status(const char *device) {
 
 #define RUN_TEST(run) RUN_ON(each_fault_in_##run##_is_a_status, "fake");
 int main(void) {
-    RUN_ON(probe_build, "fake");
+    if (is_built_without_cuda()) {
+        return summary();
+    }
     EACH_CALL(RUN_TEST)
     RUN_ON(each_fault_in_a_large_image_is_a_status, "fake");
     return summary();

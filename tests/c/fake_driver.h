@@ -75,4 +75,13 @@ static void probe_build(const char *device) {
     }
 }
 
+/* Reports a skipped test, the only one then, and returns 1 for a build without CUDA. */
+static int is_built_without_cuda(void) {
+    if (in_child(probe_build, "fake") != EXIT_SKIPPED) {
+        return 0;
+    }
+    run_test("probe_build", probe_build, "fake");
+    return 1;
+}
+
 #endif
