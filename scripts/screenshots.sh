@@ -84,6 +84,7 @@ for name, (dialog, window, part) in DIALOGS.items():
 # A dialog, and its preview on the image or on a part of it.
 PREVIEWS = {
     "fiji-isosurface": ("isosurface", None),
+    "fiji-grow-objects": ("objects", (100, 100, 500, 500)),
     "first-coins-dialog": ("first-coins", None),
     "first-nuclei-dialog": ("first-nuclei", (100, 100, 500, 400)),
     "first-cell-dialog": ("first-cell", (240, 210, 540, 540)),

@@ -39,6 +39,8 @@ runMacro(examples + "region_snake.ijm", data + "nuclei.png");
 run("Clear Results");
 runMacro(examples + "isolines.ijm", data + "coins.png");
 runMacro(examples + "isosurface.ijm", data + "brain.tif");
+run("Clear Results");
+runMacro(examples + "objects.ijm", data + "nuclei.png");
 MACRO
 
 macros() { # macros OUT PREFIX SEPARATOR COMMAND...: PREFIX and SEPARATOR are those of the other system's paths

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.gui.ShapeRoi;
 import io.github.isoline.IsolineException;
@@ -16,6 +17,21 @@ import java.util.List;
 final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     ObjectsDialog(ImagePlus image, ObjectsSettings defaults) throws IsolineException {
         super(image, ObjectsPlugin.COMMAND, "Elsey et al.; Zhu, Yuille", defaults);
+        Roi roi = image.getRoi();
+        if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
+            // A user who has drawn an area or points wants to start from them.
+            settings.set(Settings.START, Settings.ROI);
+        }
+    }
+
+    @Override
+    void built() {
+        followRoiManager();
+    }
+
+    @Override
+    void check() throws BadInput {
+        ObjectsStart.of(settings.planes(image), settings);
     }
 
     @Override
@@ -36,10 +52,21 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     @Override
     String meaning() {
         String planes = settings.planes(image).describe();
-        return (settings.is(Settings.START, ObjectsSettings.LABELS)
-                        ? "Starts: the labels of the start image."
-                        : "Starts: in each thick part on the objects' side of the threshold.")
-                + " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "; a selection is ignored.";
+        return starts() + " Takes " + (planes.isEmpty() ? "the whole stack" : planes)
+                + (settings.is(Settings.START, Settings.ROI) ? "." : "; a selection is ignored.");
+    }
+
+    private String starts() {
+        switch (settings.text(Settings.START)) {
+            case ObjectsSettings.ROI:
+                return "Starts: the selection.";
+            case ObjectsSettings.MANAGER:
+                return "Starts: the areas and points of the ROI Manager.";
+            case ObjectsSettings.LABELS:
+                return "Starts: the labels of the start image.";
+            default:
+                return "Starts: in each thick part on the objects' side of the threshold.";
+        }
     }
 
     /** Shows the outlines of the objects of the current slice. */
@@ -60,21 +87,26 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
             if (!settings.isAutomatic(Settings.THRESHOLD)) {
                 params.set(Settings.THRESHOLD, Pixels.rawThreshold(image, settings.number(Settings.THRESHOLD)));
             }
+            ObjectsStart start = ObjectsStart.of(HyperStackSelection.everything(image), settings);
             int width = image.getWidth();
-            float[] labels = new float[width * image.getHeight()];
+            float[] found = new float[width * image.getHeight()];
             try (PixelBuffer pixels = single(settings, Pixels.type(image));
                     PixelBuffer output = single(settings, PixelBuffer.Type.F32);
-                    PixelBuffer start = starts(settings, slice)) {
+                    PixelBuffer labels = start == null ? null : start.labels(Contexts.of(settings.device()), slice)) {
+                if (start != null && labels == null) {
+                    hide();
+                    return "no start on this slice";
+                }
                 pixels.write(0, Pixels.of(image, slice));
                 pixels.setSpacing(size.x, size.y, size.z);
                 run(
                         settings.device(),
-                        (context, progress) -> Objects.run(context, params, pixels, start, output, 1, progress));
-                output.read(0, labels);
+                        (context, progress) -> Objects.run(context, params, pixels, labels, output, 1, progress));
+                output.read(0, found);
             }
-            int[] values = new int[labels.length];
+            int[] values = new int[found.length];
             for (int i = 0; i < values.length; i++) {
-                values[i] = (int) labels[i];
+                values[i] = (int) found[i];
             }
             List<MaskOutlines.Part> parts = MaskOutlines.of(values, width);
             Path2D.Double path = new Path2D.Double();
@@ -94,17 +126,6 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
 
         private PixelBuffer single(ObjectsSettings settings, PixelBuffer.Type type) throws IsolineException {
             return new PixelBuffer(Contexts.of(settings.device()), type, image.getWidth(), image.getHeight(), 1);
-        }
-
-        /** Returns the labels of the current slice; null if starts are found. */
-        private PixelBuffer starts(ObjectsSettings settings, int slice) throws BadInput, IsolineException {
-            if (!settings.is(Settings.START, ObjectsSettings.LABELS)) {
-                return null;
-            }
-            ImagePlus labels = ObjectsJob.startImage(image, settings, settings.isVolume());
-            PixelBuffer buffer = single(settings, Pixels.type(labels));
-            buffer.write(0, Pixels.of(labels, MaskChoice.at(labels, HyperStackSelection.everything(image), slice)));
-            return buffer;
         }
     }
 }

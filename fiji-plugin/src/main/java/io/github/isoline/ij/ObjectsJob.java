@@ -15,7 +15,9 @@ import java.util.List;
 final class ObjectsJob extends StackJob<ObjectsSettings> {
     private VoxelSize size;
     private Params params;
-    private ImagePlus starts;
+
+    /** The start; null if starts are detected. */
+    private ObjectsStart start;
 
     /** Holds the labels of each plane. */
     private Object[] labels;
@@ -39,31 +41,16 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         if (!settings.isAutomatic(Settings.THRESHOLD)) {
             params.set(Settings.THRESHOLD, Pixels.rawThreshold(image, settings.number(Settings.THRESHOLD)));
         }
-        if (settings.is(Settings.START, ObjectsSettings.LABELS)) {
-            starts = startImage(image, settings, isVolume());
-        }
+        start = ObjectsStart.of(planes, settings);
         boolean large = outputType() == PixelBuffer.Type.F32;
         int pixels = image.getWidth() * image.getHeight();
         empty = new boolean[planes.size()];
         labels = Parallel.fill(new Object[planes.size()], () -> large ? new float[pixels] : (Object) new short[pixels]);
     }
 
-    /** Returns the image of labels that the parameters name. */
-    static ImagePlus startImage(ImagePlus image, ObjectsSettings settings, boolean volume) throws BadInput {
-        return MaskChoice.find(
-                image,
-                settings.workspace.images(),
-                settings.text(ObjectsSettings.START_IMAGE),
-                !volume,
-                "start image",
-                ObjectsSettings.START_IMAGE,
-                "or for stack=slices a single slice");
-    }
-
     @Override
     PixelBuffer.Type outputType() {
-        boolean large = starts != null && Pixels.type(starts) == PixelBuffer.Type.F32;
-        return large ? PixelBuffer.Type.F32 : PixelBuffer.Type.U16;
+        return start == null ? PixelBuffer.Type.U16 : start.outputType();
     }
 
     /** Returns the volumes, or the slices, each by itself. */
@@ -84,24 +71,17 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
             throws BadInput, IsolineException {
         input.setSpacing(size.x, size.y, size.z);
         Objects found;
-        if (starts == null) {
+        if (start == null) {
             found = Objects.run(context, params, input, null, output, part.length, progress);
         } else {
-            PixelBuffer.Type type = Pixels.type(starts);
-            try (PixelBuffer start = new PixelBuffer(context, type, image.getWidth(), image.getHeight(), part.length)) {
-                boolean any = false;
-                for (int i = 0; i < part.length; i++) {
-                    Object pixels = Pixels.of(starts, MaskChoice.at(starts, planes, part[i]));
-                    start.write(i, pixels);
-                    any |= hasLabel(pixels);
-                }
-                if (!any) {
+            try (PixelBuffer labels = start.labels(context, part)) {
+                if (labels == null) {
                     for (int index : part) {
                         empty[planes.place(index)] = true;
                     }
                     return null;
                 }
-                found = Objects.run(context, params, input, start, output, part.length, progress);
+                found = Objects.run(context, params, input, labels, output, part.length, progress);
             }
         }
         count += found.count();
@@ -112,15 +92,6 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         }
         unfinished |= !found.report().converged();
         return found.report();
-    }
-
-    private boolean hasLabel(Object pixels) {
-        for (int i = 0; i < planePixels(); i++) {
-            if (IntensitySample.value(pixels, i) != 0) {
-                return true;
-            }
-        }
-        return false;
     }
 
     private void addRow(Objects found, int object, int index) {
@@ -183,6 +154,9 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         }
         if (count == 0) {
             said.add("no start was found, so there is no object.");
+        }
+        if (start != null && start.warning() != null) {
+            said.add(start.warning());
         }
         if (vanished > 0) {
             said.add(RunLog.count(vanished, "object") + " vanished, because the start did not fit the image.");

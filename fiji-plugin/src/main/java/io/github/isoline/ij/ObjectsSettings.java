@@ -13,7 +13,11 @@ final class ObjectsSettings extends Settings {
     static final String PROMINENCE = "prominence";
     static final String LABEL_IMAGE = SnakeSettings.LABEL_IMAGE;
 
+    static final String RADIUS = SnakeSettings.RADIUS;
+    static final String START_FILE = SnakeSettings.START_FILE;
+
     static final String DETECT = SnakeSettings.DETECT;
+    static final String MANAGER = SnakeSettings.MANAGER;
     static final String LABELS = SnakeSettings.LABELS;
 
     /** The switch that is the opposite of the library's. */
@@ -22,20 +26,36 @@ final class ObjectsSettings extends Settings {
     private static final String KEEP_STARTS = "keep_starts";
     private static final String MARGIN = "margin";
 
+    private static final String LENGTH = "in the image's unit, or auto";
+
     ObjectsSettings() throws IsolineException {
         super(Objects.NAME, "objects", "Growing objects");
         declare(Setting.choice(STACK, "slices", "volume"));
         declareAxes();
         declare(
-                Setting.choice(START, DETECT, LABELS).label("Start from"),
+                Setting.choice(START, DETECT, ROI, MANAGER, LABELS).label("Start from"),
+                // Points become balls of this radius.
+                Setting.positiveOrAuto(RADIUS)
+                        .unit(LENGTH)
+                        .usedWith(START, ROI, MANAGER)
+                        .recordedIfChanged(),
+                // The areas and points are in a file that the ROI Manager saved, instead of the ROI Manager;
+                // only macros have the key.
+                Setting.file(START_FILE).usedWith(START, MANAGER),
                 // The value is the title of an open image.
                 Setting.image(START_IMAGE).usedWith(START, LABELS),
                 Setting.of(parameter(FOREGROUND)).recordedIfChanged().forgotten(),
-                Setting.of(parameter(THRESHOLD)).usedWith(START, DETECT).forgotten(),
-                Setting.of(parameter(SIGMA)).usedWith(START, DETECT).recordedIfChanged(),
-                Setting.of(parameter(PROMINENCE)).usedWith(START, DETECT),
+                Setting.of(parameter(THRESHOLD))
+                        .unit("pixel values, or auto")
+                        .usedWith(START, DETECT)
+                        .forgotten(),
+                Setting.of(parameter(SIGMA))
+                        .unit(LENGTH)
+                        .usedWith(START, DETECT)
+                        .recordedIfChanged(),
+                Setting.of(parameter(PROMINENCE)).unit(LENGTH).usedWith(START, DETECT),
                 Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
-                Setting.of(parameter(MARGIN)).recordedIfChanged(),
+                Setting.of(parameter(MARGIN)).unit(LENGTH).recordedIfChanged(),
                 // In a macro a switch that is left out is off, so the switch is for what is unusual.
                 Setting.toggle(MOVE_STARTS)
                         .label("Starts may shrink")
@@ -46,6 +66,16 @@ final class ObjectsSettings extends Settings {
                 Setting.output(LABEL_IMAGE).first(true),
                 Setting.output(RESULTS_TABLE));
         declareOthers(KEEP_STARTS);
+    }
+
+    @Override
+    String startOfRois() {
+        return MANAGER;
+    }
+
+    /** Returns true if selections are the starts. */
+    boolean startsFromRois() {
+        return is(START, ROI) || is(START, MANAGER);
     }
 
     @Override

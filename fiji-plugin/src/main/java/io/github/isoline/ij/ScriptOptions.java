@@ -63,7 +63,8 @@ final class ScriptOptions {
             throws BadInput {
         String start = settings.startOfRois();
         if (start == null) {
-            throw new BadInput("rois are starts of level sets and region snakes; " + settings.kind + " takes none.");
+            throw new BadInput(
+                    "rois are starts of level sets, region snakes and objects; " + settings.kind + " takes none.");
         }
         Collection<?> all = rois instanceof Collection
                 ? (Collection<?>) rois

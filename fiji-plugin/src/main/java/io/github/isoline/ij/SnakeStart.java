@@ -153,7 +153,7 @@ final class SnakeStart {
                     + "\". Move it into the image, or draw another.");
         }
         // Independent slices all start from the selection; a track starts at its position.
-        int[] own = place(roi);
+        int[] own = StartPoints.place(roi, planes);
         int[] place = new int[own.length];
         if (trackAxis >= 0) {
             place[trackAxis] = own[trackAxis];
@@ -189,7 +189,7 @@ final class SnakeStart {
             }
             List<int[]> parts = outlines.of(roi, "\"" + name + "\"");
             parts = parts.isEmpty() ? Collections.singletonList(outside(roi)) : parts;
-            int[] place = place(roi);
+            int[] place = StartPoints.place(roi, planes);
             int part = 0;
             for (int[] outline : parts) {
                 String number = parts.size() == 1 ? "" : "-" + ++part;
@@ -221,15 +221,6 @@ final class SnakeStart {
         }
         skipped = all.size() - foreign.size();
         return foreign;
-    }
-
-    /** Returns the channel, slice and frame of a selection, 0 for all. */
-    private int[] place(Roi roi) {
-        int[] place = MovedOverlay.position(planes, roi);
-        boolean nowhere = place[0] == 0 && place[1] == 0 && place[2] == 0;
-        int named = nowhere ? StartPoints.named(roi.getName()) : 0;
-        boolean known = named > 0 && named <= planes.image.getStackSize();
-        return known && planes.image.getStackSize() > 1 ? planes.position(named) : place;
     }
 
     /** Returns the plane of a position; 0 if it covers more than one. */

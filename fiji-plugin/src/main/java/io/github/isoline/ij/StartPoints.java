@@ -119,6 +119,15 @@ final class StartPoints {
         return points;
     }
 
+    /** Returns the channel, slice and frame of a selection, 0 for all. */
+    static int[] place(Roi roi, HyperStackSelection planes) {
+        int[] place = MovedOverlay.position(planes, roi);
+        boolean nowhere = place[0] == 0 && place[1] == 0 && place[2] == 0;
+        int named = nowhere ? named(roi.getName()) : 0;
+        boolean known = named > 0 && named <= planes.image.getStackSize();
+        return known && planes.image.getStackSize() > 1 ? planes.position(named) : place;
+    }
+
     /** Returns the stack index in a name that the ROI Manager gave, which its files rely on; else 0. */
     static int named(String name) {
         Matcher place = PLACE.matcher(name == null ? "" : name);

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.WindowManager;
+import ij.gui.OvalRoi;
+import ij.gui.PointRoi;
+import ij.gui.Roi;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
 import ij.process.FloatProcessor;
@@ -17,6 +20,7 @@ import io.github.isoline.Context;
 import io.github.isoline.Objects;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
@@ -144,6 +148,51 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
+    void pointsAndAreasAreStarts() throws Exception {
+        ImagePlus image = balls();
+        PointRoi point = new PointRoi(18, 20);
+        point.setPosition(8);
+        Roi area = new OvalRoi(37, 17, 6, 6);
+        area.setPosition(8);
+        Roi hidden = new Roi(39, 19, 2, 2);
+        hidden.setPosition(8);
+        hidden.setName("hidden");
+        Map<String, Object> options = new HashMap<>();
+        options.put("stack", "volume");
+        options.put("rois", Arrays.asList(point, area, hidden));
+        Result found = Isoline.growObjects(image, options);
+        assertBalls(found.getImage(), 1);
+        assertEquals(2, found.getTable().size());
+        assertEquals(1, found.getWarnings().size(), found.getWarnings().toString());
+        assertTrue(
+                found.getWarnings().get(0).contains("1 start had no pixel of its own, and so no object: \"hidden\""));
+
+        // Two points that were clicked on the middle slice.
+        PointRoi clicked = new PointRoi(new float[] {18, 40}, new float[] {20, 20}, 2);
+        image.setSlice(8);
+        image.setRoi(clicked);
+        Map<String, Object> selected = new HashMap<>();
+        selected.put("stack", "volume");
+        selected.put("start", "roi");
+        selected.put("radius", 2);
+        assertBalls(Isoline.growObjects(image, selected).getImage(), 1);
+    }
+
+    @Test
+    void pointIsAStartOnItsSlice() throws Exception {
+        PointRoi point = new PointRoi(18, 20);
+        point.setPosition(8);
+        Map<String, Object> options = new HashMap<>();
+        options.put("stack", "slices");
+        options.put("rois", point);
+        Result found = Isoline.growObjects(balls(), options);
+        assertEquals(1, found.getTable().size());
+        assertEquals(8, found.getTable().getValue("Slice", 0));
+        // Nothing else grows, so that it takes the other ball, too.
+        assertEquals(Math.PI * (36 + 25), found.getTable().getValue("Area", 0), 3);
+    }
+
+    @Test
     void slicesWithoutAStartStayEmpty() throws Exception {
         Map<String, Object> options = new HashMap<>();
         options.put("start", "labels");
@@ -191,6 +240,13 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
                 "start_image must be the title of an open label image");
         assertRefused(balls(), "start=labels start_image=none label_image", "There is no open image \"none\"");
         assertRefused(balls(), "start=detect", "No output is chosen");
+        assertRefused(balls(), "start=roi label_image", "start=roi needs a selection with an area");
+        assertRefused(balls(), "start=manager label_image", "start=manager needs areas or points");
+        assertRefused(
+                balls(),
+                "start=manager start_file=none.zip label_image",
+                "none.zip of areas and points cannot be read");
+        assertRefused(balls(), "start=roi radius=0 label_image", "radius");
         assertRefused(balls(), "start=detect alpha=0 label_image", "greater than 0 and at most 1");
         ImagePlus even = new ImagePlus("even", new ByteProcessor(20, 20));
         Outcome outcome = macro(even, line("start=detect label_image"));

@@ -32,6 +32,7 @@ final class PatchedImageJ {
         "run('Region Snake...', 'label_image results_table');",
         "run('Isolines...', 'results_table overlay');",
         "run('Isosurface...', 'results_table');",
+        "run('Grow Objects...', 'label_image results_table');",
     };
 
     /** The part that runs in the patched ImageJ. */

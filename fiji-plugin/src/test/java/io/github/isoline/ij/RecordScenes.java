@@ -44,15 +44,17 @@ final class RecordScenes {
         toggle(checkbox(dialog, "Advanced"), true);
         choose(dialog, parts[1]);
         boolean outlines = false;
+        boolean table = false;
         for (Checkbox box : GuiDriver.all(dialog, Checkbox.class)) {
             if (OUTPUTS.contains(box.getLabel().trim())) {
                 toggle(box, true);
-                outlines = true;
+                outlines |= box.getLabel().trim().equals("ROI Manager");
+                table |= box.getLabel().trim().equals("Results table");
             }
         }
         await("OK", () -> button(dialog, "OK").isEnabled());
         press(button(dialog, "OK"));
-        boolean rows = outlines;
+        boolean rows = table;
         // The rows come last.
         await(
                 "the end",
@@ -73,8 +75,10 @@ final class RecordScenes {
             ImagePlus made = WindowManager.getImage(ids[i - 1]);
             IJ.saveAsTiff(made.duplicate(), folder + "window " + i + ".tif");
         }
-        if (outlines) {
+        if (table) {
             ResultsTable.getResultsTable().save(folder + "window.csv");
+        }
+        if (outlines) {
             RoiManager.getInstance().runCommand("Save", folder + "window.zip");
         }
     }

@@ -35,6 +35,7 @@ class RecordedMacroTest extends WindowTest {
         "Level Set..., roi, range=roi",
         "Region Snake..., poisson, noise=poisson",
         "Isolines..., high, connect=high",
+        "Grow Objects..., roi, start=roi",
     })
     void recordedLineMakesTheSame(String command, String word, String option, @TempDir Path folder) throws Exception {
         Map<String, String> seen = play(command + "|" + word, "-Disoline.record.folder=" + folder);
@@ -44,6 +45,7 @@ class RecordedMacroTest extends WindowTest {
         assertTrue(at >= 0 && recorded.contains(option), recorded);
         String line = recorded.substring(at, recorded.indexOf(");", at) + 2);
         boolean outlines = line.contains("roi_manager");
+        boolean table = line.contains("results_table");
         Path rois = folder.resolve("macro.zip");
         // There is no ROI Manager without a display.
         line = line.replace("roi_manager", "roi_file=[" + rois + "]");
@@ -58,7 +60,7 @@ class RecordedMacroTest extends WindowTest {
             macro.append("\nselectImage(").append(i).append(");\nsaveAs(\"Tiff\", \"");
             macro.append(folder.resolve("macro " + i + ".tif")).append("\");");
         }
-        if (outlines) {
+        if (table) {
             macro.append("\nsaveAs(\"Results\", \"")
                     .append(folder.resolve("macro.csv"))
                     .append("\");");
@@ -71,11 +73,14 @@ class RecordedMacroTest extends WindowTest {
         for (int i = 2; i <= images; i++) {
             assertSamePixels(image(folder, "window " + i), image(folder, "macro " + i));
         }
-        if (outlines) {
+        if (table) {
             assertSameTables(folder);
+        }
+        if (outlines) {
             assertSameRois(EdgeDrawingTest.rois(folder.resolve("window.zip")), EdgeDrawingTest.rois(rois));
         }
-        assertEquals(outlines, Files.exists(folder.resolve("window.csv")));
+        assertEquals(table, Files.exists(folder.resolve("window.csv")));
+        assertEquals(outlines, Files.exists(folder.resolve("window.zip")));
     }
 
     private static ImagePlus image(Path folder, String name) {

@@ -147,6 +147,7 @@ class ScriptExamplesTest extends HeadlessTest {
             "Labels of cell.png, rows 1",
             "cell.png, rows 1",
             "brain.tif, rows 1",
+            "Labels of cell.png, rows 1",
         };
         assertTrue(
                 outcome.out

@@ -1,0 +1,95 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
+import io.github.isoline.PixelBuffer;
+
+/** Where the objects of an image grow from: the labels of another image, or selections. */
+final class ObjectsStart {
+    /** The most labels that a 16-bit image holds. */
+    private static final int MOST_SHORT = 0xffff;
+
+    private final HyperStackSelection planes;
+    private final ImagePlus labels;
+    private final StartRois rois;
+
+    private ObjectsStart(HyperStackSelection planes, ImagePlus labels, StartRois rois) {
+        this.planes = planes;
+        this.labels = labels;
+        this.rois = rois;
+    }
+
+    /**
+     * Reads the start.
+     *
+     * @return null if starts are to be detected
+     * @throws BadInput if there is nothing to start from, with what to do about it
+     */
+    static ObjectsStart of(HyperStackSelection planes, ObjectsSettings settings) throws BadInput {
+        if (settings.is(Settings.START, ObjectsSettings.DETECT)) {
+            return null;
+        }
+        if (settings.startsFromRois()) {
+            return new ObjectsStart(planes, null, new StartRois(planes, settings));
+        }
+        ImagePlus labels = MaskChoice.find(
+                planes.image,
+                settings.workspace.images(),
+                settings.text(ObjectsSettings.START_IMAGE),
+                !settings.isVolume(),
+                "start image",
+                ObjectsSettings.START_IMAGE,
+                "or for stack=slices a single slice");
+        return new ObjectsStart(planes, labels, null);
+    }
+
+    /** Returns the smallest type that holds all labels. */
+    PixelBuffer.Type outputType() {
+        boolean large = labels == null ? rois.count() > MOST_SHORT : Pixels.type(labels) == PixelBuffer.Type.F32;
+        return large ? PixelBuffer.Type.F32 : PixelBuffer.Type.U16;
+    }
+
+    /** Returns the labels on some planes, as one volume; null if there is none. */
+    PixelBuffer labels(Context context, int... part) throws BadInput, IsolineException {
+        int width = planes.image.getWidth();
+        int height = planes.image.getHeight();
+        PixelBuffer.Type type = labels == null ? PixelBuffer.Type.F32 : Pixels.type(labels);
+        PixelBuffer buffer = new PixelBuffer(context, type, width, height, part.length);
+        boolean any = false;
+        try {
+            for (int i = 0; i < part.length; i++) {
+                if (labels == null) {
+                    float[] plane = new float[width * height];
+                    any |= rois.draw(part[i], plane);
+                    buffer.write(i, plane);
+                } else {
+                    Object pixels = Pixels.of(labels, MaskChoice.at(labels, planes, part[i]));
+                    any |= hasLabel(pixels, width * height);
+                    buffer.write(i, pixels);
+                }
+            }
+        } catch (BadInput | RuntimeException e) {
+            buffer.close();
+            throw e;
+        }
+        if (!any) {
+            buffer.close();
+        }
+        return any ? buffer : null;
+    }
+
+    private static boolean hasLabel(Object pixels, int count) {
+        for (int i = 0; i < count; i++) {
+            if (IntensitySample.value(pixels, i) != 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns a warning about starts that have no object; null for none. */
+    String warning() {
+        return rois == null ? null : rois.warning();
+    }
+}

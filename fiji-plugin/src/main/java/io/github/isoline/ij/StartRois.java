@@ -1,0 +1,177 @@
+package io.github.isoline.ij;
+
+import ij.ImagePlus;
+import ij.gui.PointRoi;
+import ij.gui.Roi;
+import ij.process.ImageProcessor;
+import java.awt.Rectangle;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * Selections that objects grow from: each area, and a ball around each point. They have the labels 1, 2, ... in their
+ * order. Selections are copied when it is made, so that the user may draw on while it is used.
+ */
+final class StartRois {
+    /** The automatic radius in pixels: curvature hardly moves the front of such a ball. */
+    private static final int AUTOMATIC_RADIUS = 3;
+
+    /** The most names in a warning. */
+    private static final int NAMES = 5;
+
+    private final HyperStackSelection planes;
+    private final VoxelSize voxel;
+    private final boolean volume;
+    private final double radius;
+    private final List<Start> starts = new ArrayList<>();
+
+    /** An area, or a point. */
+    private static final class Start {
+        String name;
+        Roi area;
+        StartPoints.Point point;
+
+        /** Holds the channel, slice and frame of an area; 0 for all. */
+        int[] place;
+
+        boolean isWanted;
+        boolean isDrawn;
+    }
+
+    /**
+     * Reads the selections.
+     *
+     * @throws BadInput if there is nothing to start from, with what to do about it
+     */
+    StartRois(HyperStackSelection planes, ObjectsSettings settings) throws BadInput {
+        this.planes = planes;
+        volume = settings.isVolume();
+        voxel = new VoxelSize(planes.image, volume);
+        radius = settings.isAutomatic(ObjectsSettings.RADIUS)
+                ? AUTOMATIC_RADIUS * voxel.x
+                : settings.number(ObjectsSettings.RADIUS);
+        if (settings.is(Settings.START, ObjectsSettings.ROI)) {
+            add(SnakeStart.areaOrPoints(planes.image), "the selection");
+            return;
+        }
+        String file = settings.text(ObjectsSettings.START_FILE);
+        String source = file.isEmpty() ? settings.workspace.source() : "the file " + file;
+        List<Roi> rois = file.isEmpty() ? settings.workspace.rois() : RoiFile.read(file, "areas and points");
+        if (rois.isEmpty()) {
+            throw new BadInput(
+                    "start=manager needs areas or points, but the ROI Manager is empty. Draw or click them, and"
+                            + " add each with the key \"t\" (in a macro also start_file=FILE.zip).");
+        }
+        for (Roi roi : rois) {
+            if (!(roi instanceof PointRoi) && !roi.isArea()) {
+                throw new BadInput(
+                        "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
+                                + "area.",
+                        roi.getName(), source, roi.getTypeAsString().toLowerCase());
+            }
+            add((Roi) roi.clone(), source);
+        }
+    }
+
+    private void add(Roi roi, String source) throws BadInput {
+        List<StartPoints.Point> points = roi instanceof PointRoi
+                ? StartPoints.of((PointRoi) roi, planes, volume, source)
+                : Collections.singletonList(null);
+        for (StartPoints.Point point : points) {
+            Start start = new Start();
+            start.point = point;
+            start.area = roi;
+            start.name = roi.getName() == null ? "start " + (starts.size() + 1) : roi.getName();
+            start.place = StartPoints.place(roi, planes);
+            if ("the selection".equals(source) && volume && start.place[1] == 0) {
+                // A selection is displayed on every slice, but was drawn on the current one.
+                start.place[1] = planes.position(planes.image.getCurrentSlice())[1];
+            }
+            starts.add(start);
+        }
+    }
+
+    int count() {
+        return starts.size();
+    }
+
+    /** Draws the labels of a plane, where there is none; returns true if there was any pixel to draw. */
+    boolean draw(int index, float... labels) {
+        int[] position = planes.position(index);
+        boolean any = false;
+        for (int i = 0; i < starts.size(); i++) {
+            Start start = starts.get(i);
+            boolean drawn = start.point == null
+                    ? drawArea(start, position, i + 1, labels)
+                    : drawBall(start, position, i + 1, labels);
+            start.isDrawn |= drawn;
+            any |= drawn;
+        }
+        return any;
+    }
+
+    private boolean drawArea(Start start, int[] position, int label, float... labels) {
+        for (int axis = 0; axis < position.length; axis++) {
+            if (start.place[axis] != 0 && start.place[axis] != position[axis]) {
+                return false;
+            }
+        }
+        start.isWanted = true;
+        Rectangle bounds = start.area.getBounds();
+        ImageProcessor mask = start.area.getMask();
+        boolean drawn = false;
+        int width = planes.image.getWidth();
+        Rectangle inside = bounds.intersection(new Rectangle(width, planes.image.getHeight()));
+        for (int y = inside.y; y < inside.y + inside.height; y++) {
+            for (int x = inside.x; x < inside.x + inside.width; x++) {
+                if (labels[y * width + x] == 0 && (mask == null || mask.get(x - bounds.x, y - bounds.y) != 0)) {
+                    labels[y * width + x] = label;
+                    drawn = true;
+                }
+            }
+        }
+        return drawn;
+    }
+
+    private boolean drawBall(Start start, int[] position, int label, float... labels) {
+        StartPoints.Point point = start.point;
+        double dz = volume ? (position[1] - point.z) * voxel.z : 0;
+        if (!point.isOn(position, volume) || Math.abs(dz) > radius) {
+            return false;
+        }
+        start.isWanted = true;
+        ImagePlus image = planes.image;
+        boolean drawn = false;
+        int last = (int) Math.min(image.getHeight() - 1, Math.floor(point.y + radius / voxel.y));
+        for (int y = (int) Math.max(0, Math.ceil(point.y - radius / voxel.y)); y <= last; y++) {
+            double dy = (y - point.y) * voxel.y;
+            double half = Math.sqrt(Math.max(0, radius * radius - dz * dz - dy * dy)) / voxel.x;
+            int end = (int) Math.min(image.getWidth() - 1, Math.floor(point.x + half));
+            for (int x = (int) Math.max(0, Math.ceil(point.x - half)); x <= end; x++) {
+                if (labels[y * image.getWidth() + x] == 0) {
+                    labels[y * image.getWidth() + x] = label;
+                    drawn = true;
+                }
+            }
+        }
+        return drawn;
+    }
+
+    /** Returns a warning about starts that had no pixel of their own on any of the planes drawn; null for none. */
+    String warning() {
+        List<String> lost = new ArrayList<>();
+        for (Start start : starts) {
+            if (start.isWanted && !start.isDrawn) {
+                lost.add("\"" + start.name + "\"");
+            }
+        }
+        if (lost.isEmpty()) {
+            return null;
+        }
+        String names = String.join(", ", lost.subList(0, Math.min(NAMES, lost.size())));
+        return RunLog.count(lost.size(), "start") + " had no pixel of " + (lost.size() == 1 ? "its" : "their")
+                + " own, and so no object: " + names + (lost.size() > NAMES ? ", ..." : "")
+                + ". They are outside the image, or earlier starts cover them.";
+    }
+}
