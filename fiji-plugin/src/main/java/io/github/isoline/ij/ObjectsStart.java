@@ -5,7 +5,7 @@ import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 
-/** Where the objects of an image grow from: the labels of another image, or selections. */
+/** The start of the objects of an image: the labels of another image, or selections. */
 final class ObjectsStart {
     /** The most labels that a 16-bit image holds. */
     private static final int MOST_SHORT = 0xffff;
