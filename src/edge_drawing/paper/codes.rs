@@ -80,6 +80,8 @@ slope!(u32, i32, 1 << 22);
 pub(super) struct BitPacker {
     #[cfg(target_arch = "x86_64")]
     avx2: Option<pulp::x86::V3>,
+    #[cfg(target_arch = "aarch64")]
+    neon: Option<pulp::aarch64::Neon>,
 }
 
 impl BitPacker {
@@ -87,6 +89,8 @@ impl BitPacker {
         Self {
             #[cfg(target_arch = "x86_64")]
             avx2: pulp::x86::V3::try_new(),
+            #[cfg(target_arch = "aarch64")]
+            neon: pulp::aarch64::Neon::try_new(),
         }
     }
 
@@ -107,8 +111,30 @@ impl BitPacker {
             }
             return bits;
         }
+        #[cfg(target_arch = "aarch64")]
+        if let Some(simd) = self.neon {
+            return neon_bits(simd, codes);
+        }
         plain_bits(codes)
     }
+}
+
+/// Does the same as [`BitPacker::bits`]: each byte with the bit becomes a power of two, and sums of pairs, of pairs of these and
+/// of pairs of those are the bytes of the word.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn neon_bits(simd: pulp::aarch64::Neon, codes: &[u8; WORD]) -> [u64; PLANES + 1] {
+    use std::arch::aarch64::uint8x16_t;
+    let neon = simd.neon;
+    let load = |from: usize| -> uint8x16_t { bytemuck::pod_read_unaligned(&codes[from..from + 16]) };
+    let quarters = [load(0), load(16), load(32), load(48)];
+    let powers: uint8x16_t = bytemuck::cast(std::array::from_fn::<u8, 16, _>(|k| 1 << (k % 8)));
+    std::array::from_fn(|plane| {
+        let bit: uint8x16_t = bytemuck::cast([1_u8 << plane; 16]);
+        let [a, b, c, d] = quarters.map(|codes| neon.vandq_u8(neon.vtstq_u8(codes, bit), powers));
+        let fours = neon.vpaddq_u8(neon.vpaddq_u8(a, b), neon.vpaddq_u8(c, d));
+        bytemuck::cast::<uint8x16_t, [u64; 2]>(neon.vpaddq_u8(fours, fours))[0]
+    })
 }
 
 /// Does the same as [`BitPacker::bits`] eight bytes at a time: the product moves their lowest bits side by side into the
