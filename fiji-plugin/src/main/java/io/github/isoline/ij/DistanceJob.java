@@ -65,10 +65,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     @Override
     void take(PixelBuffer output, int slot, int place) {
         super.take(output, slot, place);
-        GreyRange here = GreyRange.of(result[place]);
-        synchronized (distances) {
-            distances.add(here);
-        }
+        distances.add(GreyRange.of(result[place]));
     }
 
     @Override

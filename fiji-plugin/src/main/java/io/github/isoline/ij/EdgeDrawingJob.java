@@ -117,7 +117,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
             return null;
         }
         String title = "Edges of " + image.getTitle();
-        ImagePlus made = ResultImage.like(planes, edges, title, "Edge", WHITE);
+        ImagePlus made = ResultImage.like(planes, edges, title, "Edge", 0, WHITE);
         return finish(made, "");
     }
 

@@ -17,6 +17,12 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     private boolean converged = true;
     private InsideTest shape;
 
+    /** A smallest edge strength above this one is displayed as black. */
+    private static final double NEARLY_WHITE = 0.5;
+
+    /** The smallest and the largest edge strength. */
+    private final GreyRange strengths = new GreyRange();
+
     /** Holds the number of pixels of the shape in each plane. */
     private int[] shapeCounts;
 
@@ -104,8 +110,16 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     }
 
     @Override
+    void take(PixelBuffer output, int slot, int place) {
+        super.take(output, slot, place);
+        strengths.add(GreyRange.of(result[place]));
+    }
+
+    @Override
     ImagePlus end(Progress progress) {
-        ImagePlus made = ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", 1);
+        // In an image full of shapes all is near 1, and would be white.
+        double black = strengths.min > NEARLY_WHITE && strengths.hasExtent() ? strengths.min : 0;
+        ImagePlus made = ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", black, 1);
         return finish(made, "\nIsoline iterations: " + report().iterations());
     }
 }

@@ -22,9 +22,7 @@ final class GreyRange {
             } else {
                 some.take((float[]) pixels, from, from + count);
             }
-            synchronized (range) {
-                range.add(some);
-            }
+            range.add(some);
         });
         return range;
     }
@@ -66,8 +64,8 @@ final class GreyRange {
         max = high;
     }
 
-    /** Adds another range, and returns true: the next may be added. */
-    boolean add(GreyRange other) {
+    /** Adds another range, and returns true: the next may be added. Several threads may add theirs. */
+    synchronized boolean add(GreyRange other) {
         min = Math.min(min, other.min);
         max = Math.max(max, other.max);
         return true;

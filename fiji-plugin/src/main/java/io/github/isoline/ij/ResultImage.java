@@ -18,18 +18,20 @@ final class ResultImage {
      *
      * @param pixels one array for each plane, in their order
      * @param quantity the name of the values, for the grey calibration
-     * @param max the value that is shown as white; 0 is black
+     * @param min the value that is shown as black
+     * @param max the value that is shown as white
      */
-    static ImagePlus like(HyperStackSelection planes, Object[] pixels, String title, String quantity, double max) {
+    static ImagePlus like(
+            HyperStackSelection planes, Object[] pixels, String title, String quantity, double min, double max) {
         ImagePlus image = planes.image;
-        ImagePlus result = bare(planes, pixels, title, quantity, 0, max);
+        ImagePlus result = bare(planes, pixels, title, quantity, min, max);
         if (image.isComposite()) {
             CompositeImage composite = (CompositeImage) image;
             LUT[] luts = new LUT[planes.channels()];
             for (int c = 0; c < luts.length; c++) {
                 int channel = planes.position(planes.indices()[c])[0];
                 luts[c] = (LUT) composite.getChannelLut(channel).clone();
-                luts[c].min = 0;
+                luts[c].min = min;
                 luts[c].max = max;
             }
             if (luts.length > 1) {
@@ -38,7 +40,7 @@ final class ResultImage {
             } else {
                 setColours(result, luts[0]);
             }
-            result.setDisplayRange(0, max);
+            result.setDisplayRange(min, max);
         } else {
             takeColours(image, result);
         }

@@ -276,6 +276,16 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     }
 
     @Test
+    void fieldThatIsNearlyOneIsDisplayedFromItsSmallestValue() {
+        ImagePlus coins = open("coins.png");
+        ImagePlus esf = run(coins, "threshold=128");
+        double smallest = esf.getStatistics().min;
+        assertTrue(smallest > 0.5 && smallest < 0.99, "smallest " + smallest);
+        assertEquals(smallest, esf.getDisplayRangeMin(), 1e-6);
+        assertEquals(1, esf.getDisplayRangeMax());
+    }
+
+    @Test
     void fromJavaWithoutMacroOrWindow() {
         ImagePlus horse = open("horse.png");
         EdgeStrengthPlugin plugin = (EdgeStrengthPlugin) ij.IJ.runPlugIn(horse, EdgeStrengthPlugin.class.getName(), "");
