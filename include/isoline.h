@@ -2852,7 +2852,8 @@ typedef struct {
     double change_tolerance;
     /**
      * Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
-     * ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979).
+     * ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of
+     * the square roots of the pixels' height above the lowest one.
      */
     double threshold;
     /**
@@ -2863,7 +2864,8 @@ typedef struct {
     double sigma;
     /**
      * Without starts: the depth, in the unit of the image's spacing, by which the distance inside has to fall between two
-     * of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing.
+     * of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the smallest
+     * spacing. The distance at a maximum has to reach it, and the smallest spacing.
      */
     double prominence;
 } isoline_objects_params;

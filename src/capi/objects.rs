@@ -42,14 +42,16 @@ pub struct isoline_objects_params {
     /// at least 0. Default 0.01.
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
-    /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979).
+    /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of
+    /// the square roots of the pixels' height above the lowest one.
     pub threshold: f64,
     /// Without starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
     /// the image's spacing, at least 0 and at most 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic,
     /// the smallest spacing.
     pub sigma: f64,
     /// Without starts: the depth, in the unit of the image's spacing, by which the distance inside has to fall between two
-    /// of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, the smallest spacing.
+    /// of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the smallest
+    /// spacing. The distance at a maximum has to reach it, and the smallest spacing.
     pub prominence: f64,
 }
 

@@ -78,14 +78,15 @@ pub struct Params {
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu
-    /// 1979).
+    /// 1979) of the square roots of the pixels' height above the lowest one. Roots of photon counts have equal noise at all
+    /// brightnesses, and dim objects count more among bright ones.
     pub threshold: Option<f64>,
     /// Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
     /// the spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
     pub sigma: Option<f64>,
     /// Automatic starts: the depth, in the unit of the spacing, more than 0, by which the distance inside has to fall between
-    /// two of its maxima if both are to have a start, and that the distance at a maximum has to reach. `None` (default): the
-    /// smallest spacing.
+    /// two of its maxima if both are to have a start. `None` (default): half the smallest spacing. The distance at a maximum has
+    /// to reach it, and the smallest spacing.
     pub prominence: Option<f64>,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
     /// one slice that along z is not used, and may be anything.
@@ -147,7 +148,7 @@ impl Params {
     }
 
     fn prominence(&self) -> f64 {
-        self.prominence.unwrap_or_else(|| self.smallest_spacing())
+        self.prominence.unwrap_or_else(|| 0.5 * self.smallest_spacing())
     }
 
     /// Computes what the fronts need to know, for an image of this shape with `objects` objects.

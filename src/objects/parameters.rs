@@ -49,7 +49,7 @@ pub(crate) const THRESHOLD: Parameter = Parameter::float(
     c"Automatic starts: a start is put into each thick part of what is on the objects' side of this value.",
 )
 .pixel_values()
-.automatic(c"The value that separates the smoothed image best (Otsu).");
+.automatic(c"The value that separates the square roots of the smoothed image best (Otsu).");
 
 pub(crate) const SIGMA: Parameter = Parameter::float(
     c"sigma",
@@ -69,7 +69,7 @@ pub(crate) const PROMINENCE: Parameter = Parameter::float(
 )
 .above(0.0)
 .unit(c"units of the spacing")
-.automatic(c"The smallest spacing.");
+.automatic(c"Half the smallest spacing.");
 
 pub(crate) const ITERATIONS: Parameter = Parameter::integer(
     c"iterations",

@@ -25,7 +25,7 @@ const LEVELS: usize = 1 << 16;
 const PART: usize = 1 << 16;
 
 /// Returns the starts in an image of levels, as the index of each voxel's object, and their number, which may be 0. `threshold` is a level,
-/// `None` that which separates the smoothed levels best (Otsu 1979). It runs in the pool of the context.
+/// `None` that which separates the square roots of the smoothed levels best (Otsu 1979). It runs in the pool of the context.
 pub(super) fn automatic(
     context: &Context,
     params: &Params,
@@ -100,7 +100,9 @@ fn smoothed(params: &Params, grid: &Grid, levels: &[u16], ticker: &Ticker) -> Re
     Ok(values)
 }
 
-/// Returns the threshold with the largest variance between the levels up to it and those above (Otsu 1979).
+/// Returns the threshold with the largest variance between the levels up to it and those above (Otsu 1979), of the square
+/// roots of their height above the lowest one. The criterion is made for classes with equal noise, which the roots of photon
+/// counts have; without the roots a few bright objects would draw the threshold above the dim ones.
 fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
     let mut counts = zeroed::<u64>(LEVELS)?;
     for part in values.chunks(PART) {
@@ -108,13 +110,16 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
         part.iter().for_each(|value| counts[(value + 0.5) as usize % LEVELS] += 1);
     }
     let all = values.len() as f64;
-    let total: f64 = counts.iter().enumerate().map(|(level, count)| level as f64 * *count as f64).sum();
+    let lowest = counts.iter().position(|count| *count > 0).unwrap_or(0);
+    let root = |level: usize| (level as f64 - lowest as f64).sqrt();
+    let present = || counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let total: f64 = present().map(|(level, count)| root(level) * *count as f64).sum();
     let [mut below, mut sum, mut most] = [0.0; 3];
     // No level is above the only one.
     let mut best = f64::INFINITY;
-    for (level, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+    for (level, count) in present() {
         below += *count as f64;
-        sum += level as f64 * *count as f64;
+        sum += root(level) * *count as f64;
         if below == all {
             break;
         }
@@ -183,8 +188,9 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
             }
         }
     }
-    // A part that is nowhere thicker than the prominence is noise; an image without a boundary has infinite distances.
-    peaks.retain(|peak| towards[*peak] == *peak && -distances[*peak] >= prominence && distances[*peak].is_finite());
+    // A part that is nowhere thicker is noise; an image without a boundary has infinite distances.
+    let thick = prominence.max(params.smallest_spacing() as f32);
+    peaks.retain(|peak| towards[*peak] == *peak && -distances[*peak] >= thick && distances[*peak].is_finite());
     peaks.sort_unstable();
     Ok(peaks)
 }
@@ -233,6 +239,20 @@ mod tests {
         let threshold = otsu(&values, &Ticker::new("test")).unwrap();
         assert!((100.0..300.0).contains(&threshold), "{threshold}");
         assert_eq!(otsu(&[7.0; 10], &Ticker::new("test")).unwrap(), f64::INFINITY);
+    }
+
+    #[test]
+    fn the_threshold_is_below_dim_objects_among_bright_ones() {
+        // The variance of the levels themselves is largest above the dim ones.
+        let values: Vec<f32> = (0..1000)
+            .map(|i| match i % 20 {
+                0 => 210.0,
+                1..4 => 50.0,
+                _ => 10.0,
+            })
+            .collect();
+        let threshold = otsu(&values, &Ticker::new("test")).unwrap();
+        assert!((10.0..50.0).contains(&threshold), "{threshold}");
     }
 
     #[test]
