@@ -612,6 +612,12 @@ typedef struct {
      * then those of the first one; times of copies and computation, and memory, those of the one that has the most.
      */
     uint32_t device_count;
+    /**
+     * The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
+     * or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
+     * rows of the pass along z. 1 in a report that was written if no volume was cut.
+     */
+    uint64_t part_count;
 } isoline_report;
 
 #ifdef __cplusplus

@@ -232,6 +232,16 @@ impl ImageMut<'_> {
         }
     }
 
+    /// Returns the pixels to read.
+    pub(crate) fn view(&self) -> Image<'_> {
+        match self {
+            Self::U8(view) => Image::U8(view.view()),
+            Self::U16(view) => Image::U16(view.view()),
+            Self::F32(view) => Image::F32(view.view()),
+            Self::Device(pixels) => Image::Device(*pixels),
+        }
+    }
+
     /// Asks for huge pages where packed host memory, which the CPU is about to write, was never written.
     pub(crate) fn use_huge_pages(&mut self) {
         match self {

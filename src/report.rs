@@ -55,6 +55,10 @@ pub struct Report {
     pub seconds_download: f64,
     /// The most device memory in use at one time, in bytes. 0 on the CPU.
     pub peak_device_bytes: u64,
+    /// The number of parts that were copied to the device and computed one by one because a volume did not fit its memory:
+    /// of a distance, the slabs of slices of the passes along x and y, and the slabs of rows of the pass along z. 1 if
+    /// no volume was cut.
+    pub part_count: u64,
 }
 
 /// The parts of a call whose results are joined.
@@ -81,6 +85,7 @@ impl Report {
             seconds_compute: 0.0,
             seconds_download: 0.0,
             peak_device_bytes: 0,
+            part_count: 1,
         }
     }
 
@@ -107,6 +112,7 @@ impl Report {
             seconds_compute: longest_or_sum(all.seconds_compute, one.seconds_compute),
             seconds_download: longest_or_sum(all.seconds_download, one.seconds_download),
             peak_device_bytes: all.peak_device_bytes.max(one.peak_device_bytes),
+            part_count: all.part_count.max(one.part_count),
             ..all
         });
         Ok(joined.unwrap_or_else(|| unreachable!("a report for each part")))
@@ -119,8 +125,12 @@ impl Report {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
+        let parts = match self.part_count {
+            1 => String::new(),
+            count => format!(", in {count} parts"),
+        };
         log::debug!(
-            "{call}: {} iterations, {:.4} s on {}{others}",
+            "{call}: {} iterations, {:.4} s on {}{others}{parts}",
             self.iterations,
             self.seconds_total,
             self.device.name

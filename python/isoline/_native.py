@@ -190,7 +190,8 @@ class Report(Sized):
                 ("converged", c_uint32), ("iterations", c_uint64), ("slices_done", c_uint64),
                 ("seconds_total", c_double), ("seconds_upload", c_double), ("seconds_compute", c_double),
                 ("seconds_download", c_double), ("residual", c_double), ("peak_device_bytes", c_uint64),
-                ("device_name", c_char * 128), ("outcome", c_uint32), ("device_count", c_uint32)]
+                ("device_name", c_char * 128), ("outcome", c_uint32), ("device_count", c_uint32),
+                ("part_count", c_uint64)]
 
     @property
     def device(self) -> str:

@@ -45,9 +45,13 @@ pub struct isoline_report {
     /// more where slices or targets were dealt out: the first ones of the list. `device_index` and `device_name` are
     /// then those of the first one; times of copies and computation, and memory, those of the one that has the most.
     pub device_count: u32,
+    /// The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
+    /// or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
+    /// rows of the pass along z. 1 in a report that was written if no volume was cut.
+    pub part_count: u64,
 }
 
-sized_struct!(isoline_report, 216, residual: f64::NAN);
+sized_struct!(isoline_report, 224, residual: f64::NAN);
 
 impl From<&Report> for isoline_report {
     fn from(report: &Report) -> Self {
@@ -67,6 +71,7 @@ impl From<&Report> for isoline_report {
             device_name: text(&report.device.name),
             outcome: report.outcome.map_or(0, |outcome| isoline_level_set_outcome::from(outcome) as u32),
             device_count: report.device_count,
+            part_count: report.part_count,
         }
     }
 }

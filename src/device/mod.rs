@@ -21,12 +21,12 @@ pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
 pub(crate) use host_copy::{HostCopy, upload_slice};
 pub(crate) use per_thread::PerThread;
-pub(crate) use several::{Job, shares};
+pub(crate) use several::{Job, Slices, shares};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use host_buffer::FreedBuffers;
 use rayon::ThreadPool;
-use several::{Several, Slices};
+use several::Several;
 use std::sync::{Arc, OnceLock};
 
 /// The kind of a device.
@@ -454,12 +454,20 @@ impl Context {
         self.shared.lock.is_mine()
     }
 
+    /// Returns the CUDA device of this context; `None` on the CPU.
+    pub(crate) fn cuda(&self) -> Option<&Arc<cuda::Cuda>> {
+        match &self.shared.backend {
+            Backend::Cpu => None,
+            Backend::Cuda(cuda) => Some(cuda),
+        }
+    }
+
     /// Returns the CUDA device for a call that needs `bytes` of its memory, or `None` for the CPU.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`] if the call does not fit a CUDA device that was chosen by name.
     pub(crate) fn cuda_for(&self, bytes: u64) -> Result<Option<&Arc<cuda::Cuda>>> {
-        let Backend::Cuda(cuda) = &self.shared.backend else { return Ok(None) };
+        let Some(cuda) = self.cuda() else { return Ok(None) };
         let budget = cuda.budget()?;
         if bytes <= budget {
             return Ok(Some(cuda));

@@ -1,6 +1,10 @@
 //! The distance on CUDA: a volume as a whole, slices in a pipeline of groups. Each slot owns a stream and its buffers;
 //! while one slot computes, another uploads and a third downloads. [`launch`] starts the kernels.
 //!
+//! A volume that does not fit the device memory is cut twice: groups of slices go through the passes along x and y, then
+//! groups of rows, each with all of its slices, through the pass along z. Between the two the squared distances are in the
+//! output, in host memory, whose floats hold them as the device does: the result has the bits of a volume that fits.
+//!
 //! Distances are computed in place: the squared distances along rows are written to the memory of the output, and the
 //! passes along y and z overwrite them. A pixel takes four bytes beside the mask, and none if the output is in device
 //! memory. Columns longer than shared memory (44,000 pixels on an H100) take four
@@ -21,21 +25,61 @@ use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
 use crate::progress::{Progress, may_cancel};
 use crate::report::Report;
-use launch::{DeviceField, Launcher};
+use launch::{DeviceField, Launcher, Passes};
+use ndarray::ArrayViewMut3;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// The largest number of groups of slices in flight.
 const SLOTS: usize = 4;
 
-/// The size of the distances of a group of slices, which are computed together: large enough to fill a device, and
+/// The size of the distances of a group of slices or rows, which are computed together: large enough to fill a device, and
 /// small enough to overlap with the copies of other groups.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// Returns the least device memory with which the call can run, in bytes: that of the volume, or of one slice.
-pub(super) fn min_device_bytes(params: &Params, mask: &Image<'_>, output: &ImageMut<'_>) -> u64 {
-    let slices = if params.dimensions == Dimensions::Volume { mask.shape()[2] } else { 1 };
-    slot_bytes(mask, writes_directly(output), slices)
+/// Returns the least device memory with which the call can run, in bytes, and whether its volume is then cut: if it does not
+/// fit, or if `in_parts` asks for it.
+pub(super) fn needs(
+    context: &Context,
+    params: &Params,
+    mask: &Image<'_>,
+    output: &ImageMut<'_>,
+    in_parts: bool,
+) -> Result<(u64, bool)> {
+    let (shape, direct) = (mask.shape(), writes_directly(output));
+    if params.dimensions == Dimensions::Slices {
+        return Ok((slot_bytes(mask, direct, 1), false));
+    }
+    let whole = slot_bytes(mask, direct, shape[2]);
+    // The values between the passes need host memory, and a volume of one slice has nothing to cut.
+    let Some(cuda) = context.cuda().filter(|_| !direct && shape[2] > 1) else { return Ok((whole, false)) };
+    let workspace = launch::workspace_bytes(cuda, shape, params.dimensions, Passes::All)?;
+    if !in_parts && whole + workspace as u64 <= cuda.budget()? {
+        return Ok((whole, false));
+    }
+    let [slice, plane] = part_bytes(cuda, params, mask)?;
+    Ok((slice.max(plane), true))
+}
+
+/// Returns the device memory that the parts of a volume take, in bytes: a slice in the passes along x and y, and a plane along
+/// x and z in the pass along z.
+fn part_bytes(cuda: &Cuda, params: &Params, mask: &Image<'_>) -> Result<[u64; 2]> {
+    let [width, height, depth] = mask.shape();
+    let passes = Passes::AlongXAndY { depth };
+    let workspace = launch::workspace_bytes(cuda, [width, height, 1], params.dimensions, passes)?;
+    // The pass along z reads one buffer and writes another.
+    let plane = 2 * width * depth * size_of::<f32>();
+    Ok([slot_bytes(mask, false, 1) + workspace as u64, plane as u64])
+}
+
+/// Returns the number of slices that go together through the passes along x and y of a volume that is cut, and the number of
+/// rows that go together through the pass along z. A slice and a plane along x and z take `part_bytes`.
+fn cut([width, height, depth]: [usize; 3], part_bytes: [u64; 2], budget: u64) -> [usize; 2] {
+    let group = |bytes: u64, pixels: usize, count: usize| {
+        let fitting = usize::try_from(budget / bytes.max(1)).unwrap_or(usize::MAX);
+        fitting.min(GROUP_BYTES / (pixels * size_of::<f32>())).clamp(1, count)
+    };
+    [group(part_bytes[0], width * height, depth), group(part_bytes[1], width * depth, height)]
 }
 
 /// Returns the bytes of the mask and the distances of `slices` slices. Columns longer than shared memory take more.
@@ -51,16 +95,18 @@ fn writes_directly(output: &ImageMut<'_>) -> bool {
     matches!(output, ImageMut::Device(_))
 }
 
-/// Computes the whole image; see [`super::run`].
+/// Computes the whole image; see [`super::run`]. A volume that is `in_parts` is cut.
 pub(super) fn run(
-    context: &Context,
-    cuda: &Arc<Cuda>,
-    params: &Params,
+    call: &Call<'_>,
     mask: &Image<'_>,
+    in_parts: bool,
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    // 1. Divide the slices into groups.
+    let Call { context, cuda, params } = *call;
+    if let (true, ImageMut::F32(output)) = (in_parts, &mut *output) {
+        return run_in_parts(call, mask, progress, output.view_mut());
+    }
     let [width, height, depth] = mask.shape();
     let direct = writes_directly(output);
     let on_device = matches!(mask, Image::Device(_));
@@ -72,35 +118,88 @@ pub(super) fn run(
             cuda.slots_that_fit(slot_bytes(mask, direct, 1), most)?
         }
     };
-    let groups = depth.div_ceil(together);
-    let mut pipeline = Pipeline::new(context, cuda, STAGE, groups, progress)?;
-    if let Image::Device(pixels) = mask {
-        check_device_pixels(cuda, "the mask", pixels)?;
-    }
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, depth.div_ceil(together), progress)?;
+    call.check_memory(mask)?;
     if let ImageMut::Device(pixels) = output {
         check_device_pixels(cuda, "the output", pixels)?;
     }
-    let shape = [width, height, together];
-    let workspace = launch::workspace_bytes(cuda, shape, params.dimensions)?;
-    let launcher = Launcher::new(cuda, params, mask.pixel_type(), shape)?;
-    let mut distance = Distance { launcher, shape, depth };
-    // 2. Allocate as many slots as are useful and fit the memory budget.
-    let slot = slot_bytes(mask, direct, together) + workspace as u64;
-    let when = |wanted: bool, bytes: usize| if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) };
-    let slots = (0..cuda.slots_that_fit(slot, SLOTS.min(groups))?).map(|_| {
-        let buffers = Buffers {
-            reached: [cuda.event()?, cuda.event()?],
-            values: when(!direct, shape.iter().product::<usize>() * size_of::<f32>())?,
-            pitch: width * size_of::<f32>(),
-            workspace: when(workspace > 0, workspace)?,
-        };
-        Slot::new(cuda, mask, together, 1, buffers)
-    });
-    let mut slots = slots.collect::<Result<Vec<_>>>()?;
-    // 3. Run the pipeline.
-    pipeline.run(context, cuda, &mut distance, &mut slots, mask, Some(output))?;
-    drop(slots);
+    call.run_groups(&mut pipeline, Passes::All, together, Some(mask), output)?;
     Ok(pipeline.end(cuda))
+}
+
+/// Computes a volume that does not fit the device memory.
+fn run_in_parts(
+    call: &Call<'_>,
+    mask: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    output: ArrayViewMut3<'_, f32>,
+) -> Result<Report> {
+    let Call { context, cuda, params } = *call;
+    let [_, height, depth] = mask.shape();
+    let [slices, rows] = cut(mask.shape(), part_bytes(cuda, params, mask)?, cuda.budget()?);
+    let [first, second] = [depth.div_ceil(slices), height.div_ceil(rows)];
+    log::debug!("the volume is cut into {first} slabs of {slices} slices, then into {second} of {rows} rows");
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, first, progress)?;
+    call.check_memory(mask)?;
+    let mut output = ImageMut::F32(output);
+    pipeline.others = [0, second];
+    call.run_groups(&mut pipeline, Passes::AlongXAndY { depth }, slices, Some(mask), &mut output)?;
+    // Planes along x and z take the place of slices.
+    let ImageMut::F32(output) = output else { unreachable!("it is in host memory") };
+    let mut planes = ImageMut::F32(output.permuted_axes([1, 0, 2]));
+    (pipeline.count, pipeline.others) = (second, [first, 0]);
+    call.run_groups(&mut pipeline, Passes::AlongZ { height }, rows, None, &mut planes)?;
+    pipeline.report.slices_done = depth as u64;
+    pipeline.report.part_count = (first + second) as u64;
+    Ok(pipeline.end(cuda))
+}
+
+/// The context, the device and the parameters of a call.
+pub(super) struct Call<'a> {
+    pub(super) context: &'a Context,
+    pub(super) cuda: &'a Arc<Cuda>,
+    pub(super) params: &'a Params,
+}
+
+impl Call<'_> {
+    /// Refuses a mask in the memory of another device.
+    fn check_memory(&self, mask: &Image<'_>) -> Result<()> {
+        if let Image::Device(pixels) = mask { check_device_pixels(self.cuda, "the mask", pixels) } else { Ok(()) }
+    }
+
+    /// Runs some passes over an image in groups of `together` slices. Without a mask they read the output.
+    fn run_groups(
+        &self,
+        pipeline: &mut Pipeline<'_, '_, '_>,
+        passes: Passes,
+        together: usize,
+        mask: Option<&Image<'_>>,
+        output: &mut ImageMut<'_>,
+    ) -> Result<()> {
+        let Self { context, cuda, params } = *self;
+        let direct = writes_directly(output);
+        let source = mask.map_or_else(|| output.view(), Image::reborrow);
+        let [width, height, depth] = source.shape();
+        let shape = [width, height, together];
+        let workspace = launch::workspace_bytes(cuda, shape, params.dimensions, passes)?;
+        let launcher = Launcher::new(cuda, params, source.pixel_type(), shape, passes)?;
+        let mut distance = Distance { launcher, shape, depth };
+        // 1. Allocate as many slots as are useful and fit the memory budget.
+        let slot = slot_bytes(&source, direct, together) + workspace as u64;
+        let when = |wanted: bool, bytes: usize| if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) };
+        let slots = (0..cuda.slots_that_fit(slot, SLOTS.min(pipeline.count))?).map(|_| {
+            let buffers = Buffers {
+                reached: [cuda.event()?, cuda.event()?],
+                values: when(!direct, shape.iter().product::<usize>() * size_of::<f32>())?,
+                pitch: width * size_of::<f32>(),
+                workspace: when(workspace > 0, workspace)?,
+            };
+            Slot::new(cuda, &source, together, 1, buffers)
+        });
+        let mut slots = slots.collect::<Result<Vec<_>>>()?;
+        // 2. Run the pipeline.
+        pipeline.run(context, cuda, &mut distance, &mut slots, mask, Some(output))
+    }
 }
 
 /// The memory of one group in flight.
@@ -169,7 +268,7 @@ impl SliceOperation for Distance {
 /// Returns the bytes of device memory that [`signed_on_device`] needs beside the output: 0 unless a column is longer
 /// than shared memory, then as many as the output has.
 pub(crate) fn signed_workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
-    launch::workspace_bytes(cuda, shape, dimensions)
+    launch::workspace_bytes(cuda, shape, dimensions, Passes::All)
 }
 
 /// Queues the signed distance of a mask in device memory (packed u8, inside where not 0) into `output` (packed f32),
@@ -195,8 +294,35 @@ pub(crate) fn signed_on_device(
         "the workspace has the size that signed_workspace_bytes returns"
     );
     let params = Params { dimensions, spacing, ..Params::default() };
-    let launcher = Launcher::new(cuda, &params, PixelType::U8, shape)?;
+    let launcher = Launcher::new(cuda, &params, PixelType::U8, shape, Passes::All)?;
     let workspace = if wanted > 0 { workspace.map(Buffer::address) } else { None };
     let mask = DeviceSlices { address: mask.address(), strides: [width, width * height] };
     launcher.queue(stream, depth, mask, DeviceField::packed(output.address(), shape), workspace, &mut |_| Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_fit_the_budget_and_cover_the_volume() {
+        // 8-bit pixels: 5 bytes per pixel of a slice, and 8 per pixel of a plane.
+        let bytes = |[width, height, depth]: [usize; 3]| [(width * height * 5) as u64, (width * depth * 8) as u64];
+        for shape in [[1, 1, 2], [7, 5, 3], [100, 80, 60], [2048, 2048, 2048], [30_000, 20_000, 3], [3, 2, 100_000]] {
+            let [slice, plane] = bytes(shape);
+            for budget in [0, slice - 1, slice, plane, 3 * slice + 1, 1 << 20, 70 << 30] {
+                let [slices, rows] = cut(shape, [slice, plane], budget);
+                assert!((1..=shape[2]).contains(&slices) && (1..=shape[1]).contains(&rows), "{shape:?} {budget}");
+                // Where not even one fits, the call is refused before.
+                assert!(slices == 1 || slices as u64 * slice <= budget, "{shape:?} {budget}: {slices} slices");
+                assert!(rows == 1 || rows as u64 * plane <= budget, "{shape:?} {budget}: {rows} rows");
+            }
+        }
+        // Small volumes: as much as fits. Large ones: groups that overlap with the copies of others.
+        let shape = [100, 80, 60];
+        assert_eq!(cut(shape, bytes(shape), 60 * 100 * 80 * 5 - 1), [59, 49]);
+        assert_eq!(cut(shape, bytes(shape), 20 * 100 * 80 * 5), [20, 16]);
+        assert_eq!(cut([2048; 3], bytes([2048; 3]), 30 << 30), [1, 1]);
+        assert_eq!(cut([512; 3], bytes([512; 3]), 1 << 30), [16, 16]);
+    }
 }

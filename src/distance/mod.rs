@@ -98,6 +98,18 @@ pub fn run(
     progress: Option<&mut Progress<'_>>,
     output: Output<'_>,
 ) -> Result<Report> {
+    run_in(context, mask, params, progress, output, false)
+}
+
+/// Does what [`run`] does; on CUDA a volume that is `in_parts` is cut though it fits.
+fn run_in(
+    context: &Context,
+    mask: Input<'_>,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    output: Output<'_>,
+    in_parts: bool,
+) -> Result<Report> {
     let started = Instant::now();
     let mut progress = progress;
     params.check()?;
@@ -113,7 +125,8 @@ pub fn run(
         (mask, [Some(output)]),
         &mut progress,
         |context, mask, [output], progress| {
-            compute(context, mask, params, progress, output.unwrap_or_else(|| unreachable!("it was given")))
+            let output = output.unwrap_or_else(|| unreachable!("it was given"));
+            compute(context, mask, params, progress, output, in_parts)
         },
         Report::joined,
     )?;
@@ -128,18 +141,16 @@ fn compute(
     params: &Params,
     progress: &mut Option<&mut Progress<'_>>,
     mut output: ImageMut<'_>,
+    in_parts: bool,
 ) -> Result<Report> {
-    let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(params, mask, &output),
-        cpu_only: false,
-        host_memory: host_only(mask, &output),
-    };
-    let cpu_is_faster = context.cpu_is_faster(&needs, workload(params, mask.shape()), progress)?;
+    let (device_bytes, in_parts) = cuda::needs(context, params, mask, &output, in_parts)?;
+    let needs = DeviceNeeds { device_bytes, cpu_only: false, host_memory: host_only(mask, &output) };
+    let cpu_is_faster = context.cpu_is_faster(&needs, workload(params, mask.shape(), in_parts), progress)?;
     context.run_on_device(
         needs,
         cpu_is_faster,
         &mut (progress, &mut output),
-        |cuda, (progress, output)| cuda::run(context, cuda, params, mask, progress, output),
+        |cuda, (progress, output)| cuda::run(&cuda::Call { context, cuda, params }, mask, in_parts, progress, output),
         |(progress, output)| {
             output.use_huge_pages();
             cpu::run(context, params, mask, progress, output)
@@ -150,16 +161,18 @@ fn compute(
 /// The sides below which distances have the same bits on both devices, if all spacings are equal.
 const MOST_EXACT_SIDE: usize = 2048;
 
-/// Describes a call for the choice of its device; `None` if the devices may differ in the last bits.
-fn workload(params: &Params, shape: [usize; 3]) -> Option<Workload> {
+/// Describes a call for the choice of its device; `None` if the devices may differ in the last bits. A volume that is
+/// `in_parts` is copied more often.
+fn workload(params: &Params, shape: [usize; 3], in_parts: bool) -> Option<Workload> {
     let dimensions = params.dimensions;
     let [x, y, z] = params.spacing;
     let equal_spacing = x == y && (dimensions == Dimensions::Slices || y == z);
     if !equal_spacing || shape.iter().any(|side| *side >= MOST_EXACT_SIDE) {
         return None;
     }
-    Some(Workload::to_floats("distance", dimensions, shape, move |context, mask, output| {
+    let name = if in_parts { "distance in parts" } else { "distance" };
+    Some(Workload::to_floats(name, dimensions, shape, move |context, mask, output| {
         let params = Params { dimensions, threshold: Workload::THRESHOLD, ..Params::default() };
-        run(context, mask.into(), &params, None, output.into())
+        run_in(context, mask.into(), &params, None, output.into(), in_parts)
     }))
 }

@@ -192,7 +192,7 @@ impl Call<'_, '_> {
         let mut slots = self.slots(useful_slots(layout.raw_bytes()), finder.as_ref())?;
         // The finder is dropped, and waited for, before the slots, whose memory it uses.
         let mut drawing = Drawing { call: self, finder };
-        pipeline.run(context, cuda, &mut drawing, &mut slots, self.input, edges.as_mut())?;
+        pipeline.run(context, cuda, &mut drawing, &mut slots, Some(self.input), edges.as_mut())?;
         let Some(finder) = &mut drawing.finder else { return Ok(None) };
         let found = finder.finish()?;
         pipeline.ticker.check()?;

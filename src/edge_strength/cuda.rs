@@ -96,7 +96,7 @@ pub(super) fn run(
     let slots = (0..wanted).map(|_| Slot::new(cuda, input, layout.field.shape[2], 1, call.buffers()?));
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
     // 3. Run the pipeline.
-    pipeline.run(context, cuda, &mut call, &mut slots, input, Some(output))?;
+    pipeline.run(context, cuda, &mut call, &mut slots, Some(input), Some(output))?;
     drop(slots);
     let mut report = pipeline.end(cuda);
     report.iterations = call.outcome.iterations;

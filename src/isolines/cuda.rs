@@ -68,7 +68,7 @@ pub(super) fn run(
         .map(|_| Slot::new(cuda, input, 1, 1, Place { pixels: DeviceSlices { address: 0, strides: [0; 2] } }));
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
     let mut finder = Finder::new(context, cuda, plan, input)?;
-    pipeline.run(context, cuda, &mut finder, &mut slots, input, None)?;
+    pipeline.run(context, cuda, &mut finder, &mut slots, Some(input), None)?;
     finder.link(&mut pipeline)?;
     let parts = std::mem::take(&mut finder.parts);
     let found = run_with_progress(context.pool(), pipeline.progress, &pipeline.ticker, || Polylines::joined(parts))?;

@@ -444,6 +444,7 @@ static void the_report_is_honest(const char *device) {
         CHECK_NUMBER(report.device_index, entry.index);
         CHECK_TEXT(report.device_name, entry.name);
         CHECK_NUMBER(report.device_count, 1);
+        CHECK_NUMBER(report.part_count, 1);
         CHECK_NUMBER(report.converged, 0);
         CHECK_NUMBER(report.iterations, 77);
         CHECK_NUMBER(report.slices_done, D);

@@ -149,6 +149,7 @@ static void the_defaults_are_those_of_the_header(const char *device) {
     CHECK(isnan(report.residual));
     CHECK_TEXT(report.device_name, "");
     CHECK_NUMBER(report.device_count, 0);
+    CHECK_NUMBER(report.part_count, 0);
 
     /* The params structs: operation.c walks their parameters. */
     isoline_level_set_params surface;

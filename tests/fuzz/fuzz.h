@@ -787,7 +787,7 @@ public:
         MUST(memory->rest_unchanged());
         const isoline_report &report = memory->read();
         MUST(report.device_kind == ISOLINE_DEVICE_CPU && report.device_index == 0 && report.converged <= 1);
-        MUST(report.outcome <= ISOLINE_LEVEL_SET_LOST && report.device_count == 1);
+        MUST(report.outcome <= ISOLINE_LEVEL_SET_LOST && report.device_count == 1 && report.part_count == 1);
         MUST(report.seconds_total >= 0 && std::isfinite(report.seconds_total));
         MUST(report.seconds_compute >= 0 && std::isfinite(report.seconds_compute));
         MUST(report.seconds_upload == 0 && report.seconds_download == 0 && report.peak_device_bytes == 0);

@@ -2,7 +2,7 @@
 //! downloads the result before. A slot owns a stream and the buffers of one slice in flight.
 
 use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_is_direct};
-use crate::device::Context;
+use crate::device::{Context, Slices};
 use crate::error::Result;
 use crate::image::{Image, ImageMut};
 use crate::progress::{self, Progress, Ticker, may_cancel};
@@ -32,6 +32,8 @@ pub(crate) struct Pipeline<'a, 'p, 'q> {
     pub(crate) report: Report,
     /// The number of slices.
     pub(crate) count: usize,
+    /// The numbers of slices of the runs before and after this one, where a call has several.
+    pub(crate) others: [usize; 2],
 }
 
 impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
@@ -47,12 +49,13 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         cuda.memory().reset_peak();
         let ticker = Ticker::new(stage);
         ticker.report(progress)?;
-        Ok(Self { progress, ticker, report: Report::new(context.device()), count })
+        Ok(Self { progress, ticker, report: Report::new(context.device()), count, others: [0; 2] })
     }
 
     /// Reports progress to the caller, at intervals, and checks for cancellation. `fraction` is that of the slice.
     pub(crate) fn poll(&mut self, slice: usize, fraction: f64) -> Result<()> {
-        self.ticker.section(slice, self.count);
+        let [before, after] = self.others;
+        self.ticker.section(before + slice, before + self.count + after);
         self.ticker.set(fraction);
         self.ticker.report(self.progress)
     }
@@ -78,21 +81,23 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
     }
 
     /// Runs `operation` on all slices of `input`, each in the next of `slots`. Several slots upload and download together
-    /// if their slices are small, because a copy needs some time to reach the speed of the link.
+    /// if their slices are small, because a copy needs some time to reach the speed of the link. Without an `input` it works
+    /// in place: the slices of the output, which is in host memory, are read before they are written.
     pub(crate) fn run<O: SliceOperation>(
         &mut self,
         context: &Context,
         cuda: &Cuda,
         operation: &mut O,
         slots: &mut [Slot<O::Buffers>],
-        input: &Image<'_>,
+        input: Option<&Image<'_>>,
         mut output: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
         let (pool, transfer) = (context.pool(), cuda.transfer());
         // The download of a single image or volume begins when the image is computed: until then this thread reports progress.
         let direct = output.as_deref().is_some_and(output_is_direct);
         let queue_downloads = direct && self.count > 1;
-        let together = slots_together(operation, slots.len(), input, output.as_deref());
+        let slot_bytes = copied_bytes(operation, input, output.as_deref());
+        let together = slots_together(slot_bytes, slots.len());
         let in_flight = slots.len() / together;
         let batches = self.count.div_ceil(together);
         for step in 0..batches + in_flight {
@@ -121,16 +126,25 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             }
             // 2. Download their results while the next slices are uploaded.
             let (batch_now, operation_now, ticker) = (&*batch, &*operation, &self.ticker);
+            // In place, the slices that are read come after those that are written.
+            let first = if begin.is_empty() { 0 } else { operation_now.slices(begin.start).start };
+            let (mut written, read) = match (input, output.as_deref_mut()) {
+                (None, Some(output)) if !begin.is_empty() => Some(output.reborrow().split_at(first)).unzip(),
+                (_, output) => (output.map(ImageMut::reborrow), None),
+            };
             let up = || {
                 // The thread may have worked for another device.
                 cuda.bind()?;
-                let slots = begin.clone().zip(batch_now);
-                Upload::queue(
-                    pool,
-                    input,
-                    slots.map(|(slice, slot)| (operation_now.slices(slice), &slot.stream, &slot.upload)),
-                    ticker,
-                )
+                let (source, first) = match (input, &read) {
+                    (Some(input), _) => (input.reborrow(), 0),
+                    (None, Some(read)) => (read.view(), first),
+                    (None, None) => return Ok(()),
+                };
+                let slots = begin.clone().zip(batch_now).map(|(slice, slot)| {
+                    let Range { start, end } = operation_now.slices(slice);
+                    (start - first..end - first, &slot.stream, &slot.upload)
+                });
+                Upload::queue(pool, &source, slots, ticker)
             };
             let mut down = || -> Result<f64> {
                 let started = Instant::now();
@@ -140,7 +154,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     Some((operation_now.slices(slice), DeviceRows { stream: &slot.stream, side, pitch }))
                 });
                 let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
-                if let Some(output) = output.as_deref_mut() {
+                if let Some(output) = &mut written {
                     transfer.download(pool, output, &results, ticker)?;
                 }
                 if direct {
@@ -148,13 +162,14 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 }
                 Ok(started.elapsed().as_secs_f64())
             };
-            let (queued, downloaded) = if !begin.is_empty() && !end.is_empty() && !queue_downloads {
-                pool.join(up, down)
-            } else if self.count == 1 && self.progress.is_some() {
-                // The copies of a volume may take long; this thread calls the callback meanwhile.
-                progress::run(pool, self.progress, ticker, || Ok((up(), down())))?
+            let overlap = !begin.is_empty() && !end.is_empty() && !queue_downloads;
+            let both = || if overlap { pool.join(up, down) } else { (up(), down()) };
+            let takes_long = self.count == 1 || slot_bytes > TOGETHER_BYTES;
+            let (queued, downloaded) = if takes_long && self.progress.is_some() {
+                // This thread calls the callback meanwhile.
+                progress::run(pool, self.progress, ticker, || Ok(both()))?
             } else {
-                (up(), down())
+                both()
             };
             queued?;
             self.report.seconds_download += downloaded?;
@@ -163,7 +178,9 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             }
             // 3. Queue the computations.
             for (slice, slot) in begin.zip(batch) {
-                let pixels = slot.upload.slices(input, &operation.slices(slice));
+                let source = input.map(Image::reborrow).or_else(|| output.as_deref().map(ImageMut::view));
+                let source = source.unwrap_or_else(|| unreachable!("without an input there is an output"));
+                let pixels = slot.upload.slices(&source, &operation.slices(slice));
                 slot.stream.record(&slot.times[1])?;
                 operation.compute(self, slot, pixels, slice, output.as_deref())?;
                 slot.stream.record(&slot.times[2])?;
@@ -252,17 +269,16 @@ pub(crate) trait SliceOperation: Sync {
     fn result(buffers: &Self::Buffers) -> Option<(Side, usize)>;
 }
 
+/// Returns the larger of the numbers of bytes of a slice in the input and in the output.
+fn copied_bytes<O: SliceOperation>(operation: &O, input: Option<&Image<'_>>, output: Option<&ImageMut<'_>>) -> usize {
+    let of = |[width, height, _]: [usize; 3], pixel_bytes| operation.slices(0).len() * width * height * pixel_bytes;
+    let read = input.map_or(0, |input| of(input.shape(), input.pixel_type().bytes()));
+    read.max(output.map_or(0, |output| of(output.shape(), output.pixel_type().bytes())))
+}
+
 /// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], with at least one other such batch
 /// in flight.
-fn slots_together<O: SliceOperation>(
-    operation: &O,
-    slots: usize,
-    input: &Image<'_>,
-    output: Option<&ImageMut<'_>>,
-) -> usize {
-    let [width, height, _] = input.shape();
-    let pixel_bytes = input.pixel_type().bytes().max(output.map_or(0, |output| output.pixel_type().bytes()));
-    let bytes = operation.slices(0).len() * width * height * pixel_bytes;
+fn slots_together(bytes: usize, slots: usize) -> usize {
     (TOGETHER_BYTES / bytes.max(1)).clamp(1, (slots / 2).max(1))
 }
 

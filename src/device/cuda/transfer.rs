@@ -32,6 +32,10 @@ const MIN_COPIER_BYTES: usize = 512 << 10;
 /// slow link.
 const MAX_QUEUED_BYTES: usize = 512 << 20;
 
+/// The most bytes from row to row in a copy that the driver makes, on all devices (`CU_DEVICE_ATTRIBUTE_MAX_PITCH`). Rows of
+/// planes along x and z are a slice apart.
+const MAX_PITCH: usize = i32::MAX as usize;
+
 /// The largest number of threads that fill or empty staging buffers: with more, the memory of the host is the limit.
 const MAX_COPIERS: usize = 8;
 
@@ -532,7 +536,8 @@ fn empty<T: Pod>(buffer: &[u8], mut part: ArrayViewMut3<'_, T>) {
     }
 }
 
-/// Returns whether the device copies from and to this memory itself: it is page-locked, and its rows are contiguous.
+/// Returns whether the device copies from and to this memory itself: it is page-locked, and its rows are contiguous, and
+/// not too far apart.
 fn is_direct<T>(view: &ArrayView3<'_, T>) -> bool {
     let [z, y, x] = [view.strides()[0], view.strides()[1], view.strides()[2]];
     let (depth, height, width) = view.dim();
@@ -540,7 +545,8 @@ fn is_direct<T>(view: &ArrayView3<'_, T>) -> bool {
     let first = view.as_ptr() as usize;
     let last = first.wrapping_add_signed(span * size_of::<T>() as isize);
     let contiguous_rows = (x == 1 || width == 1) && (y >= width as isize || height == 1) && (z >= 0 || depth == 1);
-    contiguous_rows && is_pinned(first) && is_pinned(last)
+    let near = height == 1 || y.unsigned_abs() * size_of::<T>() <= MAX_PITCH;
+    contiguous_rows && near && is_pinned(first) && is_pinned(last)
 }
 
 /// Returns whether the device writes to an output itself.

@@ -54,6 +54,10 @@ pub(super) struct DeviceField {
 }
 
 impl DeviceField {
+    pub(super) fn of(slices: DeviceSlices) -> Self {
+        Self { address: slices.address, strides: slices.strides.map(|bytes| bytes / size_of::<f32>()) }
+    }
+
     pub(super) fn packed(address: u64, [width, height, _]: [usize; 3]) -> Self {
         Self { address, strides: [width, width * height] }
     }
@@ -86,22 +90,38 @@ impl Near {
     }
 }
 
+/// The passes that a launcher queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passes {
+    /// All, over a volume or over slices one by one.
+    All,
+    /// Those along x and y, over some slices of a volume of `depth` slices.
+    AlongXAndY { depth: usize },
+    /// That along z, over some rows of a volume of `height` rows. It reads squared distances instead of pixels. The rows of
+    /// a plane along x and z follow each other in memory, as if the plane were a slice, and the planes follow each other
+    /// along y.
+    AlongZ { height: usize },
+}
+
 /// The kernels that compute a volume, or slices one by one, with the arguments that stay the same.
 pub(super) struct Launcher {
     shape: [usize; 3],
-    rows: Kernel,
+    /// The pass along x, unless squared distances are read.
+    rows: Option<Kernel>,
     below: bool,
     threshold: u32,
     weight: f64,
-    /// The passes along y and z; at least one.
+    /// The passes along y and z.
     columns: Vec<ColumnPass>,
+    /// Set if the last of them takes the root.
+    finishes: bool,
     /// The factors by which the last pass multiplies distances, outside and inside.
     factors: [f32; 2],
 }
 
 /// A pass along y or z.
 struct ColumnPass {
-    /// The axis: 1 or 2.
+    /// The axis in memory: 1 or 2.
     axis: usize,
     length: usize,
     weight: f64,
@@ -182,36 +202,55 @@ fn threshold_bits(pixel_type: PixelType, threshold: f64) -> u32 {
     }
 }
 
-/// Returns the passes along y and z: axis and length.
-fn passes([_, height, depth]: [usize; 3], dimensions: Dimensions) -> Vec<(usize, usize)> {
-    let along_z = dimensions == Dimensions::Volume && depth > 1;
-    let mut passes = Vec::new();
-    // The last pass takes the root, so there is at least one.
-    if height > 1 || !along_z {
-        passes.push((1, height));
+/// A pass along y or z: the axis of the volume, that in memory, and the length of a column.
+type Columns = (usize, usize, usize);
+
+/// Returns the passes along y and z of [`Launcher::new`].
+fn columns_of([_, height, depth]: [usize; 3], dimensions: Dimensions, passes: Passes) -> Vec<Columns> {
+    let (along_y, along_z) = ((1, 1, height), (2, 2, depth));
+    match passes {
+        Passes::AlongZ { .. } => vec![(2, 1, height)],
+        Passes::AlongXAndY { .. } if height > 1 => vec![along_y],
+        Passes::AlongXAndY { .. } => vec![],
+        Passes::All if dimensions == Dimensions::Slices || depth == 1 => {
+            // The last pass takes the root, so there is at least one.
+            vec![along_y]
+        }
+        Passes::All if height > 1 => vec![along_y, along_z],
+        Passes::All => vec![along_z],
     }
-    if along_z {
-        passes.push((2, depth));
-    }
-    passes
 }
 
 /// Returns the bytes that [`Launcher::queue`] needs beside the output: 0 unless columns are too long for shared memory.
-pub(super) fn workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions) -> Result<usize> {
+pub(super) fn workspace_bytes(cuda: &Cuda, shape: [usize; 3], dimensions: Dimensions, passes: Passes) -> Result<usize> {
     let shared = cuda.shared_memory()?;
-    let in_global_memory =
-        passes(shape, dimensions).iter().any(|(_, length)| Geometry::new(*length, shared).in_global_memory);
-    Ok(if in_global_memory { shape.iter().product::<usize>() * size_of::<f32>() } else { 0 })
+    let in_global_memory = columns_of(shape, dimensions, passes)
+        .iter()
+        .any(|(.., length)| Geometry::new(*length, shared).in_global_memory);
+    // The pass along z of a volume that is cut has other memory to read than to write.
+    let in_place = !matches!(passes, Passes::AlongZ { .. });
+    Ok(if in_global_memory && in_place { shape.iter().product::<usize>() * size_of::<f32>() } else { 0 })
 }
 
 impl Launcher {
-    pub(super) fn new(cuda: &Cuda, params: &Params, pixel_type: PixelType, shape: [usize; 3]) -> Result<Self> {
-        let [width, height, depth] = shape;
+    /// Makes a launcher for images of `shape`, in memory, or for parts of a volume that is cut.
+    pub(super) fn new(
+        cuda: &Cuda,
+        params: &Params,
+        pixel_type: PixelType,
+        shape: [usize; 3],
+        passes: Passes,
+    ) -> Result<Self> {
         check_sides(shape, MAX_SIDE)?;
+        let [width, height, depth] = match passes {
+            Passes::All => shape,
+            Passes::AlongXAndY { depth } => [shape[0], shape[1], depth],
+            Passes::AlongZ { height } => [shape[0], height, shape[1]],
+        };
         let lengths = [width, height, if params.dimensions == Dimensions::Volume { depth } else { 1 }];
         let metric = Metric::new(lengths, params.spacing);
         let shared = cuda.shared_memory()?;
-        let columns = passes(shape, params.dimensions).into_iter().map(|(axis, length)| {
+        let columns = columns_of(shape, params.dimensions, passes).into_iter().map(|(axis, in_memory, length)| {
             let geometry = Geometry::new(length, shared);
             let kernel = cuda.kernel(MODULE, &geometry.name())?;
             // The kernel gets all shared memory, not only that of this pass, because other passes share it.
@@ -220,16 +259,19 @@ impl Launcher {
             let weights: Vec<f64> =
                 (0..=axis).filter(|a| *a == axis || lengths[*a] > 1).map(|a| metric.weights[a]).collect();
             let near = Near::new(&weights);
-            Ok(ColumnPass { axis, length, weight: metric.weights[axis], near, kernel, geometry })
+            Ok(ColumnPass { axis: in_memory, length, weight: metric.weights[axis], near, kernel, geometry })
         });
         let scale = metric.scale;
+        let reads_pixels = !matches!(passes, Passes::AlongZ { .. });
+        let rows = || cuda.kernel(MODULE, &format!("isoline_dt_rows_{}", pixel_type.name()));
         Ok(Self {
             shape,
-            rows: cuda.kernel(MODULE, &format!("isoline_dt_rows_{}", pixel_type.name()))?,
+            rows: reads_pixels.then(rows).transpose()?,
             below: params.foreground == Foreground::Below,
             threshold: threshold_bits(pixel_type, params.threshold),
             weight: metric.weights[0],
             columns: columns.collect::<Result<_>>()?,
+            finishes: !matches!(passes, Passes::AlongXAndY { .. }),
             factors: match params.region {
                 Region::Signed => [scale, -scale],
                 Region::Outside => [scale, 0.0],
@@ -238,7 +280,7 @@ impl Launcher {
         })
     }
 
-    /// Queues all passes for the first `depth` slices of the shape. `pixels` and `output` cover them, `workspace`
+    /// Queues the passes for the first `depth` slices of the shape. `pixels` and `output` cover them, `workspace`
     /// (packed) has [`workspace_bytes`]; all must live until the stream is done. `poll` is called between launches with
     /// the share of the work that is queued.
     pub(super) fn queue(
@@ -272,10 +314,13 @@ impl Launcher {
         fields.reverse();
         // 2. Queue the passes.
         let share = 1.0 / fields.len() as f64;
-        self.along_x(stream, depth, pixels, fields[0], &mut |done| poll(share * done))?;
+        match &self.rows {
+            Some(rows) => self.along_x(rows, stream, depth, pixels, fields[0], &mut |done| poll(share * done))?,
+            None => fields[0] = DeviceField::of(pixels),
+        }
         for (index, pass) in self.columns.iter().enumerate() {
             let sheets = if pass.axis == 1 { depth } else { height };
-            let last = index + 1 == self.columns.len();
+            let last = self.finishes && index + 1 == self.columns.len();
             let before = (index + 1) as f64;
             self.along(pass, stream, sheets, [fields[index], fields[index + 1]], last, &mut |done| {
                 poll(share * (before + done))
@@ -287,6 +332,7 @@ impl Launcher {
     /// Queues the pass along x.
     fn along_x(
         &self,
+        kernel: &Kernel,
         stream: &Stream,
         depth: usize,
         pixels: DeviceSlices,
@@ -314,7 +360,7 @@ impl Launcher {
             };
             let config = geometry([rows.div_ceil(DT_ROWS).min(MAX_GRID_X), 1, 1], [WARP, DT_ROWS, 1]);
             // SAFETY: the kernel's one argument; pixels and field cover these slices, as `queue` requires.
-            unsafe { stream.launch(&self.rows, config, &[&arguments]) }?;
+            unsafe { stream.launch(kernel, config, &[&arguments]) }?;
             poll((z + slices) as f64 / depth as f64)?;
         }
         Ok(())
@@ -375,6 +421,21 @@ impl Launcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cut_volume_has_the_passes_of_a_whole_one() {
+        let of = |shape, passes| columns_of(shape, Dimensions::Volume, passes);
+        for [width, height, depth] in [[5, 7, 9], [1, 7, 9], [5, 1, 9], [5, 7, 2]] {
+            let mut cut = of([width, height, 3], Passes::AlongXAndY { depth });
+            // In memory, the planes along x and z of some rows are slices.
+            cut.extend(of([width, depth, 2], Passes::AlongZ { height }));
+            let [cut, whole] = [cut, of([width, height, depth], Passes::All)]
+                .map(|passes| passes.into_iter().map(|(axis, _, length)| (axis, length)).collect::<Vec<_>>());
+            assert_eq!(cut, whole, "{width} x {height} x {depth}");
+        }
+        assert_eq!(of([5, 7, 1], Passes::All), [(1, 1, 7)]);
+        assert_eq!(columns_of([5, 1, 9], Dimensions::Slices, Passes::All), [(1, 1, 1)]);
+    }
 
     /// The shared memory of a block on an H100.
     const LARGE: usize = 227 << 10;

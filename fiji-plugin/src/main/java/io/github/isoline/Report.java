@@ -37,12 +37,16 @@ public final class Report {
         struct.seconds_total += further.struct.seconds_total;
     }
 
-    /** Returns the device that computed: "cpu" or "cuda:N", with its name; of several the first, and how many more. */
+    /**
+     * Returns the device that computed: "cpu" or "cuda:N", with its name; of several the first, and how many more; and into how
+     * many parts a volume that did not fit its memory was cut.
+     */
     public String device() {
         String id = struct.device_kind == KIND_CUDA ? "cuda:" + struct.device_index : "cpu";
         String name = Native.toString(struct.device_name, "UTF-8");
         String more = struct.device_count > 1 ? " and " + (struct.device_count - 1) + " more" : "";
-        return (name.isEmpty() ? id : id + " (" + name + ")") + more;
+        String parts = struct.part_count > 1 ? ", in " + struct.part_count + " parts" : "";
+        return (name.isEmpty() ? id : id + " (" + name + ")") + more + parts;
     }
 
     /** Returns the number of iterations, or of cycles in converged mode. */

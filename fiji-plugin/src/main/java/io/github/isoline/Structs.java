@@ -51,7 +51,8 @@ final class Structs {
     @FieldOrder({
         "struct_size", "device_kind", "device_index", "converged", "iterations",
         "slices_done", "seconds_total", "seconds_upload", "seconds_compute", "seconds_download",
-        "residual", "peak_device_bytes", "device_name", "outcome", "device_count"
+        "residual", "peak_device_bytes", "device_name", "outcome", "device_count",
+        "part_count"
     })
     public static final class Report extends Structure {
         public int struct_size, device_kind, device_index, converged;
@@ -60,6 +61,7 @@ final class Structs {
         public long peak_device_bytes;
         public byte[] device_name = new byte[128];
         public int outcome, device_count;
+        public long part_count;
 
         /** Returns an initialised report. */
         static Report create() throws IsolineException {
