@@ -144,6 +144,8 @@ fn run_in_parts(
     let mut output = ImageMut::F32(output);
     pipeline.others = [0, second];
     call.run_groups(&mut pipeline, Passes::AlongXAndY { depth }, slices, Some(mask), &mut output)?;
+    // The buffers for the pass along z have other sizes, and may take all of the budget.
+    cuda.memory().trim();
     // Planes along x and z take the place of slices.
     let ImageMut::F32(output) = output else { unreachable!("it is in host memory") };
     let mut planes = ImageMut::F32(output.permuted_axes([1, 0, 2]));

@@ -345,6 +345,46 @@ static void *buffer_of(isoline_context *context, size_t bytes) {
     return buffer;
 }
 
+/* A volume whose result goes to host memory is cut until a slice, or a plane along x and z, does not fit. The kernels of the fake
+ * do nothing, so that only the copies are made, of which the instruments see the bounds. */
+static void a_distance_that_does_not_fit_is_cut(const char *device) {
+    enum { WIDTH = 70, HEIGHT = 50, DEPTH = 40, VOXELS = WIDTH * HEIGHT * DEPTH, PLANE_BYTES = WIDTH * DEPTH * 8 };
+    (void)device;
+    setenv("FAKE_WORKS", "1", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = open_context("cuda:0");
+    uint8_t *pixels = drawing(WIDTH, HEIGHT, DEPTH, 3);
+    isoline_image input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, pixels);
+    float *packed = unwritten(VOXELS);
+    float *locked = (float *)buffer_of(context, 2 * VOXELS * sizeof(float));
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    const struct {
+        uint64_t limit, parts;
+    } limits[] = {{5 * VOXELS, 1}, {5 * VOXELS - 1, 2 + 2}, {10 * PLANE_BYTES, 4 + 5}, {PLANE_BYTES, 40 + 50}};
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        GOOD(isoline_context_set_memory_limit(context, limits[i].limit));
+        isoline_image outputs[] = {describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, packed), describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, locked)};
+        /* Rows and slices with gaps. */
+        outputs[1].row_stride = (WIDTH + 3) * sizeof(float);
+        outputs[1].slice_stride = (HEIGHT + 2) * outputs[1].row_stride;
+        for (int j = 0; j < 2; j++) {
+            GOOD(isoline_distance(context, &input, NULL, NULL, &outputs[j], &report));
+            CHECK_NUMBER(report.part_count, limits[i].parts);
+            CHECK(report.slices_done == DEPTH && report.device_kind == ISOLINE_DEVICE_CUDA);
+        }
+    }
+    GOOD(isoline_context_set_memory_limit(context, PLANE_BYTES - 1));
+    isoline_image output = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, packed);
+    REFUSED(isoline_distance(context, &input, NULL, NULL, &output, &report), ISOLINE_OUT_OF_MEMORY, "(22400 bytes)");
+    isoline_buffer_free(locked);
+    isoline_context_free(context);
+    free(packed);
+    free(pixels);
+}
+
 static void a_buffer_is_page_locked_until_its_memory_is_released(const char *device) {
     (void)device;
     if (!with_driver("whole")) {
@@ -465,6 +505,7 @@ int main(void) {
     RUN_ON(a_device_that_cannot_be_opened_says_why, "fake");
     RUN_ON(kernels_that_cannot_be_loaded_are_told, "fake");
     RUN_ON(a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu, "fake");
+    RUN_ON(a_distance_that_does_not_fit_is_cut, "fake");
     RUN_ON(a_buffer_is_page_locked_until_its_memory_is_released, "fake");
     RUN_ON(memory_that_cannot_be_page_locked_is_ordinary, "fake");
     RUN_ON(more_than_half_of_the_free_memory_is_not_page_locked, "fake");

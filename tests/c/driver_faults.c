@@ -117,6 +117,22 @@ static void each_call_may_fail(const char *name, isoline_status (*run)(void), in
     }
 EACH_CALL(TEST)
 
+/* All but the last of the slices fit, so that the volume is cut. */
+static isoline_status distance_in_parts(void) {
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    const uint64_t fits = given.input.width * given.input.height * (given.input.depth - 1) * (1 + sizeof(float));
+    GOOD(isoline_context_set_memory_limit(given.context, fits));
+    isoline_status status = isoline_distance(given.context, &given.input, NULL, NULL, &given.float_output, &report);
+    CHECK(status != ISOLINE_OK || report.part_count > 2);
+    return status;
+}
+
+static void each_fault_in_a_cut_volume_is_a_status(const char *device) {
+    (void)device;
+    each_call_may_fail("distance in parts", distance_in_parts, 60, 52, 3);
+}
+
 /* Large images are copied by several threads. */
 static void each_fault_in_a_large_image_is_a_status(const char *device) {
     (void)device;
@@ -127,12 +143,23 @@ static void each_fault_in_a_large_image_is_a_status(const char *device) {
     each_call_may_fail("distance", distance, 1200, 1000, 5);
 }
 
+static void each_fault_in_a_large_cut_volume_is_a_status(const char *device) {
+    (void)device;
+    if (slow()) {
+        skip("it takes minutes under an instrument");
+        return;
+    }
+    each_call_may_fail("distance in parts", distance_in_parts, 1200, 1000, 5);
+}
+
 #define RUN_TEST(run) RUN_ON(each_fault_in_##run##_is_a_status, "fake");
 int main(void) {
     if (is_built_without_cuda()) {
         return summary();
     }
     EACH_CALL(RUN_TEST)
+    RUN_ON(each_fault_in_a_cut_volume_is_a_status, "fake");
     RUN_ON(each_fault_in_a_large_image_is_a_status, "fake");
+    RUN_ON(each_fault_in_a_large_cut_volume_is_a_status, "fake");
     return summary();
 }

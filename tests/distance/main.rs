@@ -1,12 +1,13 @@
 //! Tests of the distance through the public Rust API. This file compares pixels with the definition, computed from all
-//! pairs of pixels, and with shapes whose distance is known, and CUDA with the CPU; `calls.rs` tests what does not change the result,
-//! errors and cancellation. All tests run on the CPU, and on a CUDA device where there is one. Those named `sanitizer_` run
-//! every CUDA kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see
-//! `scripts/gpu-run.sh`).
+//! pairs of pixels, and with shapes whose distance is known, and CUDA with the CPU; `calls.rs` tests what does not change the
+//! result, errors and cancellation, and `parts.rs` volumes that do not fit the memory of a GPU. All tests run on the CPU, and on
+//! a CUDA device where there is one. Those named `sanitizer_` run every CUDA kernel of the distance at least once, on images
+//! small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
 
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
+mod parts;
 
 use common::{cuda_and_cpu, everywhere, exact_distance, few_sizes};
 use isoline::distance::{self, Params, Region};

@@ -79,7 +79,7 @@ impl Memory {
     }
 
     /// Frees the buffers that are not in use.
-    pub(super) fn trim(&self) {
+    pub(crate) fn trim(&self) {
         let mut pool = self.lock();
         if self.context.bind_to_thread().is_err() {
             return;
