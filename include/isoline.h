@@ -415,8 +415,8 @@ isoline_status isoline_context_device(const isoline_context *context,
  *
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
- *   call starts. A call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit
- *   has no effect on a CPU context.
+ *   call starts. The distance of a volume that needs more is computed in parts, with the same bits. Any other call that needs
+ *   more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -1904,6 +1904,9 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  * boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
  * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
  * +infinity, in one without outside pixels -infinity. NaN pixels are outside.
+ *
+ * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with the same
+ * bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host memory.
  *
  * @param context not NULL.
  * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from 1e-15

@@ -41,7 +41,9 @@ class Context(Owned):
         return device
 
     def set_memory_limit(self, limit: int) -> None:
-        """Sets the bytes of device memory that calls may use; 0 (the default) for 90 % of what is free."""
+        """Sets the bytes of device memory that calls may use; 0 (the default) for 90 % of what is free.
+        The distance of a volume that needs more is computed in parts; other calls are out of memory, or run on the CPU
+        (`auto`)."""
         self.library.call("context_set_memory_limit", self.handle, c_uint64(limit))
 
     def trim(self) -> None:

@@ -86,7 +86,8 @@ impl Params {
 
 /// Computes the distance of every pixel of `mask` (u8, u16 or f32; one image or a stack) into `output` (f32, the same
 /// size). With [`Dimensions::Slices`] functions may read and write the slices ([`Source`](crate::Source),
-/// [`Sink`](crate::Sink)).
+/// [`Sink`](crate::Sink)). A volume that does not fit the memory of a GPU, or the context's memory limit, is computed in parts
+/// with the same bits, if a slice of it and a plane along x and z fit, and the output is in host memory.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, out of memory, a device failure, or
