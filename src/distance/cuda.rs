@@ -315,7 +315,7 @@ mod tests {
             for budget in [0, slice - 1, slice, plane, 3 * slice + 1, 1 << 20, 70 << 30] {
                 let [slices, rows] = cut(shape, [slice, plane], budget);
                 assert!((1..=shape[2]).contains(&slices) && (1..=shape[1]).contains(&rows), "{shape:?} {budget}");
-                // Where not even one fits, the call is refused before.
+                // A call for which not even one fits is refused before.
                 assert!(slices == 1 || slices as u64 * slice <= budget, "{shape:?} {budget}: {slices} slices");
                 assert!(rows == 1 || rows as u64 * plane <= budget, "{shape:?} {budget}: {rows} rows");
             }

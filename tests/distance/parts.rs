@@ -164,7 +164,7 @@ fn auto_cuts_or_takes_the_cpu_and_gives_the_same() {
     let mask = blobs((40, 150, 131), 5);
     let [whole, part] = sizes(&mask.view().into());
     let auto = Context::new("auto").expect("a context");
-    // Where devices may differ in the last bits, the GPU is taken, whatever the time; and the CPU if no part fits.
+    // The GPU is taken, whatever the time, if devices may differ in the last bits; and the CPU if no part fits.
     for (params, owner) in [(Params::default(), &cpu), (spaced([0.8, 1.1, 2.5]), &cuda)] {
         let mut output = Array3::from_elem(mask.dim(), f32::NAN);
         let report = limited(&auto, whole / 2, mask.view().into(), &params, output.view_mut().into()).unwrap();
