@@ -454,6 +454,11 @@ impl Context {
         self.shared.lock.is_mine()
     }
 
+    /// Returns whether calls may run on the CPU or on the CUDA device of this context.
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.shared.automatic
+    }
+
     /// Returns the CUDA device of this context; `None` on the CPU.
     pub(crate) fn cuda(&self) -> Option<&Arc<cuda::Cuda>> {
         match &self.shared.backend {

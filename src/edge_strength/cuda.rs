@@ -24,30 +24,84 @@ use launch::Launcher;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Returns the least device memory with which the call can run, in bytes: that of one slot.
-pub(super) fn min_device_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
-    let layout = SlotLayout::new(plan, input);
-    layout.slot_bytes(plan)
+/// Returns the least device memory with which the call can run, in bytes: that of one slot, or of the least slab of a volume
+/// that does not fit.
+pub(super) fn min_device_bytes(context: &Context, plan: &Plan, input: &Image<'_>) -> Result<u64> {
+    let whole = SlotLayout::new(plan, input).slot_bytes(plan);
+    let (Some(cuda), Some(halo)) = (context.cuda(), halo(plan)) else { return Ok(whole) };
+    // By choice the GPU does at most twice the work of a volume that fits.
+    let least = if context.is_automatic() { 4 * halo } else { 2 * halo + 1 }.max(1);
+    let depth = input.shape()[2];
+    if least >= depth || whole <= cuda.budget()? {
+        return Ok(whole);
+    }
+    Ok(whole / depth as u64 * least as u64)
 }
 
-/// The sizes of one slot, which holds a slice or the volume.
+/// Returns the slices on either side of a slab on which its voxels depend: one for each iteration. `None` if the image cannot
+/// be cut into slabs: slices are computed one by one, and in the converged mode all voxels depend on each other.
+fn halo(plan: &Plan) -> Option<usize> {
+    (plan.dimensions == 3 && matches!(plan.mode, Mode::Iterate { .. })).then_some(plan.centre_weights.len())
+}
+
+/// The sizes of one slot, which holds a slice, the volume, or a slab of it with its halo.
 #[derive(Clone, Copy)]
 struct SlotLayout {
     field: FieldLayout,
     /// The bytes of the packed input; 0 if it is on the device already.
     raw_bytes: usize,
-    /// The number of slices (or volumes) that the image has.
-    count: usize,
+    /// The number of slices of the image, and of those whose result is that of one slot.
+    depth: usize,
+    own: usize,
+    /// The number of slices that a slot reads in front of its own, unless the image begins there.
+    halo: usize,
 }
 
 impl SlotLayout {
     fn new(plan: &Plan, input: &Image<'_>) -> Self {
+        let depth = if plan.dimensions == 3 { input.shape()[2] } else { 1 };
+        Self::of_slices(input, depth, depth, 0)
+    }
+
+    /// Makes the layout of slots of `slices` slices, `own` of which they compute.
+    fn of_slices(input: &Image<'_>, slices: usize, own: usize, halo: usize) -> Self {
         let [width, height, depth] = input.shape();
-        let (shape, count) =
-            if plan.dimensions == 3 { ([width, height, depth], 1) } else { ([width, height, 1], depth) };
+        let shape = [width, height, slices];
         let on_device = matches!(input, Image::Device(_));
         let raw_bytes = if on_device { 0 } else { shape.iter().product::<usize>() * input.pixel_type().bytes() };
-        Self { field: FieldLayout::new(shape), raw_bytes, count }
+        Self { field: FieldLayout::new(shape), raw_bytes, depth, own, halo }
+    }
+
+    /// Makes the layout of a slot that fits the budget: of a slice or the volume, or else of a slab that is as deep as possible.
+    fn fitting(plan: &Plan, input: &Image<'_>, budget: u64) -> Self {
+        let whole = Self::new(plan, input);
+        let (Some(halo), true) = (halo(plan), whole.slot_bytes(plan) > budget) else { return whole };
+        let slice_bytes = whole.slot_bytes(plan) / whole.depth as u64;
+        let slices = usize::try_from(budget / slice_bytes).unwrap_or(usize::MAX);
+        // The call was refused before if not even the least slab fits.
+        if 2 * halo + 1 < whole.depth {
+            let slices = slices.clamp(2 * halo + 1, whole.depth);
+            Self::of_slices(input, slices, slices - 2 * halo, halo)
+        } else {
+            whole
+        }
+    }
+
+    /// Returns the number of slots that the image takes.
+    fn count(&self) -> usize {
+        self.depth.div_ceil(self.own)
+    }
+
+    /// Returns the slices whose result is that of a slot.
+    fn slices(&self, slot: usize) -> Range<usize> {
+        slot * self.own..self.depth.min((slot + 1) * self.own)
+    }
+
+    /// Returns the slices that a slot reads. All read as many; those at the ends of the volume have more of a halo on one side.
+    fn reads(&self, slot: usize) -> Range<usize> {
+        let slices = self.field.shape[2];
+        let first = self.slices(slot).start.saturating_sub(self.halo).min(self.depth - slices);
+        first..first + slices
     }
 
     fn slot_bytes(&self, plan: &Plan) -> u64 {
@@ -69,8 +123,10 @@ struct Buffers {
     mask: Buffer,
     /// The textures over `values`, for the variant `texture`.
     textures: Option<[Texture; 2]>,
-    /// The index in `values` of the result of the slice in flight, and the bytes from row to row there.
+    /// The index in `values` of the result of the slice in flight, the bytes of the halo in front of it, and those from row to
+    /// row there.
     result: usize,
+    before: usize,
     pitch: usize,
 }
 
@@ -84,14 +140,14 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    let layout = SlotLayout::new(plan, input);
-    let mut pipeline = Pipeline::new(context, cuda, STAGE, layout.count, progress)?;
+    let layout = SlotLayout::fitting(plan, input, cuda.budget()?);
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, layout.count(), progress)?;
     check_request(cuda, plan, input, output)?;
     // 1. Prepare the kernels.
     let launcher = Launcher::new(cuda, plan, initial, layout.field, input.pixel_type())?;
     let mut call = Call { launcher: &launcher, initial: *initial, outcome: Outcome::none(plan), cuda, plan, layout };
     // 2. Allocate as many slots as are useful and fit the memory budget.
-    let most = useful_slots(layout.packed_result_bytes()).min(layout.count);
+    let most = useful_slots(layout.packed_result_bytes()).min(layout.count());
     let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most)?;
     let slots = (0..wanted).map(|_| Slot::new(cuda, input, layout.field.shape[2], 1, call.buffers()?));
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
@@ -103,6 +159,7 @@ pub(super) fn run(
     report.residual = call.outcome.residual;
     report.converged = call.outcome.converged;
     report.slices_done = input.shape()[2] as u64;
+    report.part_count = if plan.dimensions == 3 { layout.count() as u64 } else { 1 };
     Ok(report)
 }
 
@@ -136,7 +193,11 @@ impl SliceOperation for Call<'_> {
     type Buffers = Buffers;
 
     fn slices(&self, slice: usize) -> Range<usize> {
-        slice..slice + self.layout.field.shape[2]
+        self.layout.slices(slice)
+    }
+
+    fn reads(&self, slice: usize) -> Range<usize> {
+        self.layout.reads(slice)
     }
 
     fn compute(
@@ -150,6 +211,8 @@ impl SliceOperation for Call<'_> {
         let Slot { stream, buffers, .. } = slot;
         self.launcher.prepare(stream, pixels, &self.initial, &buffers.values[0], &buffers.mask)?;
         buffers.result = 0;
+        let before = self.slices(slice).start - self.reads(slice).start;
+        buffers.before = before * self.layout.field.shape[1] * buffers.pitch;
         match self.plan.mode {
             Mode::Iterate { iterations } => {
                 buffers.result = self.iterate(pipeline, stream, buffers, slice)?;
@@ -177,7 +240,7 @@ impl SliceOperation for Call<'_> {
     }
 
     fn result(buffers: &Buffers) -> Option<(Side, usize)> {
-        Some((buffers.values[buffers.result].side(0), buffers.pitch))
+        Some((buffers.values[buffers.result].side(buffers.before), buffers.pitch))
     }
 }
 
@@ -191,6 +254,7 @@ impl Call<'_> {
             values,
             mask: memory.device(field.mask_bytes())?,
             result: 0,
+            before: 0,
             pitch: field.pitch * size_of::<f32>(),
         })
     }
@@ -228,5 +292,40 @@ impl Call<'_> {
             }
         }
         Ok(binding.result())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Params;
+    use super::*;
+    use crate::image::Dimensions;
+    use ndarray::Array3;
+
+    #[test]
+    fn slabs_cover_the_volume_and_have_their_halos() {
+        for (depth, iterations) in [(40, 3), (41, 5), (300, 50), (7, 3), (12, 0)] {
+            let volume = Array3::<u8>::zeros((depth, 5, 33));
+            let input = Image::from(volume.view());
+            let plan = |mode| Params { dimensions: Dimensions::Volume, mode, ..Params::default() }.plan().unwrap();
+            let plan = plan(Mode::Iterate { iterations: iterations as u64 });
+            let whole = SlotLayout::new(&plan, &input);
+            let bytes = |slices: usize| whole.slot_bytes(&plan) / depth as u64 * slices as u64;
+            for slices in 2 * iterations + 1..depth {
+                let layout = SlotLayout::fitting(&plan, &input, bytes(slices) + 3);
+                assert!(layout.slot_bytes(&plan) <= bytes(slices), "{depth} {iterations} {slices}");
+                let mut next = 0;
+                for slot in 0..layout.count() {
+                    let (own, reads) = (layout.slices(slot), layout.reads(slot));
+                    assert_eq!((own.start, reads.len()), (next, slices), "{depth} {iterations} {slices}");
+                    assert!(reads.start <= own.start.saturating_sub(iterations) && reads.end <= depth);
+                    assert!(reads.end >= depth.min(own.end + iterations) && !own.is_empty());
+                    next = own.end;
+                }
+                assert_eq!(next, depth);
+            }
+            let layout = SlotLayout::fitting(&plan, &input, bytes(depth));
+            assert_eq!((layout.count(), layout.slices(0), layout.reads(0)), (1, 0..depth, 0..depth));
+        }
     }
 }

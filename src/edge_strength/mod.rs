@@ -341,7 +341,7 @@ fn compute(
     mut output: ImageMut<'_>,
 ) -> Result<Report> {
     let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(plan, input),
+        device_bytes: cuda::min_device_bytes(context, plan, input)?,
         cpu_only: plan.variant == Variant::Scalar,
         host_memory: host_only(input, &output),
     };

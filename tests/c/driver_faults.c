@@ -128,8 +128,23 @@ static isoline_status distance_in_parts(void) {
     return status;
 }
 
+/* A slab of four slices, each of 60 x 52 pixels, of which two are a halo, fits. */
+static isoline_status iterations_in_parts(void) {
+    enum { MOST_BYTES = 130000 };
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    isoline_edge_strength_params params = defaults();
+    params.dimensions = 3;
+    params.iterations = 1;
+    GOOD(isoline_context_set_memory_limit(given.context, MOST_BYTES));
+    isoline_status status = isoline_edge_strength(given.context, &given.input, &params, NULL, &given.float_output, &report);
+    CHECK(status != ISOLINE_OK || report.part_count > 1);
+    return status;
+}
+
 static void each_fault_in_a_cut_volume_is_a_status(const char *device) {
     (void)device;
+    each_call_may_fail("iterations in parts", iterations_in_parts, 60, 52, 5);
     each_call_may_fail("distance in parts", distance_in_parts, 60, 52, 3);
 }
 

@@ -7,6 +7,7 @@ mod common;
 mod errors;
 mod flush;
 mod invariants;
+mod parts;
 mod reference;
 
 use common::{assert_bits, assert_close, contexts};

@@ -141,7 +141,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                     (None, None) => return Ok(()),
                 };
                 let slots = begin.clone().zip(batch_now).map(|(slice, slot)| {
-                    let Range { start, end } = operation_now.slices(slice);
+                    let Range { start, end } = operation_now.reads(slice);
                     (start - first..end - first, &slot.stream, &slot.upload)
                 });
                 Upload::queue(pool, &source, slots, ticker)
@@ -180,7 +180,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             for (slice, slot) in begin.zip(batch) {
                 let source = input.map(Image::reborrow).or_else(|| output.as_deref().map(ImageMut::view));
                 let source = source.unwrap_or_else(|| unreachable!("without an input there is an output"));
-                let pixels = slot.upload.slices(&source, &operation.slices(slice));
+                let pixels = slot.upload.slices(&source, &operation.reads(slice));
                 slot.stream.record(&slot.times[1])?;
                 operation.compute(self, slot, pixels, slice, output.as_deref())?;
                 slot.stream.record(&slot.times[2])?;
@@ -243,6 +243,11 @@ pub(crate) trait SliceOperation: Sync {
     /// Returns the slices of the image that slice `slice` of the pipeline is.
     fn slices(&self, slice: usize) -> Range<usize>;
 
+    /// Returns the slices of the image that a slice of the pipeline reads: its own, and the halo around them if it has one.
+    fn reads(&self, slice: usize) -> Range<usize> {
+        self.slices(slice)
+    }
+
     /// Queues the kernels of a slice, whose pixels are at `pixels`.
     fn compute(
         &mut self,
@@ -271,9 +276,11 @@ pub(crate) trait SliceOperation: Sync {
 
 /// Returns the larger of the numbers of bytes of a slice in the input and in the output.
 fn copied_bytes<O: SliceOperation>(operation: &O, input: Option<&Image<'_>>, output: Option<&ImageMut<'_>>) -> usize {
-    let of = |[width, height, _]: [usize; 3], pixel_bytes| operation.slices(0).len() * width * height * pixel_bytes;
-    let read = input.map_or(0, |input| of(input.shape(), input.pixel_type().bytes()));
-    read.max(output.map_or(0, |output| of(output.shape(), output.pixel_type().bytes())))
+    let of = |slices: Range<usize>, [width, height, _]: [usize; 3], pixel_bytes: usize| {
+        slices.len() * width * height * pixel_bytes
+    };
+    let read = input.map_or(0, |input| of(operation.reads(0), input.shape(), input.pixel_type().bytes()));
+    read.max(output.map_or(0, |output| of(operation.slices(0), output.shape(), output.pixel_type().bytes())))
 }
 
 /// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], with at least one other such batch
