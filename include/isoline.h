@@ -415,8 +415,8 @@ isoline_status isoline_context_device(const isoline_context *context,
  *
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
- *   call starts. The distance of a volume that needs more is computed in parts, with the same bits. Any other call that needs
- *   more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a CPU context.
+ *   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts, with
+ *   the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -615,7 +615,7 @@ typedef struct {
     /**
      * The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
      * or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
-     * rows of the pass along z. 1 in a report that was written if no volume was cut.
+     * rows of the pass along z; of edge strength, the slabs of slices. 1 in a report that was written if no volume was cut.
      */
     uint64_t part_count;
 } isoline_report;
@@ -1281,6 +1281,10 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
  *
  * Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
+ *
+ * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z with
+ * the same bits, if a slice with as many slices on either side as there are iterations fits; in the converged mode it is
+ * out of memory. With "auto" the GPU does at most twice the work for this.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices.

@@ -56,8 +56,8 @@ pub struct Report {
     /// The most device memory in use at one time, in bytes. 0 on the CPU.
     pub peak_device_bytes: u64,
     /// The number of parts that were copied to the device and computed one by one because a volume did not fit its memory:
-    /// of a distance, the slabs of slices of the passes along x and y, and the slabs of rows of the pass along z. 1 if
-    /// no volume was cut.
+    /// of a distance, the slabs of slices of the passes along x and y, and the slabs of rows of the pass along z; of edge
+    /// strength, the slabs of slices. 1 if no volume was cut.
     pub part_count: u64,
 }
 

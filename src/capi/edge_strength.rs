@@ -157,6 +157,10 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 ///
 /// Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
 ///
+/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z with
+/// the same bits, if a slice with as many slices on either side as there are iterations fits; in the converged mode it is
+/// out of memory. With "auto" the GPU does at most twice the work for this.
+///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices.
 /// @param params NULL for the defaults.

@@ -1,5 +1,9 @@
 //! Edge strength on CUDA: the operation of the slice pipeline. Each slice in flight has two fields and a mask. [`launch`]
 //! starts the kernels, [`multigrid`] solves the converged mode.
+//!
+//! A volume that does not fit the device memory is cut into slabs along z. Each is read with a halo of a slice for each
+//! iteration: what the missing neighbours beyond it change reaches one slice further with every iteration, and never the
+//! slices of the slab itself.
 
 mod constants;
 mod field_layout;

@@ -271,6 +271,8 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 ///
 /// `input` is u8, u16 or f32; one slice or a stack. With [`Dimensions::Slices`] functions may read and write the slices
 /// ([`Source`](crate::Source), [`Sink`](crate::Sink)). A stack of slices runs as a pipeline with several slices in flight.
+/// Iterations on a volume that does not fit the memory of a GPU run on slabs, with the same bits, if a slice with as many slices
+/// on either side as there are iterations fits.
 /// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
 ///
 /// # Errors
