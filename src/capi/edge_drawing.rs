@@ -5,10 +5,10 @@ use super::fields::{check_ranges, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
-use super::segments::{isoline_lines, isoline_segments, segments};
+use super::segments::{isoline_ellipses, isoline_lines, isoline_segments, segments};
 use super::sized;
 use super::{check, guard, isoline_status, object};
-use crate::edge_drawing::{self, LineParams, Maps, Params, Segments, parameters};
+use crate::edge_drawing::{self, EllipseParams, LineParams, Maps, Params, Segments, parameters};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::PixelType;
 use crate::parameter::ends;
@@ -55,6 +55,16 @@ pub enum isoline_edge_drawing_variant {
     ISOLINE_EDGE_DRAWING_DEFAULT = 0,
     /// Plain loops on one thread, which define the result. CPU and paper profile only.
     ISOLINE_EDGE_DRAWING_SCALAR = 1,
+}
+
+/// The shapes that isoline_edge_drawing_ellipses looks for.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_edge_drawing_shapes {
+    /// Circles and ellipses: a circle unless an ellipse is much nearer to the points.
+    ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES = 0,
+    /// Circles alone.
+    ISOLINE_EDGE_DRAWING_CIRCLES = 1,
 }
 
 /// The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
@@ -124,11 +134,26 @@ pub struct isoline_edge_drawing_params {
     /// isoline_edge_drawing_lines: 1 (default) keeps the lines that chance would make at most once in an image of this size;
     /// 0 keeps all.
     pub line_validation: u32,
+    /// isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in pixels;
+    /// greater than 0. Default 1.5. Of small ones it is less, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
+    /// more that are less round.
+    pub ellipse_tolerance: f64,
+    /// isoline_edge_drawing_ellipses: the smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. A
+    /// smaller one finds those of which less is seen, too, which are less exact.
+    pub ellipse_coverage: f64,
+    /// isoline_edge_drawing_ellipses: the smallest radius of a circle, or smaller semi-axis of an ellipse, in pixels; at least
+    /// 1. Default 3. A larger one leaves out small ones.
+    pub ellipse_min_radius: f64,
+    /// isoline_edge_drawing_ellipses: an isoline_edge_drawing_shapes. Default: ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES.
+    pub ellipse_shapes: u32,
+    /// isoline_edge_drawing_ellipses: 1 (default) keeps those that chance would make at most once in an image of this size; 0
+    /// keeps all.
+    pub ellipse_validation: u32,
 }
 
 params_of!(
     isoline_edge_drawing_params,
-    96,
+    128,
     parameters::OPERATION,
     [],
     profile,
@@ -147,6 +172,11 @@ params_of!(
     line_tolerance,
     line_gap,
     line_validation,
+    ellipse_tolerance,
+    ellipse_coverage,
+    ellipse_min_radius,
+    ellipse_shapes,
+    ellipse_validation,
 );
 
 impl isoline_edge_drawing_params {
@@ -183,6 +213,17 @@ impl isoline_edge_drawing_params {
             gap: self.line_gap,
             validation: self.line_validation == 1,
         }
+    }
+
+    /// Returns the parameters of circles and ellipses, whose ranges were checked.
+    fn ellipse_params(&self) -> Result<EllipseParams> {
+        Ok(EllipseParams {
+            tolerance: self.ellipse_tolerance,
+            coverage: self.ellipse_coverage,
+            min_radius: self.ellipse_min_radius,
+            shapes: parameters::ELLIPSE_SHAPES.chosen(self.ellipse_shapes, &parameters::SHAPES)?,
+            validation: self.ellipse_validation == 1,
+        })
     }
 }
 
@@ -397,6 +438,52 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
             let params = params.line_params();
             object::compute(progress, (lines, "lines"), report, isoline_lines, |progress, found| {
                 edge_drawing::lines(context, input.input(), segments, &params, progress, found)
+            })
+        }
+    })
+}
+
+/// Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is tried as a whole. Of
+/// the others, the lines that turn in one direction, by 6 to 60 degrees each, are arcs; arcs that are near to one circle, or
+/// else to one ellipse, are joined, from the longest one on. Those that run along ellipse_coverage of its outline are kept if
+/// chance would make them at most once in an image of this size: the more pixels along the whole outline have a gradient
+/// across it, within 22.5 degrees and all inwards or all outwards, the less likely.
+///
+/// They are in the order of the segments of their longest arcs. The host computes them with every context; every device and
+/// number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
+///
+/// @param context not NULL.
+/// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+///   infinite make the gradients next to them count as random ones.
+/// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
+/// @param params NULL for the defaults; those whose names begin with ellipse_ are used.
+/// @param progress NULL for none.
+/// @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on failure.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
+///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_edge_drawing_ellipses(
+    context: *mut isoline_context,
+    input: *const isoline_image,
+    segments: *const isoline_segments,
+    params: *const isoline_edge_drawing_params,
+    progress: *const isoline_progress,
+    ellipses: *mut *mut isoline_ellipses,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
+        unsafe {
+            let context = self::context(context)?;
+            let input = Checked::new(input, "input")?;
+            let segments = self::segments(segments)?;
+            let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
+            check_ranges(&params)?;
+            let params = params.ellipse_params()?;
+            object::compute(progress, (ellipses, "ellipses"), report, isoline_ellipses, |progress, found| {
+                edge_drawing::ellipses(context, input.input(), segments, &params, progress, found)
             })
         }
     })

@@ -1,8 +1,8 @@
-//! Edge segments and the lines along them, objects that an operation returns and the caller frees.
+//! Edge segments, and the lines and ellipses along them, objects that an operation returns and the caller frees.
 
 use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, guard_or, isoline_status, object};
-use crate::edge_drawing::{Line, Point, Segments};
+use crate::edge_drawing::{Ellipse, Line, Point, Segments};
 use crate::error::{Error, Result};
 
 /// The position of a pixel: column and row, counted from the top left pixel, which is (0, 0). The struct never
@@ -328,4 +328,112 @@ pub unsafe extern "C" fn isoline_lines_all(
 pub unsafe extern "C" fn isoline_lines_free(lines: *mut isoline_lines) {
     // SAFETY: as the caller ensures.
     unsafe { object::free(lines, "lines") }
+}
+
+/// The flags of an ellipse.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum isoline_ellipse_flags {
+    /// It is a circle: both semi-axes are its radius, and its angle is 0.
+    ISOLINE_ELLIPSE_CIRCLE = 1,
+    /// It is brighter inside than outside.
+    ISOLINE_ELLIPSE_BRIGHT = 2,
+}
+
+/// A circle or an ellipse along segments. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is
+/// that of the top left one. The struct never changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct isoline_ellipse {
+    /// The coordinate to the right of the centre.
+    pub x: f64,
+    /// The coordinate downwards of the centre.
+    pub y: f64,
+    /// The longer semi-axis, in pixels.
+    pub semi_major: f64,
+    /// The shorter semi-axis, in pixels.
+    pub semi_minor: f64,
+    /// The direction of the longer axis, in radians from 0 to less than pi: from that to the right towards that downwards.
+    pub angle: f64,
+    /// The root mean square distance of its points from it, in pixels.
+    pub rms: f64,
+    /// The share of its outline that its points are along, 0 to 1.
+    pub coverage: f64,
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image of
+    /// this size. At most 0 with ellipse_validation.
+    pub log_false_alarms: f64,
+    /// The index of the segment of its longest arc.
+    pub segment: u64,
+    /// The number of points that it was fitted to.
+    pub points: u32,
+    /// The number of arcs that were joined; 1 for a closed segment.
+    pub arcs: u32,
+    /// A sum of isoline_ellipse_flags.
+    pub flags: u32,
+    /// The slice, counted from 0.
+    pub slice: u32,
+}
+
+// Ellipses are returned in the layout that they have in Rust's memory.
+same_layout!(
+    isoline_ellipse,
+    Ellipse,
+    x,
+    y,
+    semi_major,
+    semi_minor,
+    angle,
+    rms,
+    coverage,
+    log_false_alarms,
+    segment,
+    points,
+    arcs,
+    flags,
+    slice
+);
+const _: () = assert!(Ellipse::CIRCLE == isoline_ellipse_flags::ISOLINE_ELLIPSE_CIRCLE as u32);
+const _: () = assert!(Ellipse::BRIGHT == isoline_ellipse_flags::ISOLINE_ELLIPSE_BRIGHT as u32);
+
+/// Circles and ellipses, created by isoline_edge_drawing_ellipses. The object never changes. Opaque.
+pub struct isoline_ellipses(pub(super) Vec<Ellipse>);
+
+// Memory alone.
+impl object::Owned for isoline_ellipses {}
+
+/// Returns all circles and ellipses in one call, without a copy.
+///
+/// @param ellipses not NULL.
+/// @param all receives the address of the first one, which is borrowed: valid until the ellipses are freed, and only to be
+///   read; NULL if there are none.
+/// @param count receives their number.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; nothing is written then. May be called on any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_ellipses_all(
+    ellipses: *const isoline_ellipses,
+    all: *mut *const isoline_ellipse,
+    count: *mut usize,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: as the caller ensures.
+        let ellipses = unsafe { object::borrow(ellipses, "ellipses") }?;
+        check::not_null(all, "all")?;
+        check::not_null(count, "count")?;
+        // SAFETY: not NULL; writable, as the caller ensures. An Ellipse has the layout of an isoline_ellipse (asserted above).
+        unsafe {
+            all.write(check::address(&ellipses.0).cast());
+            count.write(ellipses.0.len());
+        }
+        Ok(())
+    })
+}
+
+/// Frees circles and ellipses, after which every pointer into them dangles. They must not be used again. May be called on any
+/// thread, before or after their context and their segments are freed.
+///
+/// @param ellipses may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_ellipses_free(ellipses: *mut isoline_ellipses) {
+    // SAFETY: as the caller ensures.
+    unsafe { object::free(ellipses, "ellipses") }
 }

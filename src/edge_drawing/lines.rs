@@ -13,31 +13,20 @@
 mod fit;
 
 use super::parameters;
+use super::search::{self, POINTS_PER_CHECK, Pixels, Tested};
 use super::segments::{Point, Segment, Segments};
-use crate::device::{Context, HostCopy, slices_side_by_side};
-use crate::error::{Error, Result};
-use crate::image::{Image, check_shapes, collected, extend, push, reserved, try_par_collected};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::device::Context;
+use crate::error::Result;
+use crate::image::{Image, extend, push, reserved, try_par_collected};
+use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use fit::{Fit, Sums};
-use ndarray::ArrayView3;
 use rayon::prelude::*;
 use std::f64::consts::LOG10_2;
 use std::ops::Range;
-use std::time::Instant;
 
 /// The points in a row that may be farther from a line than the tolerance before it ends.
 const MOST_OUTLIERS: usize = 4;
-
-/// The chance that a gradient of random direction is across a line: its direction is within 22.5 degrees of one of both
-/// normals, the same for all pixels of the line.
-const ALIGNED: f64 = 1.0 / 8.0;
-
-/// The cosine of 22.5 degrees.
-const COS_TOLERANCE: f64 = 0.923_879_532_511_286_7;
-
-/// The points of a segment that are processed without a look at the ticker.
-const POINTS_PER_CHECK: usize = 1 << 14;
 
 /// The parameters of [`lines`]; [`LineParams::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
@@ -149,62 +138,21 @@ pub fn lines(
     progress: Option<&mut Progress<'_>>,
     found: &mut Vec<Line>,
 ) -> Result<Report> {
-    let started = Instant::now();
-    let mut progress = progress;
     params.check()?;
-    let shape = input.shape();
-    check_shapes(shape, shape)?;
-    let _lock = context.lock()?;
-    let [width, height, depth] = shape;
-    let pool = context.pool();
-    let ticker = Ticker::new("lines");
-    // Pixels in device memory are copied a few slices at a time.
-    let batch_size = match input {
-        Image::Device(_) => slices_side_by_side(pool, width * height).min(depth),
-        _ => depth,
-    };
-    let last = segments.slices.last().map_or(0, |slice| *slice as usize);
-    if last >= depth {
-        return Err(Error::argument(format!(
-            "cannot find lines: the slices of the segments must be those of the image, 0 to {} (got {last}); give the image \
-             that the segments were drawn in",
-            depth - 1
-        )));
-    }
-    let mut all = Vec::new();
-    for first in (0..depth).step_by(batch_size) {
-        let batch = first..depth.min(first + batch_size);
-        ticker.section(first / batch_size, depth.div_ceil(batch_size));
-        let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
-        ticker.expect(segments.offsets()[end] - segments.offsets()[start]);
-        let mut find = |image: &Image<'_>, slices_before: usize| {
-            let finder = Finder {
-                image,
-                size: [width, height],
-                slices_before,
-                params,
-                shortest: params.shortest(width, height),
-                log_tests: log_tests(width, height),
-                ticker: &ticker,
-            };
-            run_with_progress(pool, &mut progress, &ticker, || {
-                try_par_collected((start..end).into_par_iter().map(|index| finder.lines(segments.at(index), index)))
-            })
+    search::run("lines", context, input, segments, progress, found, |pixels, indices, ticker| {
+        let [width, height] = pixels.size;
+        let finder = Finder {
+            pixels,
+            params,
+            shortest: params.shortest(width, height),
+            log_tests: log_tests(width, height),
+            ticker,
         };
-        let lists = match &input {
-            Image::Device(pixels) if start < end => {
-                let corners = collected(batch.map(|z| [0, 0, z]))?;
-                find(&HostCopy::of_parts(context, pixels, &corners, [width, height])?.view(), first)?
-            }
-            _ => find(&input, 0)?,
-        };
-        lists.into_iter().try_for_each(|list| extend(&mut all, list))?;
-    }
-    ticker.report(&mut progress)?;
-    *found = all;
-    let mut report = Report::on_cpu(context, started, depth);
-    report.complete(started, format_args!("lines of {:?} pixels", shape));
-    Ok(report)
+        let lists = indices.into_par_iter().map(|index| finder.lines(segments.at(index), index));
+        let mut all = Vec::new();
+        try_par_collected(lists)?.into_iter().try_for_each(|list| extend(&mut all, list))?;
+        Ok(all)
+    })
 }
 
 /// Returns the binary logarithm, exact for powers of two, of the number of lines that are tested: all pairs of a first and a
@@ -214,31 +162,19 @@ fn log_tests(width: usize, height: usize) -> f64 {
 }
 
 /// The search for lines along one segment after the other.
-struct Finder<'a, 'i> {
-    /// The pixels in host memory.
-    image: &'a Image<'i>,
-    /// Width and height.
-    size: [usize; 2],
-    /// The number of slices before the first one of `image`.
-    slices_before: usize,
-    params: &'a LineParams,
+pub(super) struct Finder<'a, 'i> {
+    pub pixels: &'a Pixels<'a, 'i>,
+    pub params: &'a LineParams,
     /// The smallest number of points of a line.
-    shortest: usize,
-    log_tests: f64,
-    ticker: &'a Ticker,
+    pub shortest: usize,
+    pub log_tests: f64,
+    pub ticker: &'a Ticker,
 }
 
 impl Finder<'_, '_> {
     /// Returns the lines of a segment.
     fn lines(&self, segment: Segment<'_>, index: usize) -> Result<Vec<Line>> {
-        let [width, height] = self.size;
-        if let Some(point) = segment.points.iter().find(|p| p.x as usize >= width || p.y as usize >= height) {
-            return Err(Error::argument(format!(
-                "cannot find lines: the points of the segments must be pixels of the image, of {width} x {height} (got \
-                 point ({}, {}) in segment {index}); give the image that the segments were drawn in",
-                point.x, point.y
-            )));
-        }
+        self.pixels.check(segment.points, index)?;
         let runs = joined(self.runs(&segment)?, &segment, self.params)?;
         let mut lines = reserved(runs.len())?;
         for run in runs {
@@ -252,7 +188,7 @@ impl Finder<'_, '_> {
     }
 
     /// Divides a segment into runs.
-    fn runs(&self, segment: &Segment<'_>) -> Result<Vec<Run>> {
+    pub fn runs(&self, segment: &Segment<'_>) -> Result<Vec<Run>> {
         let Self { params, shortest, .. } = *self;
         let mut runs: Vec<Run> = Vec::new();
         let count = segment.points.len();
@@ -316,21 +252,17 @@ impl Finder<'_, '_> {
     fn line(&self, segment: &Segment<'_>, index: usize, run: &Run) -> Result<Line> {
         let fit = run.fit(segment);
         let [mut start, mut end] = run.ends(segment, &fit);
-        let slice = segment.slice as usize - self.slices_before;
-        // The gradients that point to the right of the line, and to the left of it.
-        let [mut right, mut left, mut tested] = [0, 0, 0];
+        // The normal points to the right of the line.
+        let normal = [-fit.direction[1], fit.direction[0]];
+        let mut tested = Tested::default();
         for at in run.points.clone() {
             if at % POINTS_PER_CHECK == 0 {
                 self.ticker.check()?;
             }
-            let Some([gx, gy]) = self.gradient(slice, point(segment, at)) else { continue };
-            tested += 1;
-            let across = fit.direction[0] * gy - fit.direction[1] * gx;
-            let needed = COS_TOLERANCE * (gx * gx + gy * gy).sqrt();
-            right += u64::from(needed > 0.0 && across >= needed);
-            left += u64::from(needed > 0.0 && -across >= needed);
+            let Point { x, y } = point(segment, at);
+            tested.add(self.pixels, segment.slice, [x as usize, y as usize], normal);
         }
-        if left > right {
+        if tested.against > tested.along {
             (start, end) = (end, start);
         }
         Ok(Line {
@@ -339,52 +271,39 @@ impl Finder<'_, '_> {
             x1: end[0],
             y1: end[1],
             rms: fit.rms,
-            log_false_alarms: (self.log_tests + log_tail(tested, right.max(left), ALIGNED)) * LOG10_2,
+            log_false_alarms: (self.log_tests + tested.log_chance()) * LOG10_2,
             segment: index as u64,
             points: u32::try_from(run.sums.count).unwrap_or(u32::MAX),
             slice: segment.slice,
         })
     }
-
-    /// Returns the gradient by Prewitt at a pixel; `None` on the outermost ones, which lack neighbours.
-    fn gradient(&self, slice: usize, point: Point) -> Option<[f64; 2]> {
-        let (x, y) = (point.x as usize, point.y as usize);
-        let [width, height] = self.size;
-        if x == 0 || y == 0 || x + 1 == width || y + 1 == height {
-            return None;
-        }
-        Some(match self.image {
-            Image::U8(view) => prewitt(view, slice, x, y),
-            Image::U16(view) => prewitt(view, slice, x, y),
-            Image::F32(view) => prewitt(view, slice, x, y),
-            Image::Device(_) => unreachable!("images in device memory were copied"),
-        })
-    }
-}
-
-/// Returns the gradient by Prewitt at a pixel that has all neighbours.
-fn prewitt<T: Copy + Into<f64>>(view: &ArrayView3<'_, T>, slice: usize, x: usize, y: usize) -> [f64; 2] {
-    let row = |y: usize| [x - 1, x, x + 1].map(|x| view[[slice, y, x]].into());
-    let [a, b, c] = [y - 1, y, y + 1].map(row);
-    let column = |x: usize| a[x] + b[x] + c[x];
-    [column(2) - column(0), c.iter().sum::<f64>() - a.iter().sum::<f64>()]
 }
 
 /// Returns a point of a segment; those beyond the last one of a closed segment are its first ones again.
-fn point(segment: &Segment<'_>, at: usize) -> Point {
+pub(super) fn point(segment: &Segment<'_>, at: usize) -> Point {
     segment.points[if at < segment.points.len() { at } else { at - segment.points.len() }]
 }
 
 /// A part of a segment whose points lie along a line.
 #[derive(Clone, Debug)]
-struct Run {
+pub(super) struct Run {
     /// The indices of the points from its first to its last; see [`point`]. They are all tested.
-    points: Range<usize>,
+    pub points: Range<usize>,
     /// The sums of the points that it is fitted to: those between two runs that were joined are not among them.
     sums: Sums,
 }
 
 impl Run {
+    /// Returns the same run, one turn around a closed segment of `count` points later.
+    pub fn around(&self, count: usize) -> Self {
+        Self { points: self.points.start + count..self.points.end + count, ..self.clone() }
+    }
+
+    /// Returns the direction of the line through the run, that of the segment.
+    pub fn direction(&self, segment: &Segment<'_>) -> [f64; 2] {
+        self.fit(segment).direction
+    }
+
     /// Returns the line through the run, in the direction of the segment.
     fn fit(&self, segment: &Segment<'_>) -> Fit {
         let [first, last] = [self.points.start, self.points.end - 1].map(|at| point(segment, at));
@@ -411,9 +330,7 @@ fn joined(runs: Vec<Run>, segment: &Segment<'_>, params: &LineParams) -> Result<
     }
     // The last run of a closed segment is followed by its first.
     if let ([first, .., last], true) = (&result[..], segment.closed) {
-        let count = segment.points.len();
-        let first = Run { points: first.points.start + count..first.points.end + count, ..first.clone() };
-        if let Some(both) = join(last, &first, segment, params) {
+        if let Some(both) = join(last, &first.around(segment.points.len()), segment, params) {
             result.pop();
             result[0] = both;
         }
@@ -438,56 +355,13 @@ fn join(a: &Run, b: &Run, segment: &Segment<'_>, params: &LineParams) -> Option<
     (near && fit.rms <= params.tolerance / 2.0).then_some(both)
 }
 
-/// Returns the binary logarithm of the chance that of `count` independent events of chance `p` at least `hits` come about;
-/// 0, which is an upper bound, where these are no more than expected.
-fn log_tail(count: u64, hits: u64, p: f64) -> f64 {
-    let (n, k) = (count as f64, hits as f64);
-    if k <= n * p {
-        return 0.0;
-    }
-    // 1. The chance of exactly `hits`.
-    let ways: f64 = (1..=hits.min(count - hits)).map(|i| ((n - i as f64 + 1.0) / i as f64).log2()).sum();
-    let exactly = ways + k * p.log2() + (n - k) * (1.0 - p).log2();
-    // 2. The chances of more, each in relation to that of exactly `hits`. They fall.
-    let (mut sum, mut term) = (1.0, 1.0);
-    for i in hits..count {
-        term *= (count - i) as f64 / (i + 1) as f64 * (p / (1.0 - p));
-        sum += term;
-        if term < sum * f64::EPSILON {
-            break;
-        }
-    }
-    (exactly + f64::log2(sum)).min(0.0)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::search::{ALIGNED, log_tail};
     use super::*;
 
     fn points(of: &[[u32; 2]]) -> Vec<Point> {
         of.iter().map(|[x, y]| Point { x: *x, y: *y }).collect()
-    }
-
-    #[test]
-    fn the_tail_is_that_of_the_binomial_distribution() {
-        // Against the plain sum, of products that neither overflow nor lose digits.
-        for count in 0..60u64 {
-            for hits in 0..=count {
-                let chance = |k: u64| {
-                    let ways = (1..=k).fold(1.0, |ways, i| ways * (count - k + i) as f64 / i as f64);
-                    ways * ALIGNED.powi(k as i32) * (1.0 - ALIGNED).powi((count - k) as i32)
-                };
-                let plain: f64 = (hits..=count).rev().map(chance).sum();
-                let tail = log_tail(count, hits, ALIGNED);
-                if hits as f64 > count as f64 * ALIGNED {
-                    assert!((tail - plain.log2()).abs() < 1e-12 * tail.abs().max(1.0), "{count} {hits} {tail} {plain}");
-                } else {
-                    assert_eq!(tail, 0.0);
-                }
-            }
-        }
-        // All of a hundred thousand: p^n.
-        assert!((log_tail(100_000, 100_000, ALIGNED) / (100_000.0 * ALIGNED.log2()) - 1.0).abs() < 1e-12);
     }
 
     #[test]
@@ -507,9 +381,7 @@ mod tests {
         let segment = Segment { points: chain, closed, slice: 0, mean_gradient: 0.0 };
         let pixels = ndarray::Array2::<u8>::zeros((256, 256));
         let finder = Finder {
-            image: &pixels.view().into(),
-            size: [256, 256],
-            slices_before: 0,
+            pixels: &Pixels { image: &pixels.view().into(), size: [256, 256], slices_before: 0, name: "lines" },
             params,
             shortest: params.shortest(256, 256),
             log_tests: 0.0,

@@ -24,6 +24,7 @@
 mod cpu;
 mod cuda;
 mod edge_map;
+mod ellipses;
 mod gradient;
 mod lines;
 mod noise;
@@ -32,10 +33,12 @@ pub(crate) mod parameters;
 mod prepare;
 mod reference;
 mod scalar;
+mod search;
 mod segments;
 mod taps;
 mod validation;
 
+pub use ellipses::{Ellipse, EllipseParams, Shapes, ellipses};
 pub use lines::{Line, LineParams, lines};
 pub use segments::{Point, Segment, Segments};
 

@@ -1,6 +1,6 @@
 //! The table of edge drawing's parameters.
 
-use super::{Operator, Profile, Validation, Variant};
+use super::{Operator, Profile, Shapes, Validation, Variant};
 use crate::parameter::{Choice, Operation, Parameter};
 
 pub(crate) const PROFILE: Parameter = Parameter::choice(
@@ -179,6 +179,54 @@ pub(crate) const LINE_VALIDATION: Parameter = Parameter::flag(
     c"Used by lines: only those are kept whose gradients chance would make at most once in an image of this size.",
 );
 
+pub(crate) const ELLIPSE_TOLERANCE: Parameter = Parameter::float(
+    c"ellipse_tolerance",
+    c"Ellipse tolerance",
+    1.5,
+    c"Used by ellipses: the largest root mean square distance of an edge's pixels from one. A larger one finds more that are less round.",
+)
+.above(0.0)
+.unit(c"pixels");
+
+pub(crate) const ELLIPSE_COVERAGE: Parameter = Parameter::float(
+    c"ellipse_coverage",
+    c"Least coverage",
+    0.5,
+    c"Used by ellipses: the smallest share of an outline that edges run along. A smaller one finds those that are more hidden, less exactly.",
+)
+.at_least(0.1)
+.at_most(1.0);
+
+pub(crate) const ELLIPSE_MIN_RADIUS: Parameter = Parameter::float(
+    c"ellipse_min_radius",
+    c"Smallest radius",
+    3.0,
+    c"Used by ellipses: the smallest radius of a circle, or smaller semi-axis. A larger one leaves out small ones.",
+)
+.at_least(1.0)
+.unit(c"pixels");
+
+pub(crate) const ELLIPSE_SHAPES: Parameter = Parameter::choice(
+    c"ellipse_shapes",
+    c"Shapes",
+    0,
+    &[
+        Choice::new(0, c"all", c"Circles and ellipses", c"A circle, unless an ellipse is much nearer to the pixels."),
+        Choice::new(1, c"circles", c"Circles", c"Circles alone."),
+    ],
+    c"Used by ellipses: the shapes that are looked for.",
+);
+
+/// The meanings of [`ELLIPSE_SHAPES`]'s choices.
+pub(crate) const SHAPES: [Shapes; 2] = [Shapes::All, Shapes::Circles];
+
+pub(crate) const ELLIPSE_VALIDATION: Parameter = Parameter::flag(
+    c"ellipse_validation",
+    c"Validate ellipses",
+    true,
+    c"Used by ellipses: only those are kept whose gradients chance would make at most once in an image of this size.",
+);
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"edge_drawing",
     title: c"Edge Drawing",
@@ -200,5 +248,10 @@ pub(crate) const OPERATION: Operation = Operation {
         LINE_TOLERANCE,
         LINE_GAP,
         LINE_VALIDATION,
+        ELLIPSE_TOLERANCE,
+        ELLIPSE_COVERAGE,
+        ELLIPSE_MIN_RADIUS,
+        ELLIPSE_SHAPES,
+        ELLIPSE_VALIDATION,
     ],
 };

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 const SIZE: usize = 256;
 
 /// Returns pseudo-random numbers from 0 to 1, the same every time.
-fn random(seed: u32) -> impl FnMut() -> f64 {
+pub(crate) fn random(seed: u32) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

@@ -6,6 +6,7 @@ mod chains;
 mod common;
 mod cuda;
 mod documented;
+mod ellipses;
 mod errors;
 mod invariants;
 mod lines;

@@ -1,0 +1,259 @@
+//! Arcs: parts of segments along a circle or an ellipse, and their joining to whole ones.
+
+use super::super::lines::{Finder, Run, point};
+use super::super::segments::{Segment, Segments};
+use super::fit::{Fit, Shape, order};
+use super::{EllipseParams, Shapes, Slice};
+use crate::error::Result;
+use crate::image::{collected, extend, push, reserved};
+use std::ops::Range;
+
+/// The smallest number of lines of an arc.
+const LEAST_LINES: usize = 3;
+
+/// The cosine of the largest angle between successive lines of an arc, 60 degrees, and the sine of the smallest one, of 6.
+const COS_MOST_TURN: f64 = 0.5;
+const SIN_LEAST_TURN: f64 = 0.104_528_463_267_653_46;
+
+/// The points between successive lines of an arc.
+const MOST_BETWEEN: usize = 6;
+
+/// The farthest that an arc may be from the circle, or ellipse, of another one to be tried with it, as a share of its smaller
+/// semi-axis.
+const NEAR_CIRCLE: f64 = 0.25;
+const NEAR_ELLIPSE: f64 = 0.5;
+
+/// The root mean square distance that is allowed is at most this, in pixels, plus a share of the smaller semi-axis: pixels of
+/// a small shape that is not round are near to one that is.
+const ROUGHNESS: f64 = 0.25;
+const ROUGHNESS_SHARE: f64 = 0.04;
+
+/// A circle is taken if the root mean square distance of an ellipse is not less than this share of its own.
+const MUCH_NEARER: f64 = 0.75;
+
+/// A part of a segment along a circle or an ellipse.
+#[derive(Clone, Debug)]
+pub(super) struct Arc {
+    pub segment: usize,
+    /// The indices of its points; see [`point`].
+    pub points: Range<usize>,
+    /// The centre of its circle or ellipse.
+    centre: [f64; 2],
+    /// Its first point, the one in its middle, and its last one.
+    marks: [[f64; 2]; 3],
+}
+
+/// A circle or an ellipse with its arcs, the longest one first.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub arcs: Vec<Arc>,
+    pub fit: Fit,
+    pub coverage: f64,
+}
+
+impl EllipseParams {
+    /// Fits a circle or an ellipse to points, if it is near enough to them and neither too small nor too large.
+    fn fit(&self, points: &[[f64; 2]], shapes: Shapes, size: [usize; 2]) -> Option<Fit> {
+        let good = |fit: &Fit| {
+            let [a, b] = fit.shape.axes;
+            fit.rms <= ROUGHNESS + ROUGHNESS_SHARE * b && b >= self.min_radius && a <= size[0].max(size[1]) as f64
+        };
+        let circle = Fit::circle(points, self.tolerance).filter(good);
+        if shapes == Shapes::Circles || self.shapes == Shapes::Circles {
+            return circle;
+        }
+        let most = circle.map_or(self.tolerance, |circle| MUCH_NEARER * circle.rms);
+        Fit::ellipse(points, most).filter(good).or(circle)
+    }
+}
+
+/// Returns points of a segment as positions.
+fn positions<'a>(segment: &'a Segment<'a>, points: Range<usize>) -> impl ExactSizeIterator<Item = [f64; 2]> + 'a {
+    points.map(move |at| position(segment, at))
+}
+
+fn position(segment: &Segment<'_>, at: usize) -> [f64; 2] {
+    let point = point(segment, at);
+    [point.x.into(), point.y.into()]
+}
+
+/// Returns the circle or ellipse of a closed segment.
+pub(super) fn closed(
+    params: &EllipseParams,
+    segment: &Segment<'_>,
+    index: usize,
+    size: [usize; 2],
+) -> Result<Option<Candidate>> {
+    let points = collected(positions(segment, 0..segment.points.len()))?;
+    let Some(fit) = params.fit(&points, Shapes::All, size) else { return Ok(None) };
+    let mut arcs = reserved(1)?;
+    arcs.push(Arc::new(segment, index, 0..points.len(), &fit));
+    let coverage = coverage(&fit.shape, &points)?;
+    Ok((coverage >= params.coverage).then_some(Candidate { arcs, fit, coverage }))
+}
+
+/// Returns the arcs of a segment, from its lines.
+pub(super) fn arcs(
+    params: &EllipseParams,
+    finder: &Finder<'_, '_>,
+    segment: &Segment<'_>,
+    index: usize,
+) -> Result<Vec<Arc>> {
+    let mut runs = finder.runs(segment)?;
+    let mut arcs = Vec::new();
+    if runs.len() < LEAST_LINES {
+        return Ok(arcs);
+    }
+    let count = segment.points.len();
+    // The lines of a closed segment begin behind a bend that no arc has.
+    if segment.closed {
+        let first = runs[0].around(count);
+        let bend = (0..runs.len()).find(|at| bend(segment, [&runs[*at], runs.get(at + 1).unwrap_or(&first)]) == 0.0);
+        let behind = bend.map_or(0, |bend| (bend + 1) % runs.len());
+        runs.rotate_left(behind);
+        let from = runs[0].points.start;
+        for run in runs.iter_mut().filter(|run| run.points.start < from) {
+            *run = run.around(count);
+        }
+    }
+    let mut start = 0;
+    while start < runs.len() {
+        // 1. The lines that turn in one direction.
+        let mut end = start + 1;
+        let turn = if end < runs.len() { bend(segment, [&runs[start], &runs[end]]) } else { 0.0 };
+        while turn != 0.0 && end < runs.len() && bend(segment, [&runs[end - 1], &runs[end]]) == turn {
+            end += 1;
+        }
+        finder.ticker.check()?;
+        // 2. All of them as one arc, else as several, each as long as it can be.
+        let fit = |lines: Range<usize>, shapes: Shapes| -> Result<Option<Arc>> {
+            let (first, last) = (runs[lines.start].points.start, runs[lines.end - 1].points.end);
+            let range = first..last.min(first + count);
+            let points = collected(positions(segment, range.clone()))?;
+            let fit = params.fit(&points, shapes, finder.pixels.size);
+            Ok(fit.map(|fit| Arc::new(segment, index, range, &fit)))
+        };
+        let mut next = start;
+        if end - start >= LEAST_LINES {
+            if let Some(arc) = fit(start..end, Shapes::All)? {
+                push(&mut arcs, arc)?;
+                next = end;
+            }
+        }
+        while next + LEAST_LINES <= end {
+            let Some(mut arc) = fit(next..next + LEAST_LINES, Shapes::Circles)? else {
+                next += 1;
+                continue;
+            };
+            next += LEAST_LINES;
+            let from = next - LEAST_LINES;
+            while next < end {
+                let Some(longer) = fit(from..next + 1, Shapes::Circles)? else { break };
+                arc = longer;
+                next += 1;
+                finder.ticker.check()?;
+            }
+            push(&mut arcs, arc)?;
+        }
+        // The last line may be the first one of a bend in the other direction.
+        start = if end == start + 1 { end } else { end - 1 };
+    }
+    Ok(arcs)
+}
+
+/// Returns the direction in which two successive lines of an arc turn, 1 or −1; 0 if they are none of an arc.
+fn bend(segment: &Segment<'_>, [a, b]: [&Run; 2]) -> f64 {
+    let [p, q] = [a, b].map(|run| run.direction(segment));
+    let (across, along) = (p[0] * q[1] - p[1] * q[0], p[0] * q[0] + p[1] * q[1]);
+    let between = b.points.start.saturating_sub(a.points.end);
+    let is_arc = along >= COS_MOST_TURN && across.abs() >= SIN_LEAST_TURN && between <= MOST_BETWEEN;
+    if is_arc { across.signum() } else { 0.0 }
+}
+
+impl Arc {
+    fn new(segment: &Segment<'_>, index: usize, points: Range<usize>, fit: &Fit) -> Self {
+        let marks = [points.start, (points.start + points.end) / 2, points.end - 1];
+        Self { segment: index, points, centre: fit.shape.centre, marks: marks.map(|at| position(segment, at)) }
+    }
+
+    /// Returns whether the arc is near to a shape, and bent towards the same side.
+    fn is_near(&self, shape: &Shape, most: f64) -> bool {
+        let [_, middle, _] = self.marks;
+        let [own, other] = [self.centre, shape.centre].map(|centre| [centre[0] - middle[0], centre[1] - middle[1]]);
+        own[0] * other[0] + own[1] * other[1] > 0.0
+            && self.marks.iter().all(|mark| shape.nearest(*mark).distance.abs() <= most * shape.axes[1])
+    }
+}
+
+/// Joins arcs of a slice to circles, and those that are left to ellipses, from the longest one on. An arc is of one at most.
+pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<Arc>) -> Result<Vec<Candidate>> {
+    let params = slice.params;
+    arcs.sort_unstable_by_key(|arc| (std::cmp::Reverse(arc.points.len()), arc.segment, arc.points.start));
+    // The arcs by the column of their middle, to look through those that may be near.
+    let column = |arc: &Arc| arc.marks[1][0];
+    let mut by_column: Vec<usize> = collected(0..arcs.len())?;
+    by_column.sort_by(|a, b| column(&arcs[*a]).total_cmp(&column(&arcs[*b])));
+    let mut used = collected(arcs.iter().map(|_| false))?;
+    let mut candidates = Vec::new();
+    let add = |points: &mut Vec<[f64; 2]>, arc: &Arc| {
+        extend(points, positions(&segments.at(arc.segment), arc.points.clone()))
+    };
+    for (shapes, near) in [(Shapes::Circles, NEAR_CIRCLE), (Shapes::All, NEAR_ELLIPSE)] {
+        for seed in 0..arcs.len() {
+            slice.ticker.check()?;
+            let mut points = Vec::new();
+            if used[seed] {
+                continue;
+            }
+            add(&mut points, &arcs[seed])?;
+            let Some(mut fit) = params.fit(&points, shapes, slice.size) else { continue };
+            // 1. Take in the arcs that are near, from the longest one on, where one shape fits all.
+            let reach = (1.0 + near) * fit.shape.axes[0];
+            let [from, to] = [-reach, reach]
+                .map(|reach| by_column.partition_point(|arc| column(&arcs[*arc]) < fit.shape.centre[0] + reach));
+            let mut others = Vec::new();
+            let possible = |other: &usize| *other != seed && !used[*other] && arcs[*other].is_near(&fit.shape, near);
+            extend(&mut others, by_column[from..to].iter().copied().filter(possible))?;
+            others.sort_unstable();
+            let mut set = Vec::new();
+            push(&mut set, seed)?;
+            for other in others {
+                if !arcs[other].is_near(&fit.shape, near) {
+                    continue;
+                }
+                slice.ticker.check()?;
+                let before = points.len();
+                add(&mut points, &arcs[other])?;
+                match params.fit(&points, shapes, slice.size) {
+                    Some(both) => {
+                        fit = both;
+                        push(&mut set, other)?;
+                    }
+                    None => points.truncate(before),
+                }
+            }
+            // 2. They are a candidate if they are enough of the outline.
+            let Some(fit) = params.fit(&points, Shapes::All, slice.size) else { continue };
+            let coverage = coverage(&fit.shape, &points)?;
+            if coverage >= params.coverage {
+                set.iter().for_each(|arc| used[*arc] = true);
+                let arcs = collected(set.iter().map(|arc| arcs[*arc].clone()))?;
+                push(&mut candidates, Candidate { arcs, fit, coverage })?;
+            }
+        }
+    }
+    Ok(candidates)
+}
+
+/// Returns the share of a shape's outline that points are beside.
+fn coverage(shape: &Shape, points: &[[f64; 2]]) -> Result<f64> {
+    let mut orders = Vec::new();
+    extend(&mut orders, shape.outline().map(|sample| sample.order))?;
+    let mut beside = collected(orders.iter().map(|_| false))?;
+    for point in points {
+        let at = orders.partition_point(|next| *next <= order(shape.nearest(*point).anomaly));
+        // That of both around it, and those that a point one pixel farther would be beside.
+        (0..4).for_each(|i| beside[(at + orders.len() * 2 - 2 + i) % orders.len()] = true);
+    }
+    Ok(beside.iter().filter(|beside| **beside).count() as f64 / orders.len() as f64)
+}

@@ -1,0 +1,204 @@
+//! The search along finished segments that lines and ellipses share: the pixels beside segments, slice by slice, and the test of
+//! what was found by the Helmholtz principle.
+
+use super::segments::{Point, Segments};
+use crate::device::{Context, HostCopy, slices_side_by_side};
+use crate::error::{Error, Result};
+use crate::image::{Image, check_shapes, collected, extend};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use ndarray::ArrayView3;
+use std::ops::Range;
+use std::time::Instant;
+
+/// The chance that a gradient of random direction is across a curve: its direction is within 22.5 degrees of one of both
+/// normals, the same for all pixels of the curve.
+pub(super) const ALIGNED: f64 = 1.0 / 8.0;
+
+/// The cosine of 22.5 degrees.
+const COS_TOLERANCE: f64 = 0.923_879_532_511_286_7;
+
+/// The points of a segment that are processed without a look at the ticker.
+pub(super) const POINTS_PER_CHECK: usize = 1 << 14;
+
+/// Replaces `found` by what `find` returns for the segments of successive slices, of which it is given the indices. The
+/// points of segments are added to the ticker by `find`.
+pub(super) fn run<T: Send>(
+    name: &'static str,
+    context: &Context,
+    input: Image<'_>,
+    segments: &Segments,
+    progress: Option<&mut Progress<'_>>,
+    found: &mut Vec<T>,
+    find: impl Fn(&Pixels<'_, '_>, Range<usize>, &Ticker) -> Result<Vec<T>> + Sync,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    let shape = input.shape();
+    check_shapes(shape, shape)?;
+    let _lock = context.lock()?;
+    let [width, height, depth] = shape;
+    let pool = context.pool();
+    let ticker = Ticker::new(name);
+    // Pixels in device memory are copied a few slices at a time.
+    let batch_size = match input {
+        Image::Device(_) => slices_side_by_side(pool, width * height).min(depth),
+        _ => depth,
+    };
+    let last = segments.slices.last().map_or(0, |slice| *slice as usize);
+    if last >= depth {
+        return Err(Error::argument(format!(
+            "cannot find {name}: the slices of the segments must be those of the image, 0 to {} (got {last}); give the \
+             image that the segments were drawn in",
+            depth - 1
+        )));
+    }
+    let mut all = Vec::new();
+    for first in (0..depth).step_by(batch_size) {
+        let batch = first..depth.min(first + batch_size);
+        ticker.section(first / batch_size, depth.div_ceil(batch_size));
+        let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
+        ticker.expect(segments.offsets()[end] - segments.offsets()[start]);
+        let mut find = |image: &Image<'_>, slices_before: usize| {
+            let pixels = Pixels { image, size: [width, height], slices_before, name };
+            run_with_progress(pool, &mut progress, &ticker, || find(&pixels, start..end, &ticker))
+        };
+        let list = match &input {
+            Image::Device(pixels) if start < end => {
+                let corners = collected(batch.map(|z| [0, 0, z]))?;
+                find(&HostCopy::of_parts(context, pixels, &corners, [width, height])?.view(), first)?
+            }
+            _ => find(&input, 0)?,
+        };
+        extend(&mut all, list)?;
+    }
+    ticker.report(&mut progress)?;
+    *found = all;
+    let mut report = Report::on_cpu(context, started, depth);
+    report.complete(started, format_args!("{name} of {shape:?} pixels"));
+    Ok(report)
+}
+
+/// Some slices of an image, in host memory.
+pub(super) struct Pixels<'a, 'i> {
+    pub image: &'a Image<'i>,
+    /// Width and height.
+    pub size: [usize; 2],
+    /// The number of slices before the first one of `image`.
+    pub slices_before: usize,
+    /// The name of what is searched for, in messages.
+    pub name: &'static str,
+}
+
+impl Pixels<'_, '_> {
+    /// Refuses a segment with points outside of the image.
+    pub fn check(&self, points: &[Point], index: usize) -> Result<()> {
+        let [width, height] = self.size;
+        let Some(point) = points.iter().find(|p| p.x as usize >= width || p.y as usize >= height) else {
+            return Ok(());
+        };
+        Err(Error::argument(format!(
+            "cannot find {}: the points of the segments must be pixels of the image, of {width} x {height} (got point ({}, \
+             {}) in segment {index}); give the image that the segments were drawn in",
+            self.name, point.x, point.y
+        )))
+    }
+
+    /// Returns the gradient by Prewitt at a pixel of a slice of the call; `None` on the outermost ones, which lack neighbours.
+    fn gradient(&self, slice: u32, x: usize, y: usize) -> Option<[f64; 2]> {
+        let [width, height] = self.size;
+        if x == 0 || y == 0 || x + 1 >= width || y + 1 >= height {
+            return None;
+        }
+        let slice = slice as usize - self.slices_before;
+        Some(match self.image {
+            Image::U8(view) => prewitt(view, slice, x, y),
+            Image::U16(view) => prewitt(view, slice, x, y),
+            Image::F32(view) => prewitt(view, slice, x, y),
+            Image::Device(_) => unreachable!("images in device memory were copied"),
+        })
+    }
+}
+
+/// The gradients that were tested along a curve.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tested {
+    pub count: u64,
+    /// The number of those along the normal, and of those against it.
+    pub along: u64,
+    pub against: u64,
+}
+
+impl Tested {
+    /// Tests the gradient at a pixel of a slice of the call, if it has one.
+    pub fn add(&mut self, pixels: &Pixels<'_, '_>, slice: u32, [x, y]: [usize; 2], normal: [f64; 2]) {
+        let Some([gx, gy]) = pixels.gradient(slice, x, y) else { return };
+        let along = normal[0] * gx + normal[1] * gy;
+        let needed = COS_TOLERANCE * (gx * gx + gy * gy).sqrt();
+        self.count += 1;
+        self.along += u64::from(needed > 0.0 && along >= needed);
+        self.against += u64::from(needed > 0.0 && -along >= needed);
+    }
+
+    /// Returns the binary logarithm of the chance that so many of them are aligned, to the side to which more are.
+    pub fn log_chance(&self) -> f64 {
+        log_tail(self.count, self.along.max(self.against), ALIGNED)
+    }
+}
+
+/// Returns the gradient by Prewitt at a pixel that has all neighbours.
+fn prewitt<T: Copy + Into<f64>>(view: &ArrayView3<'_, T>, slice: usize, x: usize, y: usize) -> [f64; 2] {
+    let row = |y: usize| [x - 1, x, x + 1].map(|x| view[[slice, y, x]].into());
+    let [a, b, c] = [y - 1, y, y + 1].map(row);
+    let column = |x: usize| a[x] + b[x] + c[x];
+    [column(2) - column(0), c.iter().sum::<f64>() - a.iter().sum::<f64>()]
+}
+
+/// Returns the binary logarithm of the chance that of `count` independent events of chance `p` at least `hits` come about;
+/// 0, which is an upper bound, where these are no more than expected.
+pub(super) fn log_tail(count: u64, hits: u64, p: f64) -> f64 {
+    let (n, k) = (count as f64, hits as f64);
+    if k <= n * p {
+        return 0.0;
+    }
+    // 1. The chance of exactly `hits`.
+    let ways: f64 = (1..=hits.min(count - hits)).map(|i| ((n - i as f64 + 1.0) / i as f64).log2()).sum();
+    let exactly = ways + k * p.log2() + (n - k) * (1.0 - p).log2();
+    // 2. The chances of more, each in relation to that of exactly `hits`. They fall.
+    let (mut sum, mut term) = (1.0, 1.0);
+    for i in hits..count {
+        term *= (count - i) as f64 / (i + 1) as f64 * (p / (1.0 - p));
+        sum += term;
+        if term < sum * f64::EPSILON {
+            break;
+        }
+    }
+    (exactly + f64::log2(sum)).min(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_that_of_the_binomial_distribution() {
+        // Against the plain sum, of products that neither overflow nor lose digits.
+        for count in 0..60u64 {
+            for hits in 0..=count {
+                let chance = |k: u64| {
+                    let ways = (1..=k).fold(1.0, |ways, i| ways * (count - k + i) as f64 / i as f64);
+                    ways * ALIGNED.powi(k as i32) * (1.0 - ALIGNED).powi((count - k) as i32)
+                };
+                let plain: f64 = (hits..=count).rev().map(chance).sum();
+                let tail = log_tail(count, hits, ALIGNED);
+                if hits as f64 > count as f64 * ALIGNED {
+                    assert!((tail - plain.log2()).abs() < 1e-12 * tail.abs().max(1.0), "{count} {hits} {tail} {plain}");
+                } else {
+                    assert_eq!(tail, 0.0);
+                }
+            }
+        }
+        // All of a hundred thousand: p^n.
+        assert!((log_tail(100_000, 100_000, ALIGNED) / (100_000.0 * ALIGNED.log2()) - 1.0).abs() < 1e-12);
+    }
+}
