@@ -1331,6 +1331,28 @@ typedef uint32_t isoline_segment_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/** The flags of an ellipse. */
+enum isoline_ellipse_flags
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** It is a circle: both semi-axes are its radius, and its angle is 0. */
+    ISOLINE_ELLIPSE_CIRCLE = 1,
+    /** It is brighter inside than outside. */
+    ISOLINE_ELLIPSE_BRIGHT = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_ellipse_flags isoline_ellipse_flags;
+#else
+typedef uint32_t isoline_ellipse_flags;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** Circles and ellipses, created by isoline_edge_drawing_ellipses. The object never changes. Opaque. */
+typedef struct isoline_ellipses isoline_ellipses;
+
 /** Straight lines, created by isoline_edge_drawing_lines. The object never changes. Opaque. */
 typedef struct isoline_lines isoline_lines;
 
@@ -1404,6 +1426,42 @@ typedef struct {
     /** The slice, counted from 0. */
     uint32_t slice;
 } isoline_line;
+
+/**
+ * A circle or an ellipse along segments. Coordinates are in pixels: whole numbers are the centres of pixels, and (0, 0) is
+ * that of the top left one. The struct never changes.
+ */
+typedef struct {
+    /** The coordinate to the right of the centre. */
+    double x;
+    /** The coordinate downwards of the centre. */
+    double y;
+    /** The longer semi-axis, in pixels. */
+    double semi_major;
+    /** The shorter semi-axis, in pixels. */
+    double semi_minor;
+    /** The direction of the longer axis, in radians from 0 to less than pi: from that to the right towards that downwards. */
+    double angle;
+    /** The root mean square distance of its points from it, in pixels. */
+    double rms;
+    /** The share of its outline that its points are along, 0 to 1. */
+    double coverage;
+    /**
+     * The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image of
+     * this size. At most 0 with ellipse_validation.
+     */
+    double log_false_alarms;
+    /** The index of the segment of its longest arc. */
+    uint64_t segment;
+    /** The number of points that it was fitted to. */
+    uint32_t points;
+    /** The number of arcs that were joined; 1 for a closed segment. */
+    uint32_t arcs;
+    /** A sum of isoline_ellipse_flags. */
+    uint32_t flags;
+    /** The slice, counted from 0. */
+    uint32_t slice;
+} isoline_ellipse;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1526,6 +1584,27 @@ isoline_status isoline_lines_all(const isoline_lines *lines,
  */
 void isoline_lines_free(isoline_lines *lines);
 
+/**
+ * Returns all circles and ellipses in one call, without a copy.
+ *
+ * @param ellipses not NULL.
+ * @param all receives the address of the first one, which is borrowed: valid until the ellipses are freed, and only to be
+ *   read; NULL if there are none.
+ * @param count receives their number.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; nothing is written then. May be called on any thread.
+ */
+isoline_status isoline_ellipses_all(const isoline_ellipses *ellipses,
+                                    const isoline_ellipse **all,
+                                    size_t *count);
+
+/**
+ * Frees circles and ellipses, after which every pointer into them dangles. They must not be used again. May be called on any
+ * thread, before or after their context and their segments are freed.
+ *
+ * @param ellipses may be NULL.
+ */
+void isoline_ellipses_free(isoline_ellipses *ellipses);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -1609,6 +1688,25 @@ enum isoline_edge_drawing_variant
 typedef enum isoline_edge_drawing_variant isoline_edge_drawing_variant;
 #else
 typedef uint32_t isoline_edge_drawing_variant;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/** The shapes that isoline_edge_drawing_ellipses looks for. */
+enum isoline_edge_drawing_shapes
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /** Circles and ellipses: a circle unless an ellipse is much nearer to the points. */
+    ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES = 0,
+    /** Circles alone. */
+    ISOLINE_EDGE_DRAWING_CIRCLES = 1,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum isoline_edge_drawing_shapes isoline_edge_drawing_shapes;
+#else
+typedef uint32_t isoline_edge_drawing_shapes;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -1705,6 +1803,29 @@ typedef struct {
      * 0 keeps all.
      */
     uint32_t line_validation;
+    /**
+     * isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in pixels;
+     * greater than 0. Default 1.5. Of small ones it is less, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
+     * more that are less round.
+     */
+    double ellipse_tolerance;
+    /**
+     * isoline_edge_drawing_ellipses: the smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. A
+     * smaller one finds those of which less is seen, too, which are less exact.
+     */
+    double ellipse_coverage;
+    /**
+     * isoline_edge_drawing_ellipses: the smallest radius of a circle, or smaller semi-axis of an ellipse, in pixels; at least
+     * 1. Default 3. A larger one leaves out small ones.
+     */
+    double ellipse_min_radius;
+    /** isoline_edge_drawing_ellipses: an isoline_edge_drawing_shapes. Default: ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES. */
+    uint32_t ellipse_shapes;
+    /**
+     * isoline_edge_drawing_ellipses: 1 (default) keeps those that chance would make at most once in an image of this size; 0
+     * keeps all.
+     */
+    uint32_t ellipse_validation;
 } isoline_edge_drawing_params;
 
 #ifdef __cplusplus
@@ -1833,6 +1954,36 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
                                           const isoline_progress *progress,
                                           isoline_lines **lines,
                                           isoline_report *report);
+
+/**
+ * Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is tried as a whole. Of
+ * the others, the lines that turn in one direction, by 3 to 60 degrees each, are arcs; arcs that are near to one circle, or
+ * else to one ellipse, are joined, from the longest one on. Those that run along ellipse_coverage of its outline are kept if
+ * chance would make them at most once in an image of this size: the more pixels along the whole outline have a gradient
+ * across it, within 22.5 degrees and all inwards or all outwards, the less likely.
+ *
+ * They are in the order of the segments of their longest arcs. The host computes them with every context; every device and
+ * number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
+ *
+ * @param context not NULL.
+ * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+ *   infinite make the gradients next to them count as random ones.
+ * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
+ * @param params NULL for the defaults; those whose names begin with ellipse_ are used.
+ * @param progress NULL for none.
+ * @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on failure.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
+ *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
+ *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_edge_drawing_ellipses(isoline_context *context,
+                                             const isoline_image *input,
+                                             const isoline_segments *segments,
+                                             const isoline_edge_drawing_params *params,
+                                             const isoline_progress *progress,
+                                             isoline_ellipses **ellipses,
+                                             isoline_report *report);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -16,13 +16,13 @@
  * - Errors. A call that fails throws isoline::error with the status and the message. Outputs are as isoline.h says:
  *   written only on success, but for the pixels of images. An object that was to be replaced keeps its value. Calls
  *   that allocate may also throw std::bad_alloc.
- * - Ownership. isoline::context, buffer, segments, lines, polylines, surface, level_set and snake own an object of the
+ * - Ownership. isoline::context, buffer, segments, lines, ellipses, polylines, surface, level_set and snake own an object of the
  *   library and free it at their end; they are moved, not copied, and may end in any order. One that was moved from or released is empty:
  *   calls with it throw isoline::error with ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C
  *   API.
  * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that
  *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments,
- *   lines, polylines and surface is valid until they end, that of isoline::snake until its next step, its restart or its end.
+ *   lines, ellipses, polylines and surface is valid until they end, that of isoline::snake until its next step, its restart or its end.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
  *   too; the call throws it again when the library has returned. So it is with the functions of isoline::source and sink.
@@ -699,6 +699,36 @@ inline report edge_drawing_lines(context &context, const any_image &input, const
         });
     });
     lines = std::move(found);
+    return result;
+}
+
+/** A circle or an ellipse along segments. */
+using ellipse = isoline_ellipse;
+
+/** Circles and ellipses, the result of isoline::edge_drawing_ellipses. They never change, and may outlive their context. */
+class ellipses : public object<isoline_ellipses, isoline_ellipses_free> {
+  public:
+    using object::object;
+    /** Returns all circles and ellipses without a copy. */
+    span<const ellipse> all() const {
+        const ellipse *first = nullptr;
+        std::size_t count = 0;
+        check(isoline_ellipses_all(get(), &first, &count));
+        return {first, count};
+    }
+};
+
+/** Finds circles and ellipses along segments, which isoline::edge_drawing found in `input`. */
+inline report edge_drawing_ellipses(context &context, const any_image &input, const segments &segments,
+                                    ellipses &ellipses, const edge_drawing_params &params = {},
+                                    const progress &on_progress = {}) {
+    isoline::ellipses found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_ellipses **out) {
+            return isoline_edge_drawing_ellipses(context.get(), input.get(), segments.get(), &params, watch, out, reported);
+        });
+    });
+    ellipses = std::move(found);
     return result;
 }
 

@@ -345,6 +345,20 @@ const OPERATIONS: [Operation; 18] = [
         let bytes = |line: &edge_drawing::Line| [line.x0, line.y0, line.x1, line.y1].map(f64::to_le_bytes).concat();
         Ok(lines.iter().flat_map(bytes).collect())
     }),
+    ("ellipses", |context| {
+        // Rings, whose arcs are joined where a bar cuts them.
+        let input = Array3::from_shape_fn((2, 300, 300), |(z, y, x)| {
+            let radius = (x as f64 - 150.3).hypot(y as f64 - 149.1) + z as f64;
+            if x.abs_diff(y) < 9 { 30 } else { (128.0 + 90.0 * (radius / 3.0).sin()) as u8 }
+        });
+        let (mut segments, mut ellipses) = (Segments::new(), Vec::new());
+        edge_drawing::run(context, input.view().into(), &Default::default(), None, None, Some(&mut segments))?;
+        let params = edge_drawing::EllipseParams { validation: false, ..Default::default() };
+        armed(|| edge_drawing::ellipses(context, input.view().into(), &segments, &params, None, &mut ellipses))?;
+        let bytes =
+            |one: &edge_drawing::Ellipse| [one.x, one.y, one.semi_major, one.coverage].map(f64::to_le_bytes).concat();
+        Ok(ellipses.iter().flat_map(bytes).collect())
+    }),
     ("slices", |context| {
         let (input, params) = (image((9, 300, 300)), edge_drawing::Params::default());
         let (mut segments, mut edges) = (Segments::new(), vec![0u8; input.len()]);

@@ -444,7 +444,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
 }
 
 /// Finds circles and ellipses along segments (EDCircles of Akinlar and Topal, 2013). A closed segment is tried as a whole. Of
-/// the others, the lines that turn in one direction, by 6 to 60 degrees each, are arcs; arcs that are near to one circle, or
+/// the others, the lines that turn in one direction, by 3 to 60 degrees each, are arcs; arcs that are near to one circle, or
 /// else to one ellipse, are joined, from the longest one on. Those that run along ellipse_coverage of its outline are kept if
 /// chance would make them at most once in an image of this size: the more pixels along the whole outline have a gradient
 /// across it, within 22.5 degrees and all inwards or all outwards, the less likely.

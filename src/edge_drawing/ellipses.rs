@@ -12,7 +12,7 @@ mod fit;
 
 use super::lines::{Finder, LineParams};
 use super::parameters;
-use super::search::{self, Pixels, Tested};
+use super::search::{self, POINTS_PER_CHECK, Pixels, Tested};
 use super::segments::{Segment, Segments};
 use crate::device::Context;
 use crate::error::Result;
@@ -27,8 +27,8 @@ use std::ops::Range;
 /// The smallest number of points of the lines that arcs are made of: fewer than a line by itself needs, which is tested.
 const SHORTEST_LINE: usize = 6;
 
-/// The pixels along an outline of which one is tested: gradients of neighbours have pixels in common.
-const PIXELS_PER_TEST: usize = 2;
+/// The largest distance of points from the lines that arcs are made of, which follow bends more closely than others.
+const LINE_TOLERANCE: f64 = 0.75;
 
 /// The shapes that are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ pub fn ellipses(
         while start < indices.end {
             let slice = segments.slices[start];
             let end = segments.slices.partition_point(|other| *other <= slice).min(indices.end);
-            let slice = Slice { pixels, params, ticker, size: pixels.size };
+            let slice = Slice { pixels, params, ticker };
             extend(&mut all, slice.ellipses(segments, start..end)?)?;
             start = end;
         }
@@ -178,14 +178,12 @@ struct Slice<'a, 'i> {
     pixels: &'a Pixels<'a, 'i>,
     params: &'a EllipseParams,
     ticker: &'a Ticker,
-    /// Width and height.
-    size: [usize; 2],
 }
 
 impl Slice<'_, '_> {
     /// Returns the circles and ellipses along the segments of a slice.
     fn ellipses(&self, segments: &Segments, indices: Range<usize>) -> Result<Vec<Ellipse>> {
-        let line_params = LineParams::default();
+        let line_params = LineParams { tolerance: LINE_TOLERANCE, ..LineParams::default() };
         let finder = Finder {
             pixels: self.pixels,
             params: &line_params,
@@ -197,8 +195,8 @@ impl Slice<'_, '_> {
         let parts = indices.into_par_iter().map(|index| {
             let segment = segments.at(index);
             self.pixels.check(segment.points, index)?;
-            let whole = if segment.closed { arcs::closed(self.params, &segment, index, self.size)? } else { None };
-            let arcs = if whole.is_none() { arcs::arcs(self.params, &finder, &segment, index)? } else { Vec::new() };
+            let whole = if segment.closed { arcs::closed(self, &segment, index)? } else { None };
+            let arcs = if whole.is_none() { arcs::arcs(self, &finder, &segment, index)? } else { Vec::new() };
             self.ticker.add(segment.points.len() as u64);
             Ok((whole, arcs))
         });
@@ -222,9 +220,11 @@ impl Slice<'_, '_> {
         let Candidate { arcs, fit, coverage } = candidate;
         let shape = &fit.shape;
         let segment: Segment<'_> = segments.at(arcs[0].segment);
-        self.ticker.check()?;
         let mut tested = Tested::default();
-        for sample in shape.outline().step_by(PIXELS_PER_TEST) {
+        for (index, sample) in shape.outline().enumerate() {
+            if index % POINTS_PER_CHECK == 0 {
+                self.ticker.check()?;
+            }
             let [x, y] = sample.at.map(|value| (value + 0.5).floor());
             if x >= 0.0 && y >= 0.0 {
                 tested.add(self.pixels, segment.slice, [x as usize, y as usize], sample.normal);
@@ -232,7 +232,8 @@ impl Slice<'_, '_> {
         }
         // The number of circles and ellipses that are tested: all positions, and a side of the image for each semi-axis and for
         // the direction, brighter inside or outside.
-        let log_tests = 2.5 * (self.size[0] as f64 * self.size[1] as f64).log2() + 1.0;
+        let [width, height] = self.pixels.size;
+        let log_tests = 2.5 * (width as f64 * height as f64).log2() + 1.0;
         let [c, s] = shape.direction;
         let angle = if shape.is_circle() { 0.0 } else { s.atan2(c).rem_euclid(PI) };
         let circle = if shape.is_circle() { Ellipse::CIRCLE } else { 0 };

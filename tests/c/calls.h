@@ -100,6 +100,20 @@ static isoline_status lines(void) {
     return status;
 }
 
+static isoline_status ellipses(void) {
+    isoline_segments *segments = NULL;
+    isoline_ellipses *ellipses = NULL;
+    isoline_status status =
+        isoline_edge_drawing(given.context, &given.input, NULL, NULL, NULL, &segments, NULL);
+    if (status == ISOLINE_OK) {
+        status = isoline_edge_drawing_ellipses(given.context, &given.input, segments, NULL, NULL, &ellipses, NULL);
+    }
+    CHECK((status == ISOLINE_OK) == (ellipses != NULL));
+    isoline_ellipses_free(ellipses);
+    isoline_segments_free(segments);
+    return status;
+}
+
 static isoline_status paper(void) {
     return edges(ISOLINE_EDGE_DRAWING_PAPER);
 }
@@ -213,6 +227,7 @@ static isoline_status slices(void) {
     DO(paper)                                                                                                          \
     DO(reference)                                                                                                      \
     DO(lines)                                                                                                          \
+    DO(ellipses)                                                                                                       \
     DO(distance)                                                                                                       \
     DO(isolines)                                                                                                       \
     DO(isosurface)                                                                                                     \

@@ -95,6 +95,7 @@ constexpr bool is_moved_only() {
 }
 static_assert(is_moved_only<isoline::context>() && is_moved_only<isoline::segments>());
 static_assert(is_moved_only<isoline::polylines>() && is_moved_only<isoline::lines>());
+static_assert(is_moved_only<isoline::ellipses>());
 static_assert(is_moved_only<isoline::surface>());
 static_assert(is_moved_only<isoline::level_set>() && is_moved_only<isoline::snake>());
 static_assert(is_moved_only<isoline::buffer<float>>());
@@ -119,6 +120,7 @@ void objects_are_moved(const char *device) {
     THROWS(ISOLINE_NULL_POINTER, "segments", isoline::segments().points(0));
     THROWS(ISOLINE_NULL_POINTER, "polylines", isoline::polylines().all());
     THROWS(ISOLINE_NULL_POINTER, "lines", isoline::lines().all());
+    THROWS(ISOLINE_NULL_POINTER, "ellipses", isoline::ellipses().all());
     THROWS(ISOLINE_NULL_POINTER, "surface", isoline::surface().all());
     THROWS(ISOLINE_NULL_POINTER, "level_set", isoline::level_set().step(1));
     THROWS(ISOLINE_NULL_POINTER, "snake", isoline::snake().step(1));
@@ -309,6 +311,7 @@ void every_call_ends_early(const char *device) {
     isoline::surface mesh;
     isoline::object_list things;
     isoline::lines lines;
+    isoline::ellipses ellipses;
     isoline::segments drawn;
     isoline::edge_drawing(context, in, drawn);
     isoline::snake made;
@@ -324,6 +327,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, segments, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, segments, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing_lines(context, in, drawn, lines, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::edge_drawing_ellipses(context, in, drawn, ellipses, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing_maps(context, in, mask, {}, {}, {}, {}, w); });
     ends_early(__LINE__, [&](watch w) { surface.step(MANY, w); });
     ends_early(__LINE__, [&](watch w) { isoline::level_set_run(context, in, begin, mask, for_disc(), w); });
@@ -333,7 +337,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::snake_run(context, in, SQUARE, numbers, made, {}, w); });
     // Nothing was written, and all can go on.
     CHECK(how_many(map, 77) == SLICE && std::count(labels.begin(), labels.end(), 77) == std::ptrdiff_t{SLICE});
-    CHECK(is_unwritten(field.data(), field.size()) && !segments && !lines && !curves && !things && !made);
+    CHECK(is_unwritten(field.data(), field.size()) && !segments && !lines && !ellipses && !curves && !things && !made);
     isoline::edge_strength(context, in, out);
     CHECK(surface.step(MANY).converged == 1 && snake.step().converged == 1);
 }
@@ -755,6 +759,8 @@ void edge_drawing_is_that_of_c(const char *device) {
     isoline::segments both, alone;
     isoline::lines lines;
     isoline_lines *c_lines = nullptr;
+    isoline::ellipses ellipses;
+    isoline_ellipses *c_ellipses = nullptr;
     {
         isoline::context context(device);
         GOOD(isoline_edge_drawing(context.get(), &c_in, &params, nullptr, &c_edges, &c_made, nullptr));
@@ -767,12 +773,23 @@ void edge_drawing_is_that_of_c(const char *device) {
         CHECK(isoline::edge_drawing_lines(context, in, both, lines, params).slices_done == DEPTH);
         GOOD(isoline_edge_drawing_lines(context.get(), &c_in, c_made, &params, nullptr, &c_lines, nullptr));
         THROWS(ISOLINE_NULL_POINTER, "segments", isoline::edge_drawing_lines(context, in, {}, lines, params));
+        // All candidates, so that there are some.
+        params.ellipse_validation = 0;
+        params.ellipse_coverage = 0.1;
+        params.ellipse_min_radius = 1;
+        CHECK(isoline::edge_drawing_ellipses(context, in, both, ellipses, params).slices_done == DEPTH);
+        GOOD(isoline_edge_drawing_ellipses(context.get(), &c_in, c_made, &params, nullptr, &c_ellipses, nullptr));
+        THROWS(ISOLINE_NULL_POINTER, "segments", isoline::edge_drawing_ellipses(context, in, {}, ellipses, params));
     }
-    // So do lines.
+    // So do lines and ellipses.
     const isoline::lines c_owned(c_lines);
     const isoline::span<const isoline::line> straight = lines.all(), c_straight = c_owned.all();
     CHECK(straight.size() > 0 && straight.size() == c_straight.size());
     CHECK(std::memcmp(straight.data(), c_straight.data(), straight.size() * sizeof(isoline::line)) == 0);
+    const isoline::ellipses c_round(c_ellipses);
+    const isoline::span<const isoline::ellipse> round = ellipses.all(), c_all = c_round.all();
+    CHECK(round.size() > 0 && round.size() == c_all.size());
+    CHECK(std::memcmp(round.data(), c_all.data(), round.size() * sizeof(isoline::ellipse)) == 0);
     // Segments outlive their context.
     const isoline::segments c(c_made);
     const isoline::segment_arrays a = c.all(), b = both.all(), d = alone.all();

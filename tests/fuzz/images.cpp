@@ -358,6 +358,41 @@ void find_lines(const isoline_segments *segments, const Picture &input, const is
     isoline_lines_free(nullptr);
 }
 
+/* Finds circles and ellipses along segments that were drawn in an image, and checks what isoline.h says of them. */
+void find_ellipses(const isoline_segments *segments, const Picture &input, const isoline_edge_drawing_params &drawn_by) {
+    isoline_edge_drawing_params params = drawn_by;
+    params.struct_size = sizeof params;
+    isoline_ellipses *ellipses = nullptr;
+    GOOD(isoline_edge_drawing_ellipses(common(), input.image(), segments, &params, nullptr, &ellipses, nullptr));
+    const isoline_ellipse *all = nullptr;
+    size_t count = 77;
+    GOOD(isoline_ellipses_all(ellipses, &all, &count));
+    MUST((all == nullptr) == (count == 0));
+    const size_t segment_count = isoline_segments_count(segments);
+    for (size_t i = 0; i < count; i++) {
+        const isoline_ellipse &one = all[i];
+        MUST(one.segment < segment_count && one.slice < input.depth && one.points >= 1 && one.arcs >= 1 && one.flags <= 3);
+        MUST(std::isfinite(one.x) && std::isfinite(one.y) && one.semi_minor >= params.ellipse_min_radius);
+        MUST(one.semi_major >= one.semi_minor && one.semi_major <= double(std::max(input.width, input.height)));
+        MUST(one.angle >= 0 && one.angle < 3.1415926535897936 && one.rms <= params.ellipse_tolerance);
+        MUST(one.coverage >= params.ellipse_coverage && one.coverage <= 1);
+        MUST(((one.flags & ISOLINE_ELLIPSE_CIRCLE) != 0) == (one.semi_major == one.semi_minor));
+        MUST(params.ellipse_validation == 0 || one.log_false_alarms <= 0);
+        MUST(i == 0 || all[i - 1].segment <= one.segment);
+    }
+    REFUSED(isoline_ellipses_all(ellipses, nullptr, &count));
+    REFUSED(isoline_ellipses_all(ellipses, &all, nullptr));
+    REFUSED(isoline_ellipses_all(nullptr, &all, &count));
+    isoline_ellipses *other = nullptr;
+    params.ellipse_coverage = 2;
+    REFUSED(isoline_edge_drawing_ellipses(common(), input.image(), segments, &params, nullptr, &other, nullptr));
+    REFUSED(isoline_edge_drawing_ellipses(common(), input.image(), nullptr, nullptr, nullptr, &other, nullptr));
+    REFUSED(isoline_edge_drawing_ellipses(common(), nullptr, segments, nullptr, nullptr, &other, nullptr));
+    MUST(other == nullptr);
+    isoline_ellipses_free(ellipses);
+    isoline_ellipses_free(nullptr);
+}
+
 void drawing(Bytes &bytes) {
     Stage stage(bytes, 40, 4);
     Params<isoline_edge_drawing_params> params(bytes, "edge_drawing", isoline_edge_drawing_params_init, 40);
@@ -388,6 +423,7 @@ void drawing(Bytes &bytes) {
         // The reference profile, as OpenCV, measures a whole trace, of which it may keep shorter side chains.
         read_segments(bytes, segments, stage.input, by.profile == ISOLINE_EDGE_DRAWING_PAPER ? by.min_length : 0);
         find_lines(segments, stage.input, by);
+        find_ellipses(segments, stage.input, by);
     }
     if (again) {
         // By the plain loops where there are some, and with the automatic threshold given.

@@ -1,9 +1,10 @@
 //! Arcs: parts of segments along a circle or an ellipse, and their joining to whole ones.
 
 use super::super::lines::{Finder, Run, point};
+use super::super::search::POINTS_PER_CHECK;
 use super::super::segments::{Segment, Segments};
 use super::fit::{Fit, Shape, order};
-use super::{EllipseParams, Shapes, Slice};
+use super::{Shapes, Slice};
 use crate::error::Result;
 use crate::image::{collected, extend, push, reserved};
 use std::ops::Range;
@@ -11,9 +12,9 @@ use std::ops::Range;
 /// The smallest number of lines of an arc.
 const LEAST_LINES: usize = 3;
 
-/// The cosine of the largest angle between successive lines of an arc, 60 degrees, and the sine of the smallest one, of 6.
+/// The cosine of the largest angle between successive lines of an arc, 60 degrees, and the sine of the smallest one, of 3.
 const COS_MOST_TURN: f64 = 0.5;
-const SIN_LEAST_TURN: f64 = 0.104_528_463_267_653_46;
+const SIN_LEAST_TURN: f64 = 0.052_335_956_242_943_84;
 
 /// The points between successive lines of an arc.
 const MOST_BETWEEN: usize = 6;
@@ -30,6 +31,9 @@ const ROUGHNESS_SHARE: f64 = 0.04;
 
 /// A circle is taken if the root mean square distance of an ellipse is not less than this share of its own.
 const MUCH_NEARER: f64 = 0.75;
+
+/// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
+const MOST_FITTED: usize = 1 << 12;
 
 /// A part of a segment along a circle or an ellipse.
 #[derive(Clone, Debug)]
@@ -51,19 +55,37 @@ pub(super) struct Candidate {
     pub coverage: f64,
 }
 
-impl EllipseParams {
+impl Slice<'_, '_> {
     /// Fits a circle or an ellipse to points, if it is near enough to them and neither too small nor too large.
-    fn fit(&self, points: &[[f64; 2]], shapes: Shapes, size: [usize; 2]) -> Option<Fit> {
+    fn fit(&self, points: &[[f64; 2]], shapes: Shapes) -> Result<Option<Fit>> {
+        let (params, size) = (self.params, self.pixels.size);
+        self.ticker.check()?;
+        let some = collected(points.iter().copied().step_by(points.len().div_ceil(MOST_FITTED)))?;
         let good = |fit: &Fit| {
             let [a, b] = fit.shape.axes;
-            fit.rms <= ROUGHNESS + ROUGHNESS_SHARE * b && b >= self.min_radius && a <= size[0].max(size[1]) as f64
+            fit.rms <= ROUGHNESS + ROUGHNESS_SHARE * b && b >= params.min_radius && a <= size[0].max(size[1]) as f64
         };
-        let circle = Fit::circle(points, self.tolerance).filter(good);
-        if shapes == Shapes::Circles || self.shapes == Shapes::Circles {
-            return circle;
+        let circle = Fit::circle(&some, params.tolerance).filter(good);
+        if shapes == Shapes::Circles || params.shapes == Shapes::Circles {
+            return Ok(circle);
         }
-        let most = circle.map_or(self.tolerance, |circle| MUCH_NEARER * circle.rms);
-        Fit::ellipse(points, most).filter(good).or(circle)
+        let most = circle.map_or(params.tolerance, |circle| MUCH_NEARER * circle.rms);
+        Ok(Fit::ellipse(&some, most).filter(good).or(circle))
+    }
+    /// Returns the share of a shape's outline that points are beside.
+    fn coverage(&self, shape: &Shape, points: &[[f64; 2]]) -> Result<f64> {
+        let mut orders = Vec::new();
+        extend(&mut orders, shape.outline().map(|sample| sample.order))?;
+        let mut beside = collected(orders.iter().map(|_| false))?;
+        for points in points.chunks(POINTS_PER_CHECK) {
+            self.ticker.check()?;
+            for point in points {
+                let at = orders.partition_point(|next| *next <= order(shape.nearest(*point).anomaly));
+                // That of both around it, and those that a point one pixel farther would be beside.
+                (0..4).for_each(|i| beside[(at + orders.len() * 2 - 2 + i) % orders.len()] = true);
+            }
+        }
+        Ok(beside.iter().filter(|beside| **beside).count() as f64 / orders.len() as f64)
     }
 }
 
@@ -78,23 +100,18 @@ fn position(segment: &Segment<'_>, at: usize) -> [f64; 2] {
 }
 
 /// Returns the circle or ellipse of a closed segment.
-pub(super) fn closed(
-    params: &EllipseParams,
-    segment: &Segment<'_>,
-    index: usize,
-    size: [usize; 2],
-) -> Result<Option<Candidate>> {
+pub(super) fn closed(slice: &Slice<'_, '_>, segment: &Segment<'_>, index: usize) -> Result<Option<Candidate>> {
     let points = collected(positions(segment, 0..segment.points.len()))?;
-    let Some(fit) = params.fit(&points, Shapes::All, size) else { return Ok(None) };
+    let Some(fit) = slice.fit(&points, Shapes::All)? else { return Ok(None) };
     let mut arcs = reserved(1)?;
     arcs.push(Arc::new(segment, index, 0..points.len(), &fit));
-    let coverage = coverage(&fit.shape, &points)?;
-    Ok((coverage >= params.coverage).then_some(Candidate { arcs, fit, coverage }))
+    let coverage = slice.coverage(&fit.shape, &points)?;
+    Ok((coverage >= slice.params.coverage).then_some(Candidate { arcs, fit, coverage }))
 }
 
 /// Returns the arcs of a segment, from its lines.
 pub(super) fn arcs(
-    params: &EllipseParams,
+    slice: &Slice<'_, '_>,
     finder: &Finder<'_, '_>,
     segment: &Segment<'_>,
     index: usize,
@@ -124,13 +141,12 @@ pub(super) fn arcs(
         while turn != 0.0 && end < runs.len() && bend(segment, [&runs[end - 1], &runs[end]]) == turn {
             end += 1;
         }
-        finder.ticker.check()?;
         // 2. All of them as one arc, else as several, each as long as it can be.
         let fit = |lines: Range<usize>, shapes: Shapes| -> Result<Option<Arc>> {
             let (first, last) = (runs[lines.start].points.start, runs[lines.end - 1].points.end);
             let range = first..last.min(first + count);
             let points = collected(positions(segment, range.clone()))?;
-            let fit = params.fit(&points, shapes, finder.pixels.size);
+            let fit = slice.fit(&points, shapes)?;
             Ok(fit.map(|fit| Arc::new(segment, index, range, &fit)))
         };
         let mut next = start;
@@ -141,17 +157,16 @@ pub(super) fn arcs(
             }
         }
         while next + LEAST_LINES <= end {
-            let Some(mut arc) = fit(next..next + LEAST_LINES, Shapes::Circles)? else {
+            let Some(mut arc) = fit(next..next + LEAST_LINES, Shapes::All)? else {
                 next += 1;
                 continue;
             };
             next += LEAST_LINES;
             let from = next - LEAST_LINES;
             while next < end {
-                let Some(longer) = fit(from..next + 1, Shapes::Circles)? else { break };
+                let Some(longer) = fit(from..next + 1, Shapes::All)? else { break };
                 arc = longer;
                 next += 1;
-                finder.ticker.check()?;
             }
             push(&mut arcs, arc)?;
         }
@@ -206,7 +221,7 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
                 continue;
             }
             add(&mut points, &arcs[seed])?;
-            let Some(mut fit) = params.fit(&points, shapes, slice.size) else { continue };
+            let Some(mut fit) = slice.fit(&points, shapes)? else { continue };
             // 1. Take in the arcs that are near, from the longest one on, where one shape fits all.
             let reach = (1.0 + near) * fit.shape.axes[0];
             let [from, to] = [-reach, reach]
@@ -221,10 +236,9 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
                 if !arcs[other].is_near(&fit.shape, near) {
                     continue;
                 }
-                slice.ticker.check()?;
                 let before = points.len();
                 add(&mut points, &arcs[other])?;
-                match params.fit(&points, shapes, slice.size) {
+                match slice.fit(&points, shapes)? {
                     Some(both) => {
                         fit = both;
                         push(&mut set, other)?;
@@ -233,8 +247,8 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
                 }
             }
             // 2. They are a candidate if they are enough of the outline.
-            let Some(fit) = params.fit(&points, Shapes::All, slice.size) else { continue };
-            let coverage = coverage(&fit.shape, &points)?;
+            let Some(fit) = slice.fit(&points, Shapes::All)? else { continue };
+            let coverage = slice.coverage(&fit.shape, &points)?;
             if coverage >= params.coverage {
                 set.iter().for_each(|arc| used[*arc] = true);
                 let arcs = collected(set.iter().map(|arc| arcs[*arc].clone()))?;
@@ -243,17 +257,4 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
         }
     }
     Ok(candidates)
-}
-
-/// Returns the share of a shape's outline that points are beside.
-fn coverage(shape: &Shape, points: &[[f64; 2]]) -> Result<f64> {
-    let mut orders = Vec::new();
-    extend(&mut orders, shape.outline().map(|sample| sample.order))?;
-    let mut beside = collected(orders.iter().map(|_| false))?;
-    for point in points {
-        let at = orders.partition_point(|next| *next <= order(shape.nearest(*point).anomaly));
-        // That of both around it, and those that a point one pixel farther would be beside.
-        (0..4).for_each(|i| beside[(at + orders.len() * 2 - 2 + i) % orders.len()] = true);
-    }
-    Ok(beside.iter().filter(|beside| **beside).count() as f64 / orders.len() as f64)
 }

@@ -219,8 +219,9 @@ fn improved<const N: usize>(
         if !(sum < before) {
             break;
         }
+        let settled = best.is_some() && sum > before * (1.0 - LEAST_DECREASE);
         best = Some((shape, sum));
-        if best.is_some() && sum > before * (1.0 - LEAST_DECREASE) {
+        if settled {
             break;
         }
         // A little of the diagonal keeps a parameter that has no effect where it is: the direction of a circle.
