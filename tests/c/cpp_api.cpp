@@ -753,6 +753,10 @@ void edge_drawing_is_that_of_c(const char *device) {
     const isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH), edges(map.data(), WIDTH, HEIGHT, DEPTH);
     const isoline_image c_in = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, pixels.data());
     const isoline_image c_edges = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, wanted.data());
+    // A bright disc on dark ground, which makes a circle.
+    const isoline::sphere ground = {{30, 22, 0}, 20}, disc = {{30, 22, 0}, 13.3};
+    isoline::mask_fill_spheres(isoline::image(pixels.data(), WIDTH, HEIGHT), {&ground, 1}, 0);
+    isoline::mask_fill_spheres(isoline::image(pixels.data(), WIDTH, HEIGHT), {&disc, 1}, 255);
     isoline::edge_drawing_params params;
     params.min_length = 4;
     isoline_segments *c_made = nullptr;
@@ -773,10 +777,6 @@ void edge_drawing_is_that_of_c(const char *device) {
         CHECK(isoline::edge_drawing_lines(context, in, both, lines, params).slices_done == DEPTH);
         GOOD(isoline_edge_drawing_lines(context.get(), &c_in, c_made, &params, nullptr, &c_lines, nullptr));
         THROWS(ISOLINE_NULL_POINTER, "segments", isoline::edge_drawing_lines(context, in, {}, lines, params));
-        // All candidates, so that there are some.
-        params.ellipse_validation = 0;
-        params.ellipse_coverage = 0.1;
-        params.ellipse_min_radius = 1;
         CHECK(isoline::edge_drawing_ellipses(context, in, both, ellipses, params).slices_done == DEPTH);
         GOOD(isoline_edge_drawing_ellipses(context.get(), &c_in, c_made, &params, nullptr, &c_ellipses, nullptr));
         THROWS(ISOLINE_NULL_POINTER, "segments", isoline::edge_drawing_ellipses(context, in, {}, ellipses, params));
