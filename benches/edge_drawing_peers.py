@@ -7,7 +7,7 @@ modules (opencv-contrib-python-headless), scikit-image, cuCIM with CuPy.
 
 Each is called in the way that its authors show, on an 8-bit image that is ready in memory (cuCIM's on the GPU), with
 equivalent thresholds where it has thresholds. Canny detectors give an edge map; EdgeDrawing gives segments as well, and
-straight lines along these, which are timed without the drawing.
+straight lines along these, and circles and ellipses, which are timed without the drawing.
 """
 import os
 import pathlib
@@ -21,6 +21,7 @@ import whole
 SIDES = [256, 512, 1024, 2048, 4096]
 THRESHOLD = 20
 LINES = dict(profile="reference", gradient_threshold=THRESHOLD, line_min_length=12, line_validation=False)
+ELLIPSES = dict(profile="reference", gradient_threshold=THRESHOLD)
 HYSTERESIS = (20, 60)  # Canny's two; the lower one is edge drawing's
 
 
@@ -40,7 +41,8 @@ def isoline_calls(library, device, image):
             what = "map + segments" if segments else "map"
             yield f"Isoline {profile}, {what}, {device}", context.drawing_caller(
                 image, edges, segments, profile=profile, gradient_threshold=THRESHOLD)
-    yield f"Isoline reference, lines, {device}", whole.lines_caller(context, image, **LINES)
+    yield f"Isoline reference, lines, {device}", whole.along_caller(context, "lines", image, **LINES)
+    yield f"Isoline reference, ellipses, {device}", whole.along_caller(context, "ellipses", image, **ELLIPSES)
 
 
 def with_threads(count, function):
@@ -81,13 +83,14 @@ def ximgproc_calls(image):
     # detectEdges finds map and segments; the conversion of the segments to Python is not counted.
     yield "OpenCV EdgeDrawing, 1 thread", with_threads(1, lambda: detector.detectEdges(image))
 
-    def lines():
+    def along(find):
         detector.detectEdges(image)
         began = time.perf_counter()
-        detector.detectLines()
+        find()
         return time.perf_counter() - began
 
-    yield "OpenCV detectLines, 1 thread", with_threads(1, lines)
+    yield "OpenCV detectLines, 1 thread", with_threads(1, lambda: along(detector.detectLines))
+    yield "OpenCV detectEllipses, 1 thread", with_threads(1, lambda: along(detector.detectEllipses))
 
 
 def scikit_image_calls(image):
@@ -115,9 +118,9 @@ PEERS = (("OpenCV", "cv2", opencv_calls), ("OpenCV's contributed modules", "cv2.
          ("scikit-image", "skimage", scikit_image_calls), ("cuCIM with CuPy", "cucim", cucim_calls))
 
 
-# OpenCV's Canny on a smoothed image, its EdgeDrawing, and its lines.
+# OpenCV's Canny on a smoothed image, its EdgeDrawing, its lines, and its ellipses.
 COLUMNS = peers.beside(("x Canny", "GaussianBlur + Canny"), ("x OpenCV ED", "OpenCV EdgeDrawing"),
-                       ("x detectLines", "OpenCV detectLines"))
+                       ("x detectLines", "OpenCV detectLines"), ("x detectEllipses", "OpenCV detectEllipses"))
 
 
 def main():

@@ -142,8 +142,12 @@ def operations():
         edge_drawing_peers.PEERS, lambda image: (image,), f"GaussianBlur + Canny{every}", "canny"))
     yield Operation("edge drawing, segments", 2, image_case("edge_drawing", whole.blobs, u8, True, **drawing), chosen(
         edge_drawing_peers.PEERS, lambda image: (image,), "EdgeDrawing"))
-    yield Operation("edge drawing, lines", 2, lambda shape: whole.lines_case(whole.blobs(shape), **edge_drawing_peers.LINES),
+    yield Operation("edge drawing, lines", 2,
+                    lambda shape: whole.along_case("lines", whole.blobs(shape), **edge_drawing_peers.LINES),
                     chosen(edge_drawing_peers.PEERS, lambda image: (image,), "detectLines"))
+    yield Operation("edge drawing, ellipses", 2,
+                    lambda shape: whole.along_case("ellipses", whole.blobs(shape), **edge_drawing_peers.ELLIPSES),
+                    chosen(edge_drawing_peers.PEERS, lambda image: (image,), "detectEllipses"))
     yield Operation("isolines", 2, lambda shape: whole.object_case("", "isolines", whole.blobs(shape), levels=[110.5]),
                     chosen(isolines_peers.PEERS, lambda image: (image, 110.5), ""))
     yield Operation("isosurface, 3D", 3, lambda shape: whole.object_case("", "isosurface", whole.ball(shape)),

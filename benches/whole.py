@@ -175,9 +175,9 @@ def image_case(name, operation, image, kind, segments=False, **parameters):
     return Case(f"{operation.replace('_', ' ')} {label(image.shape)}{name}", [image], [(image.shape, kind)], bind)
 
 
-def lines_caller(context, image, report=None, **parameters):
-    """A function that finds the straight lines along the segments of an image, which are drawn before and freed with it."""
-    handle, find = c_void_p(), context.lines_caller(image, report, **parameters)
+def along_caller(context, noun, image, report=None, **parameters):
+    """A function that finds the lines or ellipses along an image's segments, which are drawn before and freed with it."""
+    handle, find = c_void_p(), context.along_caller(noun, image, report, **parameters)
     context.caller("edge_drawing", image, None, byref(handle), **parameters)()
 
     def run():
@@ -187,10 +187,10 @@ def lines_caller(context, image, report=None, **parameters):
     return run
 
 
-def lines_case(image, **parameters):
-    """The straight lines along the segments of an image, without the drawing."""
-    return Case(f"edge drawing {label(image.shape)}, lines", [image], [],
-                lambda context, inputs, results: lines_caller(context, inputs[0], Report(), **parameters))
+def along_case(noun, image, **parameters):
+    """The lines or ellipses along the segments of an image, without the drawing."""
+    return Case(f"edge drawing {label(image.shape)}, {noun}", [image], [],
+                lambda context, inputs, results: along_caller(context, noun, inputs[0], Report(), **parameters))
 
 
 def object_case(name, operation, image, **parameters):
@@ -265,7 +265,8 @@ def cases(quick):
     for shape, segments in [((64, 64), True)] + (
             [] if quick else [((4096, 4096), False), ((4096, 4096), True), ((100, 1024, 1024), True)]):
         yield image_case(", segments" * segments, "edge_drawing", blobs(shape), numpy.uint8, segments)
-    yield lines_case(blobs((64, 64) if quick else (4096, 4096)))
+    for noun in ("lines", "ellipses"):
+        yield along_case(noun, blobs((64, 64) if quick else (4096, 4096)))
     for shape in [(64, 64)] if quick else [(4096, 4096), (100, 1024, 1024)]:
         yield object_case(", 1 levels", "isolines", blobs(shape), levels=[110.5])
     for shape in [(32,) * 3] if quick else [(128,) * 3, (512,) * 3]:

@@ -75,7 +75,7 @@ def lines_seconds(context, picture):
     handle = ctypes.c_void_p()
     drawing = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
     context.caller("edge_drawing", picture, None, ctypes.byref(handle), **drawing)()
-    call = context.lines_caller(picture, line_min_length=MIN_LENGTH, line_validation=False)
+    call = context.along_caller("lines", picture, line_min_length=MIN_LENGTH, line_validation=False)
     started = time.perf_counter()
     call(handle)
     seconds = time.perf_counter() - started

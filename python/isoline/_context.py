@@ -14,7 +14,10 @@ from numpy import typing as npt
 from ._arrays import ImageLike, Spacing, describe, device_of, on_device
 from ._native import Device, Library, Owned, Report, default_library
 from ._progress import ProgressLike, Watch
-from ._results import LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
+from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
+
+# What is found along segments, by its noun.
+ALONG = {"lines": LINE, "ellipses": ELLIPSE}
 
 
 class Context(Owned):
@@ -120,36 +123,46 @@ class Context(Owned):
         self.library.call(f"{kind.NOUN}_all", handle, byref(arrays))
         return kind(arrays)
 
-    def lines_caller(self, image, report=None, **parameters):
-        """A function that finds the lines along segments, whose handle it takes, and returns them as an array."""
+    def along_caller(self, noun, image, report=None, **parameters):
+        """A function that finds lines or ellipses along segments, whose handle it takes, and returns them as an array."""
         (described, image), params = describe(image), self.library.params("edge_drawing", **parameters)
 
         def run(segments, progress=None):
-            lines, first, count = c_void_p(), c_void_p(), c_size_t()
-            self.library.call("edge_drawing_lines", self.handle, byref(described), segments, byref(params), progress,
-                              byref(lines), report and byref(report))
+            found, first, count = c_void_p(), c_void_p(), c_size_t()
+            self.library.call(f"edge_drawing_{noun}", self.handle, byref(described), segments, byref(params), progress,
+                              byref(found), report and byref(report))
             try:
-                self.library.call("lines_all", lines, byref(first), byref(count))
-                return copied(first, LINE, count.value)
+                self.library.call(f"{noun}_all", found, byref(first), byref(count))
+                return copied(first, ALONG[noun], count.value)
             finally:
-                self.library.free("lines")(lines)
+                self.library.free(noun)(found)
 
         # The image must live as long as the function.
         run.kept = image
         return run
 
-    def edge_drawing_lines(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
-                           **parameters) -> tuple[npt.NDArray, Segments]:
-        """The lines along the segments of an image or stack, and the Segments; see isoline.edge_drawing_lines."""
+    def _along(self, noun, image, progress, report, parameters):
+        """The lines or ellipses along the segments of an image or stack, and the Segments."""
         handle = c_void_p()
         draw = self.caller("edge_drawing", image, None, byref(handle), report=report, **parameters)
-        find = self.lines_caller(image, **parameters)
+        find = self.along_caller(noun, image, **parameters)
         with Watch(progress) as watch:
             draw(watch.argument)
             try:
                 return find(handle, watch.argument), self._copied(Segments, handle)
             finally:
                 self.library.free("segments")(handle)
+
+    def edge_drawing_lines(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
+                           **parameters) -> tuple[npt.NDArray, Segments]:
+        """The lines along the segments of an image or stack, and the Segments; see isoline.edge_drawing_lines."""
+        return self._along("lines", image, progress, report, parameters)
+
+    def edge_drawing_ellipses(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
+                              **parameters) -> tuple[npt.NDArray, Segments]:
+        """The circles and ellipses along the segments of an image or stack, and the Segments; see
+        isoline.edge_drawing_ellipses."""
+        return self._along("ellipses", image, progress, report, parameters)
 
     def edge_drawing_maps(self, image: ImageLike, *, progress: ProgressLike = None, report: Report | None = None,
                           **parameters) -> Maps:

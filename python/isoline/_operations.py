@@ -147,6 +147,21 @@ def edge_drawing_lines(image: ImageLike, *, device: DeviceLike = "auto", progres
     return context_of(device, image).edge_drawing_lines(image, progress=progress, report=report, **parameters)
 
 
+@from_table("edge_drawing", report="A Report of the drawing, which the call fills.")
+def edge_drawing_ellipses(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
+                          report: Report | None = None, **parameters: Any) -> tuple[npt.NDArray, Segments]:
+    """Circles and ellipses along the edges of an image, with the Segments that they are along.
+
+    Returns a structured array with an element for each: x, y (the centre, in pixels, whole numbers at their centres),
+    semi_major, semi_minor, angle (of the longer axis, in radians from that of x towards that of y), rms (the root mean
+    square distance of its points), coverage (the share of its outline that they are along), log_false_alarms (the decimal
+    logarithm of how often chance would make it), segment (the index of that of its longest arc), points and arcs (their
+    numbers), flags (1: a circle, 2: brighter inside) and slice.
+    """
+    return context_of(device, image).edge_drawing_ellipses(image, progress=progress, report=report, **parameters)
+
+
+
 @from_table("edge_drawing")
 def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress: ProgressLike = None,
                       report: Report | None = None, **parameters: Any) -> Maps:

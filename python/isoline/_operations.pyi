@@ -15,6 +15,7 @@ __all__ = [
     'edge_strength',
     'edge_drawing',
     'edge_drawing_lines',
+    'edge_drawing_ellipses',
     'edge_drawing_maps',
     'edge_drawing_threshold',
     'distance',
@@ -72,6 +73,11 @@ def edge_drawing(
     line_tolerance: float = 1.0,
     line_gap: float = 6.0,
     line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
 ) -> tuple[Any, Segments | None]: ...
 
 def edge_drawing_lines(
@@ -96,6 +102,40 @@ def edge_drawing_lines(
     line_tolerance: float = 1.0,
     line_gap: float = 6.0,
     line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
+) -> tuple[npt.NDArray, Segments]: ...
+
+def edge_drawing_ellipses(
+    image: ImageLike,
+    *,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    profile: Literal['paper', 'reference'] = 'paper',
+    gradient_operator: Literal['sobel', 'prewitt', 'scharr'] = 'sobel',
+    scan_interval: int = 1,
+    min_length: int = 10,
+    follow_turns: bool = False,
+    variant: Literal['default', 'scalar'] = 'default',
+    validation: Literal['none', 'false_alarms'] = 'none',
+    gradient_threshold: float | None = None,
+    anchor_threshold: float = 0.0,
+    range_min: float | None = None,
+    range_max: float | None = None,
+    sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
 ) -> tuple[npt.NDArray, Segments]: ...
 
 def edge_drawing_maps(
@@ -120,6 +160,11 @@ def edge_drawing_maps(
     line_tolerance: float = 1.0,
     line_gap: float = 6.0,
     line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
 ) -> Maps: ...
 
 def edge_drawing_threshold(
@@ -141,6 +186,11 @@ def edge_drawing_threshold(
     line_tolerance: float = 1.0,
     line_gap: float = 6.0,
     line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
 ) -> float: ...
 
 def distance(

@@ -31,6 +31,13 @@ OBJECT = numpy.dtype([("label", "u4"), ("flags", "u4"), ("voxels", "u8"), ("volu
 LINE = numpy.dtype([("x0", "f8"), ("y0", "f8"), ("x1", "f8"), ("y1", "f8"), ("rms", "f8"), ("log_false_alarms", "f8"),
                     ("segment", "u8"), ("points", "u4"), ("slice", "u4")])
 
+# One circle or ellipse: its centre, semi-axes and angle in radians, the root mean square distance of its points, the share
+# of its outline that they are along, the decimal logarithm of its number of false alarms, the index of the segment of its
+# longest arc, the numbers of its points and arcs, its flags (1: a circle, 2: brighter inside), and its slice.
+ELLIPSE = numpy.dtype([("x", "f8"), ("y", "f8"), ("semi_major", "f8"), ("semi_minor", "f8"), ("angle", "f8"),
+                       ("rms", "f8"), ("coverage", "f8"), ("log_false_alarms", "f8"), ("segment", "u8"), ("points", "u4"),
+                       ("arcs", "u4"), ("flags", "u4"), ("slice", "u4")])
+
 
 def copied(address, dtype, count) -> npt.NDArray:
     """A copy of so many elements of the library's memory; `address` may be a pointer, and NULL where there are none."""

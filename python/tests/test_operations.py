@@ -33,7 +33,7 @@ def test_signatures_and_help_come_from_the_table(name, operation):
     function, table = getattr(isoline, name), default_library().operations[operation]
     parameters = inspect.signature(function).parameters
     text = pydoc.render_doc(function, renderer=pydoc.plaintext)
-    assert table.info.help.decode() in text or name in ("edge_drawing_lines", "edge_drawing_maps")
+    assert table.info.help.decode() in text or name in ("edge_drawing_lines", "edge_drawing_ellipses", "edge_drawing_maps")
     for key, parameter in table.parameters.items():
         assert parameters[key].default == table.default(key) and parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
         assert f"{key} : " in text and parameter.unit.decode() in text
@@ -104,6 +104,23 @@ def test_edge_drawing_has_lines():
     assert not len(isoline.edge_drawing_lines(IMAGE, gradient_threshold=50, line_min_length=500)[0])
     with pytest.raises(isoline.InvalidArgument, match="line_gap"):
         isoline.edge_drawing_lines(IMAGE, line_gap=-1)
+
+
+def test_edge_drawing_has_ellipses():
+    y, x = numpy.mgrid[:80, :90]
+    disc = (40 + 160 * (20.5 - numpy.hypot(x - 41.4, y - 38.3)).clip(0, 1)).astype(numpy.uint8)
+    (circle,), segments = isoline.edge_drawing_ellipses(disc)
+    assert abs(circle["x"] - 41.4) < 0.2 and abs(circle["y"] - 38.3) < 0.2 and circle["flags"] == 3 and circle["angle"] == 0
+    assert circle["semi_major"] == circle["semi_minor"] and abs(circle["semi_major"] - 20) < 0.3
+    assert circle["coverage"] > 0.9 and circle["log_false_alarms"] < -10 and circle["rms"] < 0.5 and circle["arcs"] == 1
+    assert circle["points"] == len(segments[int(circle["segment"])]) and circle["slice"] == 0
+    assert not len(isoline.edge_drawing_ellipses(disc, ellipse_min_radius=30)[0])
+    flat = numpy.repeat(disc, 2, axis=1)
+    (ellipse,), _ = isoline.edge_drawing_ellipses(flat)
+    assert ellipse["flags"] == 2 and ellipse["semi_major"] > 1.8 * ellipse["semi_minor"]
+    assert not len(isoline.edge_drawing_ellipses(flat, ellipse_shapes="circles")[0])
+    with pytest.raises(isoline.InvalidArgument, match="ellipse_coverage"):
+        isoline.edge_drawing_ellipses(disc, ellipse_coverage=2)
 
 
 def test_edge_drawing_shows_its_maps_and_threshold():

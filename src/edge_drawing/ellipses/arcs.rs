@@ -7,6 +7,7 @@ use super::fit::{Fit, Shape, order};
 use super::{Shapes, Slice};
 use crate::error::Result;
 use crate::image::{collected, extend, push, reserved};
+use std::f64::consts::{PI, SQRT_2};
 use std::ops::Range;
 
 /// The smallest number of lines of an arc.
@@ -24,16 +25,11 @@ const MOST_BETWEEN: usize = 6;
 const NEAR_CIRCLE: f64 = 0.25;
 const NEAR_ELLIPSE: f64 = 0.5;
 
-/// The root mean square distance that is allowed is at most this, in pixels, plus a share of the smaller semi-axis: pixels of
-/// a small shape that is not round are near to one that is.
-const ROUGHNESS: f64 = 0.25;
-const ROUGHNESS_SHARE: f64 = 0.04;
-
 /// A circle is taken if the root mean square distance of an ellipse is not less than this share of its own.
 const MUCH_NEARER: f64 = 0.75;
 
 /// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
-const MOST_FITTED: usize = 1 << 12;
+const MOST_FITTED: usize = 1 << 8;
 
 /// A part of a segment along a circle or an ellipse.
 #[derive(Clone, Debug)]
@@ -41,8 +37,7 @@ pub(super) struct Arc {
     pub segment: usize,
     /// The indices of its points; see [`point`].
     pub points: Range<usize>,
-    /// The centre of its circle or ellipse.
-    centre: [f64; 2],
+    fit: Fit,
     /// Its first point, the one in its middle, and its last one.
     marks: [[f64; 2]; 3],
 }
@@ -63,7 +58,7 @@ impl Slice<'_, '_> {
         let some = collected(points.iter().copied().step_by(points.len().div_ceil(MOST_FITTED)))?;
         let good = |fit: &Fit| {
             let [a, b] = fit.shape.axes;
-            fit.rms <= ROUGHNESS + ROUGHNESS_SHARE * b && b >= params.min_radius && a <= size[0].max(size[1]) as f64
+            b >= params.min_radius && a <= size[0].max(size[1]) as f64
         };
         let circle = Fit::circle(&some, params.tolerance).filter(good);
         if shapes == Shapes::Circles || params.shapes == Shapes::Circles {
@@ -104,7 +99,7 @@ pub(super) fn closed(slice: &Slice<'_, '_>, segment: &Segment<'_>, index: usize)
     let points = collected(positions(segment, 0..segment.points.len()))?;
     let Some(fit) = slice.fit(&points, Shapes::All)? else { return Ok(None) };
     let mut arcs = reserved(1)?;
-    arcs.push(Arc::new(segment, index, 0..points.len(), &fit));
+    arcs.push(Arc::new(segment, index, 0..points.len(), fit));
     let coverage = slice.coverage(&fit.shape, &points)?;
     Ok((coverage >= slice.params.coverage).then_some(Candidate { arcs, fit, coverage }))
 }
@@ -141,13 +136,13 @@ pub(super) fn arcs(
         while turn != 0.0 && end < runs.len() && bend(segment, [&runs[end - 1], &runs[end]]) == turn {
             end += 1;
         }
-        // 2. All of them as one arc, else as several, each as long as it can be.
+        // 2. All of them as one arc, else as several of circles, each as long as it can be.
         let fit = |lines: Range<usize>, shapes: Shapes| -> Result<Option<Arc>> {
             let (first, last) = (runs[lines.start].points.start, runs[lines.end - 1].points.end);
             let range = first..last.min(first + count);
             let points = collected(positions(segment, range.clone()))?;
             let fit = slice.fit(&points, shapes)?;
-            Ok(fit.map(|fit| Arc::new(segment, index, range, &fit)))
+            Ok(fit.map(|fit| Arc::new(segment, index, range, fit)))
         };
         let mut next = start;
         if end - start >= LEAST_LINES {
@@ -157,14 +152,14 @@ pub(super) fn arcs(
             }
         }
         while next + LEAST_LINES <= end {
-            let Some(mut arc) = fit(next..next + LEAST_LINES, Shapes::All)? else {
+            let Some(mut arc) = fit(next..next + LEAST_LINES, Shapes::Circles)? else {
                 next += 1;
                 continue;
             };
             next += LEAST_LINES;
             let from = next - LEAST_LINES;
             while next < end {
-                let Some(longer) = fit(from..next + 1, Shapes::All)? else { break };
+                let Some(longer) = fit(from..next + 1, Shapes::Circles)? else { break };
                 arc = longer;
                 next += 1;
             }
@@ -186,15 +181,16 @@ fn bend(segment: &Segment<'_>, [a, b]: [&Run; 2]) -> f64 {
 }
 
 impl Arc {
-    fn new(segment: &Segment<'_>, index: usize, points: Range<usize>, fit: &Fit) -> Self {
+    fn new(segment: &Segment<'_>, index: usize, points: Range<usize>, fit: Fit) -> Self {
         let marks = [points.start, (points.start + points.end) / 2, points.end - 1];
-        Self { segment: index, points, centre: fit.shape.centre, marks: marks.map(|at| position(segment, at)) }
+        Self { segment: index, points, fit, marks: marks.map(|at| position(segment, at)) }
     }
 
     /// Returns whether the arc is near to a shape, and bent towards the same side.
     fn is_near(&self, shape: &Shape, most: f64) -> bool {
         let [_, middle, _] = self.marks;
-        let [own, other] = [self.centre, shape.centre].map(|centre| [centre[0] - middle[0], centre[1] - middle[1]]);
+        let [own, other] =
+            [self.fit.shape.centre, shape.centre].map(|centre| [centre[0] - middle[0], centre[1] - middle[1]]);
         own[0] * other[0] + own[1] * other[1] > 0.0
             && self.marks.iter().all(|mark| shape.nearest(*mark).distance.abs() <= most * shape.axes[1])
     }
@@ -221,7 +217,9 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
                 continue;
             }
             add(&mut points, &arcs[seed])?;
-            let Some(mut fit) = slice.fit(&points, shapes)? else { continue };
+            let own = arcs[seed].fit;
+            let known = shapes == Shapes::All || own.shape.is_circle();
+            let Some(mut fit) = (if known { Some(own) } else { slice.fit(&points, shapes)? }) else { continue };
             // 1. Take in the arcs that are near, from the longest one on, where one shape fits all.
             let reach = (1.0 + near) * fit.shape.axes[0];
             let [from, to] = [-reach, reach]
@@ -246,8 +244,14 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
                     None => points.truncate(before),
                 }
             }
-            // 2. They are a candidate if they are enough of the outline.
-            let Some(fit) = slice.fit(&points, Shapes::All)? else { continue };
+            // 2. They are a candidate if they are enough of the outline. A step from point to point is at most √2 long.
+            let outline = PI * (fit.shape.axes[0] + fit.shape.axes[1]);
+            if SQRT_2 * (points.len() as f64) < params.coverage * outline {
+                continue;
+            }
+            if shapes == Shapes::Circles {
+                fit = slice.fit(&points, Shapes::All)?.unwrap_or(fit);
+            }
             let coverage = slice.coverage(&fit.shape, &points)?;
             if coverage >= params.coverage {
                 set.iter().for_each(|arc| used[*arc] = true);

@@ -2,17 +2,22 @@
 
 /// The iterations that a point's nearest one on an ellipse takes; near the ellipse the error is then far below a hundredth of
 /// a pixel.
-const NEAREST_ITERATIONS: usize = 3;
+const NEAREST_ITERATIONS: usize = 2;
 
 /// The most iterations of a fit, and the relative decrease of the sum of squares that ends them.
 const FIT_ITERATIONS: usize = 20;
-const LEAST_DECREASE: f64 = 1e-4;
+const LEAST_DECREASE: f64 = 1e-3;
 
 /// The most by which an iteration turns an ellipse, as the tangent of half of the angle.
 const MOST_TURN: f64 = 0.2;
 
 /// A start whose root mean square distance is so many times the largest one that is wanted is not worth a fit.
-const HOPELESS: f64 = 4.0;
+const HOPELESS: f64 = 3.0;
+
+/// The root mean square distance that is allowed is at most this, in pixels, plus a share of the smaller semi-axis: pixels of
+/// a small shape that is not round are near to one that is.
+const ROUGHNESS: f64 = 0.25;
+const ROUGHNESS_SHARE: f64 = 0.04;
 
 /// An ellipse; a circle if both semi-axes are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +56,11 @@ pub(super) struct Sample {
 }
 
 impl Shape {
+    /// Returns the largest root mean square distance of points that are its own.
+    fn most(&self, tolerance: f64) -> f64 {
+        tolerance.min(ROUGHNESS + ROUGHNESS_SHARE * self.axes[1])
+    }
+
     pub fn is_circle(&self) -> bool {
         self.axes[0] == self.axes[1]
     }
@@ -142,7 +152,8 @@ fn unit([x, y]: [f64; 2]) -> [f64; 2] {
 }
 
 impl Fit {
-    /// Fits a circle to points; `None` if none is nearer to them than `tolerance`, as the root mean square distance.
+    /// Fits a circle to points; `None` if none is nearer to them than `tolerance`, as the root mean square distance,
+    /// or than a small shape must be.
     pub fn circle(points: &[[f64; 2]], tolerance: f64) -> Option<Self> {
         improved::<3>(points, start::<3>(points, |[x, y]| [x, y, 1.0])?, tolerance, |near, _| {
             [near.normal[0], near.normal[1], 1.0]
@@ -215,7 +226,7 @@ fn improved<const N: usize>(
             sum += near.distance * near.distance;
             system.add(slopes(&near, shape.axes), near.distance);
         }
-        let before = best.map_or((HOPELESS * tolerance).powi(2) * count, |(_, sum)| sum);
+        let before = best.map_or((HOPELESS * start.most(tolerance)).powi(2) * count, |(_, sum)| sum);
         if !(sum < before) {
             break;
         }
@@ -244,7 +255,7 @@ fn improved<const N: usize>(
     }
     let (shape, sum) = best?;
     let rms = (sum / count).sqrt();
-    (rms <= tolerance).then_some(Fit { shape, rms })
+    (rms <= shape.most(tolerance)).then_some(Fit { shape, rms })
 }
 
 /// The normal equations of a linear least-squares problem.

@@ -16,7 +16,7 @@ public final class EdgeDrawing {
 
     private EdgeDrawing() {}
 
-    /** The share of the progress that drawing takes where lines are found in its segments. */
+    /** The share of the progress that drawing takes where lines or ellipses are found in its segments. */
     private static final double DRAWING_SHARE = 0.7;
 
     /** The result of a run. */
@@ -24,11 +24,13 @@ public final class EdgeDrawing {
         private final Report report;
         private final Segments segments;
         private final Lines lines;
+        private final Ellipses ellipses;
 
-        Result(Report report, Segments segments, Lines lines) {
+        Result(Report report, Segments segments, Lines lines, Ellipses ellipses) {
             this.report = report;
             this.segments = segments;
             this.lines = lines;
+            this.ellipses = ellipses;
         }
 
         /** Returns the report of the run. */
@@ -44,6 +46,11 @@ public final class EdgeDrawing {
         /** Returns the lines; null if they were not requested. */
         public Lines lines() {
             return lines;
+        }
+
+        /** Returns the circles and ellipses; null if they were not requested. */
+        public Ellipses ellipses() {
+            return ellipses;
         }
     }
 
@@ -87,7 +94,7 @@ public final class EdgeDrawing {
         PointerByReference found = wantSegments ? new PointerByReference() : null;
         try {
             Report done = draw(context, params, input, edges, found, depth, progress);
-            return new Result(done, found == null ? null : Segments.copyOf(found.getValue()), null);
+            return new Result(done, found == null ? null : Segments.copyOf(found.getValue()), null, null);
         } finally {
             if (found != null) {
                 IsolineLibrary.isoline_segments_free(found.getValue());
@@ -110,8 +117,74 @@ public final class EdgeDrawing {
     public static Result lines(
             Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
             throws IsolineException {
-        PointerByReference segments = new PointerByReference();
         PointerByReference found = new PointerByReference();
+        try {
+            Report done = along(
+                    IsolineLibrary::isoline_edge_drawing_lines, context, params, input, edges, found, depth, progress);
+            return new Result(done, null, Lines.copyOf(found.getValue()), null);
+        } finally {
+            IsolineLibrary.isoline_lines_free(found.getValue());
+        }
+    }
+
+    /**
+     * Runs the operation and finds circles and ellipses along its segments. The host finds them, whichever device
+     * draws.
+     *
+     * @param context the device to run on
+     * @param params those of {@link #NAME}
+     * @param input pixels of any type
+     * @param edges receives the edge map as in {@link #run}; may be null
+     * @param depth the number of slices, from the first on
+     * @param progress the progress callback, which may cancel; may be null
+     * @return the ellipses, without segments
+     * @throws IsolineException with the library's message
+     */
+    public static Result ellipses(
+            Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
+            throws IsolineException {
+        PointerByReference found = new PointerByReference();
+        try {
+            Report done = along(
+                    IsolineLibrary::isoline_edge_drawing_ellipses,
+                    context,
+                    params,
+                    input,
+                    edges,
+                    found,
+                    depth,
+                    progress);
+            return new Result(done, null, null, Ellipses.copyOf(found.getValue()));
+        } finally {
+            IsolineLibrary.isoline_ellipses_free(found.getValue());
+        }
+    }
+
+    /** A call of the library that finds something along segments. */
+    @FunctionalInterface
+    private interface Search {
+        int find(
+                Pointer context,
+                Structs.Image input,
+                Pointer segments,
+                Pointer params,
+                Structs.Progress progress,
+                PointerByReference found,
+                Structs.Report report);
+    }
+
+    /** Draws segments and searches along them; the caller frees what is found. */
+    private static Report along(
+            Search search,
+            Context context,
+            Params params,
+            PixelBuffer input,
+            PixelBuffer edges,
+            PointerByReference found,
+            int depth,
+            Progress progress)
+            throws IsolineException {
+        PointerByReference segments = new PointerByReference();
         try {
             Report done = draw(context, params, input, edges, segments, depth, part(progress, 0, DRAWING_SHARE));
             Structs.Image in = input.describe(depth);
@@ -119,11 +192,10 @@ public final class EdgeDrawing {
             done.add(Report.of(
                     context,
                     part(progress, DRAWING_SHARE, 1),
-                    (at, callback, report) -> IsolineLibrary.isoline_edge_drawing_lines(
-                            at, in, segments.getValue(), struct, callback, found, report)));
-            return new Result(done, null, Lines.copyOf(found.getValue()));
+                    (at, callback, report) ->
+                            search.find(at, in, segments.getValue(), struct, callback, found, report)));
+            return done;
         } finally {
-            IsolineLibrary.isoline_lines_free(found.getValue());
             IsolineLibrary.isoline_segments_free(segments.getValue());
         }
     }

@@ -95,6 +95,19 @@ final class IsolineLibrary {
 
     static native void isoline_lines_free(Pointer lines);
 
+    static native int isoline_edge_drawing_ellipses(
+            Pointer context,
+            Structs.Image input,
+            Pointer segments,
+            Pointer params,
+            Structs.Progress progress,
+            PointerByReference ellipses,
+            Structs.Report report);
+
+    static native int isoline_ellipses_all(Pointer ellipses, PointerByReference all, LongByReference count);
+
+    static native void isoline_ellipses_free(Pointer ellipses);
+
     static native int isoline_objects(
             Pointer context,
             Structs.Image input,

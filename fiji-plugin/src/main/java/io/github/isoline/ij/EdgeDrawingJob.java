@@ -24,6 +24,9 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     /** Is null where lines are not asked for. */
     private final FoundLines lines;
 
+    /** Is null where ellipses are not asked for. */
+    private final FoundEllipses ellipses;
+
     private Params params;
     private byte[][] edges;
 
@@ -34,9 +37,10 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     /** Creates a job with its own memory limit, so that tests need no large images. */
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) throws BadInput {
         super(image, settings, EdgeDrawingPlugin.COMMAND, callBytes);
-        boolean straight = settings.isLines();
-        segments = settings.wantsFound() && !straight ? new FoundSegments(planes, settings) : null;
-        lines = settings.wantsFound() && straight ? new FoundLines(planes, settings) : null;
+        boolean wanted = settings.wantsFound();
+        lines = wanted && settings.isLines() ? new FoundLines(planes, settings) : null;
+        ellipses = wanted && settings.isEllipses() ? new FoundEllipses(planes, settings) : null;
+        segments = wanted && lines == null && ellipses == null ? new FoundSegments(planes, settings) : null;
     }
 
     @Override
@@ -94,13 +98,18 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
-        EdgeDrawing.Result result = lines != null
-                ? EdgeDrawing.lines(context, params, input, output, part.length, progress)
-                : EdgeDrawing.run(context, params, input, output, segments != null, part.length, progress);
+        EdgeDrawing.Result result;
         if (lines != null) {
+            result = EdgeDrawing.lines(context, params, input, output, part.length, progress);
             lines.add(result.lines(), part);
-        } else if (segments != null) {
-            segments.add(result.segments(), part);
+        } else if (ellipses != null) {
+            result = EdgeDrawing.ellipses(context, params, input, output, part.length, progress);
+            ellipses.add(result.ellipses(), part);
+        } else {
+            result = EdgeDrawing.run(context, params, input, output, segments != null, part.length, progress);
+            if (segments != null) {
+                segments.add(result.segments(), part);
+            }
         }
         return result.report();
     }
@@ -123,14 +132,18 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
 
     @Override
     Found<?> found() {
+        if (ellipses != null) {
+            return ellipses;
+        }
         return lines != null ? lines : segments;
     }
 
     @Override
     String howToFindFewer() {
+        String key = lines != null ? EdgeDrawingSettings.SHORTEST_LINE : "min_length";
         return String.format(
                 ", or %s or gradient_threshold for fewer %s",
-                lines != null ? EdgeDrawingSettings.SHORTEST_LINE : "min_length", roiName());
+                ellipses != null ? EdgeDrawingSettings.SMALLEST_RADIUS : key, roiName());
     }
 
     @Override

@@ -3,18 +3,23 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.EdgeDrawing;
+import io.github.isoline.Ellipses;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Lines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Segments;
 import java.awt.EventQueue;
+import java.awt.geom.AffineTransform;
+import java.awt.geom.Ellipse2D;
 import java.awt.geom.Path2D;
 import java.awt.image.BufferedImage;
 import java.util.Locale;
 import java.util.stream.IntStream;
 
-/** Shows on the current slice the segments or lines that edge drawing gives with the parameters of the dialog. */
+/**
+ * Shows on the current slice the segments, lines or ellipses that edge drawing gives with the parameters of the dialog.
+ */
 final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
@@ -69,37 +74,61 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
         pixels.write(0, Pixels.of(image, slice));
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
-        EdgeDrawing.Result result = run(
-                settings.device(),
-                (context, progress) -> settings.isLines()
-                        ? EdgeDrawing.lines(context, params, pixels, map, 1, progress)
-                        : EdgeDrawing.run(context, params, pixels, map, true, 1, progress));
-        Segments segments = settings.isLines() ? Segments.none() : result.segments();
+        EdgeDrawing.Result result = run(settings.device(), (context, progress) -> {
+            if (settings.isEllipses()) {
+                return EdgeDrawing.ellipses(context, params, pixels, map, 1, progress);
+            }
+            return settings.isLines()
+                    ? EdgeDrawing.lines(context, params, pixels, map, 1, progress)
+                    : EdgeDrawing.run(context, params, pixels, map, true, 1, progress);
+        });
+        Segments segments = result.segments() == null ? Segments.none() : result.segments();
         int[] rest = map != null ? rest(segments, width, height) : new int[0];
         BufferedImage picture =
                 PreviewRoi.isDense(segments, rest) ? PreviewRoi.picture(segments, rest, width, height) : null;
-        PreviewPaths lines = settings.isLines() ? paths(result.lines(), slice) : null;
+        PreviewPaths paths = paths(result, slice);
         show(() -> {
             roi.set(segments, rest, picture, slice);
-            return lines == null ? new Roi[] {roi} : new Roi[] {roi, lines};
+            return paths == null ? new Roi[] {roi} : new Roi[] {roi, paths};
         });
         return String.format(
                 Locale.ROOT,
                 "%s%s, %.1f ms on %s",
-                lines == null
-                        ? RunLog.count(segments.count(), "segment")
-                        : RunLog.count(result.lines().count(), "line"),
+                count(result),
                 image.getStackSize() > 1 ? " in this slice" : "",
                 result.report().seconds() * 1000,
                 result.report().device());
     }
 
-    private PreviewPaths paths(Lines lines, int slice) {
+    private static String count(EdgeDrawing.Result result) {
+        if (result.ellipses() != null) {
+            return RunLog.count(result.ellipses().count(), "ellipse");
+        }
+        return result.lines() == null
+                ? RunLog.count(result.segments().count(), "segment")
+                : RunLog.count(result.lines().count(), "line");
+    }
+
+    /** Returns the lines or ellipses; null if there are segments. */
+    private PreviewPaths paths(EdgeDrawing.Result result, int slice) {
+        if (result.segments() != null) {
+            return null;
+        }
         PreviewPaths paths = new PreviewPaths(image, slice);
-        for (int i = 0; i < lines.count(); i++) {
+        Lines lines = result.lines();
+        for (int i = 0; lines != null && i < lines.count(); i++) {
             Path2D.Float path = paths.of(SegmentColours.of(i));
             path.moveTo(lines.x(i, 0), lines.y(i, 0));
             path.lineTo(lines.x(i, 1), lines.y(i, 1));
+        }
+        Ellipses ellipses = result.ellipses();
+        for (int i = 0; ellipses != null && i < ellipses.count(); i++) {
+            double major = ellipses.semiMajor(i);
+            double minor = ellipses.semiMinor(i);
+            AffineTransform place = AffineTransform.getTranslateInstance(ellipses.x(i), ellipses.y(i));
+            place.rotate(ellipses.angle(i));
+            Ellipse2D.Double flat = new Ellipse2D.Double(-major, -minor, 2 * major, 2 * minor);
+            paths.of(SegmentColours.of(i)).append(flat.getPathIterator(place), false);
         }
         return paths;
     }

@@ -17,13 +17,21 @@ final class EdgeDrawingSettings extends Settings {
     static final String LINE_DEVIATION = "line_deviation";
     static final String LINE_GAP = "line_gap";
     static final String ALL_LINES = "all_lines";
+    static final String ELLIPSE_DEVIATION = "ellipse_deviation";
+    static final String LEAST_COVERAGE = "least_coverage";
+    static final String SMALLEST_RADIUS = "smallest_radius";
+    static final String ELLIPSE_SHAPES = "ellipse_shapes";
+    static final String ALL_ELLIPSES = "all_ellipses";
 
     // The words of FIND.
     private static final String SEGMENTS = "segments";
     private static final String LINES = "lines";
+    private static final String ELLIPSES = "ellipses";
 
-    /** The library's name of what ALL_LINES turns off. */
+    /** The library's names of what ALL_LINES and ALL_ELLIPSES turn off. */
     private static final String LINE_VALIDATION = "line_validation";
+
+    private static final String ELLIPSE_VALIDATION = "ellipse_validation";
 
     EdgeDrawingSettings() throws IsolineException {
         super(EdgeDrawing.NAME, "edge drawing", "Edge drawing");
@@ -41,10 +49,10 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
                 Setting.choice(STACK, "all", "current"),
-                Setting.choice(FIND, SEGMENTS, LINES)
+                Setting.choice(FIND, SEGMENTS, LINES, ELLIPSES)
                         .help(
-                                "What the outputs but the edge map hold: segments, edges as chains of pixels; lines, straight"
-                                        + " lines along them."),
+                                "What the outputs but the edge map hold: segments, edges as chains of pixels; straight lines"
+                                        + " along them; or circles and ellipses."),
                 // The recorder takes keys for duplicates that end with another, min_length or tolerance.
                 line("line_min_length", SHORTEST_LINE),
                 line("line_tolerance", LINE_DEVIATION),
@@ -53,7 +61,16 @@ final class EdgeDrawingSettings extends Settings {
                         .usedWith(FIND, LINES)
                         .help(
                                 "On: every line. Off: only lines whose gradients chance would make at most once in an image"
-                                        + " of this size."));
+                                        + " of this size."),
+                ellipse("ellipse_tolerance", ELLIPSE_DEVIATION),
+                ellipse("ellipse_coverage", LEAST_COVERAGE),
+                ellipse("ellipse_min_radius", SMALLEST_RADIUS),
+                ellipse(ELLIPSE_SHAPES, ELLIPSE_SHAPES),
+                Setting.toggle(ALL_ELLIPSES)
+                        .usedWith(FIND, ELLIPSES)
+                        .help(
+                                "On: every circle and ellipse. Off: only those whose gradients chance would make at most once"
+                                        + " in an image of this size."));
         declareAxes();
         declare(
                 // This output is on at first, so that OK gives an image before anything is
@@ -83,7 +100,15 @@ final class EdgeDrawingSettings extends Settings {
                 // All are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));
         // The library's names of what has other keys.
-        declareOthers("variant", "line_min_length", "line_tolerance", LINE_VALIDATION);
+        declareOthers(
+                "variant",
+                "line_min_length",
+                "line_tolerance",
+                LINE_VALIDATION,
+                "ellipse_tolerance",
+                "ellipse_coverage",
+                "ellipse_min_radius",
+                ELLIPSE_VALIDATION);
     }
 
     /** Returns a parameter of lines. */
@@ -91,14 +116,25 @@ final class EdgeDrawingSettings extends Settings {
         return Setting.of(key, parameter(name)).usedWith(FIND, LINES);
     }
 
+    /** Returns a parameter of circles and ellipses. */
+    private Setting ellipse(String name, String key) {
+        return Setting.of(key, parameter(name)).usedWith(FIND, ELLIPSES);
+    }
+
     @Override
     Params toParams() throws IsolineException {
         // A switch is off where a macro leaves it out, which the library's is not.
-        return super.toParams().set(LINE_VALIDATION, is(ALL_LINES) ? 0 : 1);
+        return super.toParams()
+                .set(LINE_VALIDATION, is(ALL_LINES) ? 0 : 1)
+                .set(ELLIPSE_VALIDATION, is(ALL_ELLIPSES) ? 0 : 1);
     }
 
     boolean isLines() {
         return is(FIND, LINES);
+    }
+
+    boolean isEllipses() {
+        return is(FIND, ELLIPSES);
     }
 
     private static boolean isPolyline(Settings s) {
@@ -109,7 +145,7 @@ final class EdgeDrawingSettings extends Settings {
         return isPolyline(this);
     }
 
-    /** Returns true if an output has segments or lines. */
+    /** Returns true if an output has segments, lines or ellipses. */
     boolean wantsFound() {
         return wantsRois(this) || is(RESULTS_TABLE);
     }
@@ -125,6 +161,9 @@ final class EdgeDrawingSettings extends Settings {
                 SHORTEST_LINE,
                 LINE_DEVIATION,
                 LINE_GAP,
+                ELLIPSE_DEVIATION,
+                LEAST_COVERAGE,
+                SMALLEST_RADIUS,
                 RANGE_MIN,
                 RANGE_MAX);
         return problem == null ? rangeProblem() : problem;

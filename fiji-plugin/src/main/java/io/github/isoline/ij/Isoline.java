@@ -86,13 +86,14 @@ public final class Isoline {
     }
 
     /**
-     * Finds edges as chains of pixels, or straight lines along them.
+     * Finds edges as chains of pixels, or straight lines, circles and ellipses along them.
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code profile}, {@code sigma} (pixels), {@code gradient_threshold} (pixel values, or
      *     {@code auto}), {@code min_length} (pixels), {@code roi_shape=freeline} or {@code polyline};
-     *     {@code find=lines} for straight lines, with {@code shortest_line} and {@code line_gap} (pixels)
-     * @return the edge map of 8 bits, a selection for each segment or line, and a row for each
+     *     {@code find=lines} for straight lines, with {@code shortest_line} and {@code line_gap} (pixels);
+     *     {@code find=ellipses} for circles and ellipses, with {@code smallest_radius} (pixels)
+     * @return the edge map of 8 bits, a selection for each segment, line or ellipse, and a row for each
      * @throws IsolineException as described above
      */
     public static Result edgeDrawing(ImagePlus image, String options) throws IsolineException {

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * by number.
  */
 class EdgeDrawingCApiTest extends EdgeDrawingTest {
-    private static final int PARAMS_BYTES = 96;
+    private static final int PARAMS_BYTES = 128;
     private static final int ARRAYS_BYTES = 64;
 
     /** The tolerance for the table: ImageJ keeps doubles, the C API gives floats. */

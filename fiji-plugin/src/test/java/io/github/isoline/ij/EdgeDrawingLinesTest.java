@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the straight lines of edge drawing: selections, rows, macro options and failures. */
 class EdgeDrawingLinesTest extends EdgeDrawingTest {
-    private static final int PARAMS_BYTES = 96;
+    private static final int PARAMS_BYTES = 128;
     private static final int LINE_BYTES = 64;
 
     /** The border of the drawn square: its first and last bright column are 30 and 89, its rows 20 and 79. */
@@ -299,7 +299,7 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "find=circles                    | find must be one of segments, lines, got \"circles\"",
+                "find=circles                    | find must be one of segments, lines, ellipses, got \"circles\"",
                 "line_gap=3                      | line_gap is used with find=lines only, but find is segments",
                 "all_lines                       | all_lines is used with find=lines only",
                 "find=lines roi_shape=polyline   | roi_shape is used with find=segments only, but find is lines",
