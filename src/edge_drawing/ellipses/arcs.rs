@@ -136,7 +136,7 @@ pub(super) fn arcs(
         while turn != 0.0 && end < runs.len() && bend(segment, [&runs[end - 1], &runs[end]]) == turn {
             end += 1;
         }
-        // 2. All of them as one arc, else as several of circles, each as long as it can be.
+        // 2. All of them as one arc, else as several: of circles, unless the longest of ellipses is longer.
         let fit = |lines: Range<usize>, shapes: Shapes| -> Result<Option<Arc>> {
             let (first, last) = (runs[lines.start].points.start, runs[lines.end - 1].points.end);
             let range = first..last.min(first + count);
@@ -144,26 +144,34 @@ pub(super) fn arcs(
             let fit = slice.fit(&points, shapes)?;
             Ok(fit.map(|fit| Arc::new(segment, index, range, fit)))
         };
-        let mut next = start;
+        // Arcs of circles, or of ellipses, each as long as it can be.
+        let divided = |shapes: Shapes| -> Result<Vec<Arc>> {
+            let (mut some, mut from) = (Vec::new(), start);
+            while from + LEAST_LINES <= end {
+                let mut to = from + LEAST_LINES;
+                let Some(mut arc) = fit(from..to, shapes)? else {
+                    from += 1;
+                    continue;
+                };
+                while to < end {
+                    let Some(longer) = fit(from..to + 1, shapes)? else { break };
+                    arc = longer;
+                    to += 1;
+                }
+                push(&mut some, arc)?;
+                from = to;
+            }
+            Ok(some)
+        };
         if end - start >= LEAST_LINES {
-            if let Some(arc) = fit(start..end, Shapes::All)? {
-                push(&mut arcs, arc)?;
-                next = end;
+            match fit(start..end, Shapes::All)? {
+                Some(arc) => push(&mut arcs, arc)?,
+                None => {
+                    let longest = |arcs: &Vec<Arc>| arcs.iter().map(|arc| arc.points.len()).max();
+                    let [circles, any] = [divided(Shapes::Circles)?, divided(Shapes::All)?];
+                    extend(&mut arcs, if longest(&circles) >= longest(&any) { circles } else { any })?;
+                }
             }
-        }
-        while next + LEAST_LINES <= end {
-            let Some(mut arc) = fit(next..next + LEAST_LINES, Shapes::Circles)? else {
-                next += 1;
-                continue;
-            };
-            next += LEAST_LINES;
-            let from = next - LEAST_LINES;
-            while next < end {
-                let Some(longer) = fit(from..next + 1, Shapes::Circles)? else { break };
-                arc = longer;
-                next += 1;
-            }
-            push(&mut arcs, arc)?;
         }
         // The last line may be the first one of a bend in the other direction.
         start = if end == start + 1 { end } else { end - 1 };
