@@ -1805,7 +1805,7 @@ typedef struct {
     uint32_t line_validation;
     /**
      * isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in pixels;
-     * greater than 0. Default 1.5. Of small ones it is less, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
+     * greater than 0. Default 1.5. Small ones must be nearer, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
      * more that are less round.
      */
     double ellipse_tolerance;

@@ -36,7 +36,7 @@ BENCHES = (("sizes", "--only-size"), ("snake_peers", "--quick"), ("level_set_pee
            ("sizes", "--only-size"), ("snake_peers", "--quick"), ("regions_peers",), ("sizes", "--only-size"),
            ("snake_peers", "--quick"))
 # The tests that compare results, with the arguments of those that would take minutes.
-ORACLES = {"edge_drawing": (), "lines": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
+ORACLES = {"edge_drawing": (), "lines": (), "ellipses": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
            "level_set": ("--only", "slice"), "snake": ()}
 EVEN = 0.0005  # overlaps that differ by less are alike
 OURS = "Isoline, cpu"
@@ -120,10 +120,12 @@ From the programs' documentation and from the tests above.
 # Method, other program, what it lacks beside Isoline, and what Isoline lacks beside it.
 LACKING = (
     ("edge drawing", "OpenCV's contributed modules, `EdgeDrawing`", "GPU, stacks, threads, pixels of 16 and 32 bits",
-     "ellipses; the gradient operator `LSD`; pixels in colour"),
+     "the gradient operator `LSD`; pixels in colour"),
     ("", "Canny of OpenCV and scikit-image", "segments: it gives a map", "a second, higher threshold that keeps weak edges"),
     ("lines", "OpenCV's contributed modules, `detectLines`", "GPU, threads, lines across gaps",
      "the very same lines: most are, [above](#results)"),
+    ("circles, ellipses", "OpenCV's contributed modules, `detectEllipses`",
+     "GPU, threads, half-hidden ellipses, ellipses where a circle is near", "speed on segments that are neither"),
     ("distance", "SciPy, edt, OpenCV", "GPU; SciPy, OpenCV: a sign in one call; SciPy: threads; OpenCV: volumes, spacings",
      "the nearest pixel (SciPy), labels (edt, OpenCV), double precision (SciPy)"),
     ("", "SimpleITK's `SignedMaurerDistanceMap`", "GPU; distances to the boundary between pixels, not to centres",

@@ -83,6 +83,15 @@ class Row:
             colour = COLOURS[number % len(COLOURS)]
             axes.plot([line["x0"], line["x1"]], [line["y0"], line["y1"]], "-", color=colour, linewidth=1.3)
 
+    def ellipses(self, title, pixels, ellipses):
+        self.segments(title, pixels, [])
+        turn = numpy.linspace(0, 2 * numpy.pi, 181)
+        for number, one in enumerate(ellipses):
+            u, v = one["semi_major"] * numpy.cos(turn), one["semi_minor"] * numpy.sin(turn)
+            cos, sin = numpy.cos(one["angle"]), numpy.sin(one["angle"])
+            self.last.plot(one["x"] + cos * u - sin * v, one["y"] + sin * u + cos * v, "-",
+                           color=COLOURS[number % len(COLOURS)], linewidth=1.3)
+
     def save(self):
         assert not self.axes, f"{self.path} has empty panels"
         memory = io.BytesIO()
@@ -212,6 +221,17 @@ def lines(context, out):
     row.save()
 
 
+def ellipses(context, out):
+    coins = grey("coins")
+    row = Row(out, "edge_drawing_ellipses", 3, tuple(slice(0, side) for side in coins.shape))
+    found, segments = context.edge_drawing_ellipses(coins, profile="reference")
+    row.segments(f"segments: {len(segments)} in the photograph", coins, segments)
+    row.ellipses(f"their circles and ellipses: {len(found)}", coins, found)
+    circles, _ = context.edge_drawing_ellipses(coins, profile="reference", ellipse_shapes="circles", ellipse_min_radius=20)
+    row.ellipses(f"ellipse_shapes circles, ellipse_min_radius 20: {len(circles)}", coins, circles)
+    row.save()
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -219,7 +239,7 @@ def main():
     out = pathlib.Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     for picture in (overview, steps, gradient_threshold, anchor_threshold, scan_interval, sigma, min_length, follow_turns,
-                    validation, edge_operator, lines):
+                    validation, edge_operator, lines, ellipses):
         picture(context, out)
 
 

@@ -57,7 +57,7 @@ def with_opencv(picture):
     found = detector.detectEllipses()
     seconds = time.perf_counter() - started
     found = numpy.empty((0, 6)) if found is None else numpy.asarray(found, float).reshape(-1, 6)
-    # Of a circle the third number is the radius; of an ellipse the next three are its semi-axes and its angle in degrees.
+    # The third number is the radius of a circle; the next three are an ellipse's semi-axes and its angle in degrees.
     rows = [(x, y, r, r, 0) if r > 0 else (x, y, max(a, b), min(a, b), math.radians(turn + 90 * (a < b)))
             for x, y, r, a, b, turn in found]
     return numpy.array(rows).reshape(-1, 5), seconds

@@ -16,7 +16,7 @@ from ._native import Device, Library, Owned, Report, default_library
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
-# What is found along segments, by its noun.
+# The elements of what is found along segments, by its noun.
 ALONG = {"lines": LINE, "ellipses": ELLIPSE}
 
 

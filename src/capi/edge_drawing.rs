@@ -135,7 +135,7 @@ pub struct isoline_edge_drawing_params {
     /// 0 keeps all.
     pub line_validation: u32,
     /// isoline_edge_drawing_ellipses: the largest root mean square distance of points from their circle or ellipse, in pixels;
-    /// greater than 0. Default 1.5. Of small ones it is less, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
+    /// greater than 0. Default 1.5. Small ones must be nearer, 0.25 plus 0.04 times the smaller semi-axis. A larger one finds
     /// more that are less round.
     pub ellipse_tolerance: f64,
     /// isoline_edge_drawing_ellipses: the smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. A

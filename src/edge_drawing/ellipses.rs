@@ -44,7 +44,7 @@ pub enum Shapes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EllipseParams {
     /// The largest root mean square distance of points from their circle or ellipse, in pixels, greater than 0. Default 1.5.
-    /// Of small ones it is less: 0.25 plus 0.04 times the smaller semi-axis. Higher: more that are not quite round.
+    /// Small ones must be nearer: 0.25 plus 0.04 times the smaller semi-axis. Higher: more that are not quite round.
     pub tolerance: f64,
     /// The smallest share of the outline that segments run along, 0.1 to 1. Default 0.5. Lower: also those of which less is
     /// seen, which are less exact.
