@@ -1,6 +1,6 @@
 //! Measures the speed of edge drawing on a photograph of 64 K to 16 M pixels: both profiles, both with validation, and the
 //! paper's with a sigma of 2, the edge map alone and with segments, on every device here, beside the paper's Table III; straight lines
-//! along the segments, without the drawing; and the cost of each step, as in its Fig. 3.
+//! along the segments, circles and ellipses, without the drawing; and the cost of each step, as in its Fig. 3.
 //! `cargo bench --bench edge_drawing -- [--quick] [--json FILE]`; `ISOLINE_BENCH_DEVICE` (auto, cpu, cuda, cuda:N) and
 //! `ISOLINE_BENCH_JSON` set the same. `benches/edge_drawing_peers.py` measures other programs on the same images.
 //!
@@ -11,7 +11,7 @@
 mod common;
 
 use common::{Bench, Outcome, Resident, json, repeat, text};
-use isoline::edge_drawing::{self, LineParams, Maps, Params, Profile, Segments, Validation};
+use isoline::edge_drawing::{self, EllipseParams, LineParams, Maps, Params, Profile, Segments, Validation};
 use isoline::{Context, ImageMut, PixelType, Report};
 use ndarray::{Array2, Array3};
 use std::path::PathBuf;
@@ -164,23 +164,29 @@ impl Bench {
                 }
             }
         }
-        // The host finds lines with every context.
+        // The host finds lines and ellipses with every context.
         for profile in [Profile::Paper, Profile::Reference] {
-            let (params, mut segments, mut lines) =
-                (Params { profile, ..Params::default() }, Segments::new(), Vec::new());
+            let (params, mut segments) = (Params { profile, ..Params::default() }, Segments::new());
             edge_drawing::run(&self.cpu, input.view().into(), &params, None, None, Some(&mut segments))?;
-            let host = repeat(|| {
+            let (mut lines, mut ellipses) = (Vec::new(), Vec::new());
+            let of_lines = repeat(|| {
                 let params = LineParams::default();
                 Ok(edge_drawing::lines(&self.cpu, input.view().into(), &segments, &params, None, &mut lines)?
                     .seconds_total)
             })?;
-            println!("  cpu     {:<16} {:<16} {:>13.3}", name(profile), "lines", host * 1e3);
-            self.records.push(format!(
-                "{{\"what\": \"lines\", \"device\": \"cpu\", \"profile\": \"{}\", \"side\": {side}, \"lines\": {}, \
-                 \"seconds_host_to_host\": {host:.9}}}",
-                name(profile),
-                lines.len()
-            ));
+            let of_ellipses = repeat(|| {
+                let params = EllipseParams::default();
+                Ok(edge_drawing::ellipses(&self.cpu, input.view().into(), &segments, &params, None, &mut ellipses)?
+                    .seconds_total)
+            })?;
+            for (what, count, host) in [("lines", lines.len(), of_lines), ("ellipses", ellipses.len(), of_ellipses)] {
+                println!("  cpu     {:<16} {what:<16} {:>13.3}", name(profile), host * 1e3);
+                self.records.push(format!(
+                    "{{\"what\": \"{what}\", \"device\": \"cpu\", \"profile\": \"{}\", \"side\": {side}, \
+                     \"{what}\": {count}, \"seconds_host_to_host\": {host:.9}}}",
+                    name(profile)
+                ));
+            }
         }
         if let Some((_, ms)) = PUBLISHED.iter().find(|(published, _)| *published == side) {
             println!(

@@ -228,7 +228,7 @@ def ellipses(context, out):
     row.segments(f"segments: {len(segments)} in the photograph", coins, segments)
     row.ellipses(f"their circles and ellipses: {len(found)}", coins, found)
     circles, _ = context.edge_drawing_ellipses(coins, profile="reference", ellipse_shapes="circles", ellipse_min_radius=20)
-    row.ellipses(f"ellipse_shapes circles, ellipse_min_radius 20: {len(circles)}", coins, circles)
+    row.ellipses(f"circles of a radius of 20 or more: {len(circles)}", coins, circles)
     row.save()
 
 
