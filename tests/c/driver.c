@@ -366,7 +366,8 @@ static void a_distance_that_does_not_fit_is_cut(const char *device) {
     } limits[] = {{5 * VOXELS, 1}, {5 * VOXELS - 1, 2 + 2}, {10 * PLANE_BYTES, 4 + 5}, {PLANE_BYTES, 40 + 50}};
     for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
         GOOD(isoline_context_set_memory_limit(context, limits[i].limit));
-        isoline_image outputs[] = {describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, packed), describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, locked)};
+        isoline_image outputs[] = {describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, packed),
+                                   describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, locked)};
         /* Rows and slices with gaps. */
         outputs[1].row_stride = (WIDTH + 3) * sizeof(float);
         outputs[1].slice_stride = (HEIGHT + 2) * outputs[1].row_stride;
