@@ -38,8 +38,8 @@ public final class Report {
     }
 
     /**
-     * Returns the device that computed: "cpu" or "cuda:N", with its name; of several the first, and how many more; and into how
-     * many parts a volume that did not fit its memory was cut.
+     * Returns the device that computed: "cpu" or "cuda:N", with its name; of several the first, and how many more; and
+     * into how many parts a volume that did not fit its memory was cut.
      */
     public String device() {
         String id = struct.device_kind == KIND_CUDA ? "cuda:" + struct.device_index : "cpu";
