@@ -319,7 +319,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 18] = [
+const OPERATIONS: [Operation; 19] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -346,10 +346,10 @@ const OPERATIONS: [Operation; 18] = [
         Ok(lines.iter().flat_map(bytes).collect())
     }),
     ("ellipses", |context| {
-        // Rings, whose arcs are joined where a bar cuts them.
-        let input = Array3::from_shape_fn((2, 300, 300), |(z, y, x)| {
-            let radius = (x as f64 - 150.3).hypot(y as f64 - 149.1) + z as f64;
-            if x.abs_diff(y) < 9 { 30 } else { (128.0 + 90.0 * (radius / 3.0).sin()) as u8 }
+        // Rings that a bar cuts, long enough for large lists of their points.
+        let input = Array3::from_shape_fn((1, 800, 800), |(_, y, x)| {
+            let radius = (x as f64 - 400.3).hypot(y as f64 - 399.1);
+            if x.abs_diff(y) < 9 && x > 400 { 30 } else { (128.0 + 90.0 * (radius / 12.0).sin()) as u8 }
         });
         let (mut segments, mut ellipses) = (Segments::new(), Vec::new());
         edge_drawing::run(context, input.view().into(), &Default::default(), None, None, Some(&mut segments))?;

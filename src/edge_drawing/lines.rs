@@ -329,11 +329,11 @@ fn joined(runs: Vec<Run>, segment: &Segment<'_>, params: &LineParams) -> Result<
         }
     }
     // The last run of a closed segment is followed by its first.
-    if let ([first, .., last], true) = (&result[..], segment.closed) {
-        if let Some(both) = join(last, &first.around(segment.points.len()), segment, params) {
-            result.pop();
-            result[0] = both;
-        }
+    if let ([first, .., last], true) = (&result[..], segment.closed)
+        && let Some(both) = join(last, &first.around(segment.points.len()), segment, params)
+    {
+        result.pop();
+        result[0] = both;
     }
     Ok(result)
 }
