@@ -10,7 +10,8 @@ phantoms of cell nuclei", in short). A Gaussian blurs them more along z than acr
 pixels, and photons are counted (Poisson). All is seeded. Watersheds are those of the usual pipelines (MorphoLibJ's,
 too): a Gaussian, Otsu's threshold, and the markers flood the inverted image, or the inverted distance, within the
 threshold. Given starts are balls of half the inside radius of each nucleus, the same for all; without them Isoline
-and the watershed of the distance find their own, as maxima of the distance that stand out by one unit.
+and the watershed of the distance find their own, as maxima of the distance that stand out by half a unit, which is the best of 0.25, 0.5,
+1 and 1.5 for the watershed on the real image.
 """
 import functools
 import importlib.metadata
@@ -122,7 +123,7 @@ def watershed(image, starts, flood):
     if flood == "distance" or starts is None:
         distance = ndimage.distance_transform_edt(inside, sampling=spacing_of(image))
     if starts is None:
-        starts = measure.label(morphology.h_maxima(distance, 1))
+        starts = measure.label(morphology.h_maxima(distance, 0.5))
     return segmentation.watershed(-distance if flood == "distance" else -smooth, starts, mask=inside)
 
 
