@@ -346,10 +346,11 @@ const OPERATIONS: [Operation; 19] = [
         Ok(lines.iter().flat_map(bytes).collect())
     }),
     ("ellipses", |context| {
-        // Rings that a bar cuts, long enough for large lists of their points.
-        let input = Array3::from_shape_fn((1, 800, 800), |(_, y, x)| {
-            let radius = (x as f64 - 400.3).hypot(y as f64 - 399.1);
-            if x.abs_diff(y) < 9 && x > 400 { 30 } else { (128.0 + 90.0 * (radius / 12.0).sin()) as u8 }
+        // Many discs, every second one without a part of its right side.
+        let input = Array3::from_shape_fn((1, 1200, 1200), |(_, y, x)| {
+            let [dx, dy] = [x, y].map(|at| (at % 24) as f64 - 11.7);
+            let hidden = (x / 24 + y / 24) % 2 == 1 && dx > 4.0;
+            if hidden { 40 } else { (40.0 + 160.0 * (8.5 - dx.hypot(dy)).clamp(0.0, 1.0)) as u8 }
         });
         let (mut segments, mut ellipses) = (Segments::new(), Vec::new());
         edge_drawing::run(context, input.view().into(), &Default::default(), None, None, Some(&mut segments))?;

@@ -207,7 +207,7 @@ impl Slice<'_, '_> {
         }
         // 2. Arcs that are joined.
         extend(&mut candidates, arcs::joined(self, segments, all)?)?;
-        candidates.sort_by_key(|candidate| (candidate.arcs[0].segment, candidate.arcs[0].points.start));
+        candidates.sort_unstable_by_key(|candidate| (candidate.arcs[0].segment, candidate.arcs[0].points.start));
         // 3. The test.
         let tested = try_par_collected(candidates.par_iter().map(|candidate| self.ellipse(segments, candidate)))?;
         let mut kept = reserved(tested.len())?;

@@ -211,7 +211,7 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
     // The arcs by the column of their middle, to look through those that may be near.
     let column = |arc: &Arc| arc.marks[1][0];
     let mut by_column: Vec<usize> = collected(0..arcs.len())?;
-    by_column.sort_by(|a, b| column(&arcs[*a]).total_cmp(&column(&arcs[*b])));
+    by_column.sort_unstable_by(|a, b| column(&arcs[*a]).total_cmp(&column(&arcs[*b])).then(a.cmp(b)));
     let mut used = collected(arcs.iter().map(|_| false))?;
     let mut candidates = Vec::new();
     let add = |points: &mut Vec<[f64; 2]>, arc: &Arc| {
