@@ -31,4 +31,22 @@ for how in headless window; do
     test "$(jar tf "$work/lines-$how.zip" | grep -c '^line-000[1-4]\.roi$')" = 4
 done
 
+# Ellipses: an oval of 60 x 40 pixels is one, with its axes.
+cat > "$work/ellipses.ijm" << 'MACRO'
+newImage("oval", "8-bit black", 128, 100, 1);
+makeOval(30, 20, 60, 40);
+setColor(200);
+fill();
+run("Select None");
+run("Edge Drawing...", "find=ellipses overlay results_table roi_file=[" + getArgument() + "]");
+near = abs(getResult("X", 0) - 60) < 0.2 && abs(getResult("Y", 0) - 40) < 0.2 && abs(getResult("Major", 0) - 60) < 1.5
+    && abs(getResult("Minor", 0) - 40) < 1.5 && abs(sin(PI / 180 * getResult("Angle", 0))) < 0.02;
+print("ellipses: " + nResults + ", as drawn: " + near);
+MACRO
+for how in headless window; do
+    run "$how" "$work/ellipses.ijm" "$work/ellipses-$how.zip"
+    grep -q '^ellipses: 1, as drawn: 1$' "$work/log"
+    test "$(jar tf "$work/ellipses-$how.zip")" = ellipse-0001.roi
+done
+
 refused "Edge Drawing..." "min_length=20" "No output is chosen"

@@ -31,6 +31,7 @@ class RecordedMacroTest extends WindowTest {
         "Edge Strength Function..., converged, mode=converged",
         "Edge Drawing..., reference, profile=reference",
         "Edge Drawing..., lines, find=lines",
+        "Edge Drawing..., ellipses, find=ellipses",
         "Signed Distance..., outside, region=outside",
         "Level Set..., roi, range=roi",
         "Region Snake..., poisson, noise=poisson",
