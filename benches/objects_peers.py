@@ -10,8 +10,8 @@ phantoms of cell nuclei", in short). A Gaussian blurs them more along z than acr
 pixels, and photons are counted (Poisson). All is seeded. Watersheds are those of the usual pipelines (MorphoLibJ's,
 too): a Gaussian, Otsu's threshold, and the markers flood the inverted image, or the inverted distance, within the
 threshold. Given starts are balls of half the inside radius of each nucleus, the same for all; without them Isoline
-and the watershed of the distance find their own, as maxima of the distance that stand out by half a unit, which is the best of 0.25, 0.5,
-1 and 1.5 for the watershed on the real image.
+and the watershed of the distance find their own, as maxima of the distance that stand out by half a unit, which is the
+best of 0.25, 0.5, 1 and 1.5 for the watershed on the real image.
 """
 import functools
 import importlib.metadata
