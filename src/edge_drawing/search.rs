@@ -140,7 +140,8 @@ impl Tested {
         self.against += u64::from(needed > 0.0 && -along >= needed);
     }
 
-    /// Returns the binary logarithm of the chance that so many of them are aligned, to the side to which more are.
+    /// Returns the binary logarithm of the chance that random gradients would be aligned as often or more often: those along
+    /// the normal, or those against it, whichever are more.
     pub fn log_chance(&self) -> f64 {
         log_tail(self.count, self.along.max(self.against), ALIGNED)
     }

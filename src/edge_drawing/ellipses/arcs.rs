@@ -67,6 +67,7 @@ impl Slice<'_, '_> {
         let most = circle.map_or(params.tolerance, |circle| MUCH_NEARER * circle.rms);
         Ok(Fit::ellipse(&some, most).filter(good).or(circle))
     }
+
     /// Returns the share of a shape's outline that points are beside.
     fn coverage(&self, shape: &Shape, points: &[[f64; 2]]) -> Result<f64> {
         let mut orders = Vec::new();

@@ -11,7 +11,7 @@ const LEAST_DECREASE: f64 = 1e-3;
 /// The most by which an iteration turns an ellipse, as the tangent of half of the angle.
 const MOST_TURN: f64 = 0.2;
 
-/// A start whose root mean square distance is so many times the largest one that is wanted is not worth a fit.
+/// The largest root mean square distance of a start, in multiples of the wanted one, from which a fit is tried.
 const HOPELESS: f64 = 3.0;
 
 /// The root mean square distance that is allowed is at most this, in pixels, plus a share of the smaller semi-axis: pixels of
