@@ -30,10 +30,6 @@ for line in sys.stdin:
 executables test --release --lib --tests --no-run > "$stage/list"
 executables build --release --bench '*' >> "$stage/list"
 while read -r kind name path; do
-    # The test of running out of memory computes on the CPU alone, and takes minutes with many threads.
-    if [ "$name" = out_of_memory ]; then
-        continue
-    fi
     if [ "$kind" = bench ] || [ ! -e "$stage/$kind/$name" ]; then
         objcopy --strip-debug "$path" "$stage/$kind/$name"
     fi

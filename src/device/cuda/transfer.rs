@@ -8,7 +8,7 @@ use super::memory::PageLocked;
 use super::{Buffer, Cuda, Event, Side, Stream, is_pinned};
 use crate::error::Result;
 use crate::huge_pages;
-use crate::image::{Image, ImageMut};
+use crate::image::{Image, ImageMut, extend, push};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use cudarc::driver::CudaContext;
@@ -124,15 +124,15 @@ fn split<V>(
     length: usize,
     most: usize,
     split_at: &impl Fn(V, Axis, usize) -> (V, V),
-) -> Vec<(usize, V)> {
+) -> Result<Vec<(usize, V)>> {
     let (mut rest, mut first, mut parts) = (view, 0, Vec::new());
     while length - first > most {
         let (part, after) = split_at(rest, Axis(axis), most);
-        parts.push((first, part));
+        push(&mut parts, (first, part))?;
         (rest, first) = (after, first + most);
     }
-    parts.push((first, rest));
-    parts
+    push(&mut parts, (first, rest))?;
+    Ok(parts)
 }
 
 /// Splits a view into parts of at most `pixels` pixels each, in the order of memory.
@@ -141,16 +141,16 @@ fn split_into_parts<V>(
     (depth, height, width): (usize, usize, usize),
     pixels: usize,
     split_at: &impl Fn(V, Axis, usize) -> (V, V),
-) -> Vec<(Place, V)> {
+) -> Result<Vec<(Place, V)>> {
     let [slices, rows, columns] = [pixels / (height * width), pixels / width, pixels].map(|most| most.max(1));
     let mut parts = Vec::new();
-    for (z, slab) in split(view, 0, depth, slices, split_at) {
-        for (y, band) in split(slab, 1, height, rows, split_at) {
-            let pieces = split(band, 2, width, columns, split_at);
-            parts.extend(pieces.into_iter().map(|(x, part)| (Place { z, y, x }, part)));
+    for (z, slab) in split(view, 0, depth, slices, split_at)? {
+        for (y, band) in split(slab, 1, height, rows, split_at)? {
+            let pieces = split(band, 2, width, columns, split_at)?;
+            extend(&mut parts, pieces.into_iter().map(|(x, part)| (Place { z, y, x }, part)))?;
         }
     }
-    parts
+    Ok(parts)
 }
 
 /// A copy that is divided into parts, each with the number of its image: the number of threads, and of the staging buffers
@@ -221,17 +221,17 @@ impl Transfer {
         images: Vec<(V, (usize, usize, usize))>,
         pixel_bytes: usize,
         split_at: impl Fn(V, Axis, usize) -> (V, V),
-    ) -> Division<impl Iterator<Item = (usize, Place, V)>> {
+    ) -> Result<Division<impl Iterator<Item = (usize, Place, V)>>> {
         let bytes: usize = images.iter().map(|(_, (depth, height, width))| depth * height * width * pixel_bytes).sum();
         let copiers = (bytes / MIN_COPIER_BYTES).clamp(1, pool.current_num_threads().min(MAX_COPIERS));
         let pixels = (bytes / (2 * copiers)).clamp(MIN_PART_BYTES, STAGING_BYTES) / pixel_bytes;
         let mut parts = Vec::new();
         for (image, (view, shape)) in images.into_iter().enumerate() {
-            let split = split_into_parts(view, shape, pixels, &split_at);
-            parts.extend(split.into_iter().map(|(place, part)| (image, place, part)));
+            let split = split_into_parts(view, shape, pixels, &split_at)?;
+            extend(&mut parts, split.into_iter().map(|(place, part)| (image, place, part)))?;
         }
         let buffers = (parts.len() / (2 * copiers)).clamp(2, STAGING_BUFFERS);
-        Division { copiers, buffers, parts: Mutex::new(parts.into_iter()) }
+        Ok(Division { copiers, buffers, parts: Mutex::new(parts.into_iter()) })
     }
 
     /// Returns an event after what the stream of each image has queued.
@@ -316,7 +316,7 @@ impl Transfer {
         let (views, to): (Vec<_>, Vec<_>) =
             staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
         let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
-        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at);
+        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at)?;
         self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
             // The copies of a copier are made in order, so the last one of an image stands for all of them.
             let mut last: Option<(usize, usize)> = None;
@@ -445,7 +445,7 @@ impl Transfer {
             views.push((view, shape));
         }
         let ready = self.record_ready(from.iter().map(|(from, _)| *from))?;
-        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayViewMut3::split_at);
+        let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayViewMut3::split_at)?;
         self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
             let mut in_flight: VecDeque<(usize, _)> = VecDeque::new();
             for index in (0..buffers).cycle() {
