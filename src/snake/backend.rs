@@ -7,7 +7,7 @@ use super::search::Target;
 use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
 use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::Result;
-use crate::image::{Image, collected, extend, reserved, try_par_collected};
+use crate::image::{Image, collected, extend, reserved, try_collected, try_par_collected};
 use crate::progress::{Progress, Ticker};
 use crate::report::{Parts, Report};
 use rayon::prelude::*;
@@ -62,7 +62,9 @@ impl Backend {
             |cuda, (targets, watch)| {
                 cuda::check_schedule(params)?;
                 let solver = cuda::Solver::new(context, cuda, input, params, level_scale.quantise)?;
-                measured(Self::Cuda(Box::new(solver)), targets.clone(), watch)
+                // The CPU takes the targets where this fails.
+                let copies = try_collected(targets.iter().map(Target::try_clone))?;
+                measured(Self::Cuda(Box::new(solver)), copies, watch)
             },
             |(targets, watch)| {
                 let image = HostImage::new(context, input, params, level_scale, watch)?;

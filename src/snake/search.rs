@@ -55,7 +55,7 @@ pub(super) enum Phase {
 }
 
 /// One target.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Target {
     pub(super) nodes: Vec<Node>,
     /// The sum of the edge from node i to the next, as [`RowPrefixSums::try_edges`] defines it; all add up to `inside`.
@@ -145,6 +145,18 @@ impl Target {
         Self { status: Status::StartOutside, ..Self::unmeasured(nodes, bounds, 1, i64::MAX) }
     }
 
+    /// Returns a copy, or an error when out of memory. The sums of candidates are left out: they would be computed to the
+    /// same values.
+    pub(super) fn try_clone(&self) -> Result<Self> {
+        Ok(Self {
+            nodes: collected(self.nodes.iter().copied())?,
+            edges: collected(self.edges.iter().copied())?,
+            candidate_sums: Vec::new(),
+            territory: self.territory.clone(),
+            ..*self
+        })
+    }
+
     /// Returns a node, counted on from the first one after the last.
     fn node(&self, index: usize) -> Node {
         self.nodes[index % self.nodes.len()]
@@ -215,14 +227,7 @@ impl Target {
         if self.status != Status::Running {
             return Ok(());
         }
-        // The sums of candidates need not be kept: they would be computed to the same values.
-        let before = Self {
-            nodes: collected(self.nodes.iter().copied())?,
-            edges: collected(self.edges.iter().copied())?,
-            candidate_sums: Vec::new(),
-            territory: self.territory.clone(),
-            ..*self
-        };
+        let before = self.try_clone()?;
         let outcome = self.whole_iteration(sums, plan, ticker);
         if outcome.is_err() {
             *self = before;
