@@ -6,7 +6,7 @@
 
 use super::{Context, DeviceKind, DeviceNeeds};
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Dimensions, Image, ImageMut};
+use crate::image::{Dimensions, Image, ImageMut, zeroed};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use ndarray::Array3;
@@ -60,7 +60,7 @@ impl Workload {
     ) -> Self {
         let is_volume = dimensions == Dimensions::Volume && shape[2] > 1;
         let run = move |context: &Context, image: &Array3<u8>| {
-            let mut output = Array3::<f32>::zeros(image.dim());
+            let mut output = zeroed_image::<f32>(image.dim())?;
             call(context, image.view().into(), output.view_mut().into()).map(drop)
         };
         Self {
@@ -108,7 +108,7 @@ impl Times {
             if too_long {
                 break;
             }
-            let image = chequers(shape);
+            let image = chequers(shape)?;
             let call = || (workload.run)(context, &image);
             times.push((pixels as f64, median(&mut before_each, call)?.as_secs_f64()));
         }
@@ -158,11 +158,20 @@ fn median(mut before_each: impl FnMut() -> Result<()>, mut call: impl FnMut() ->
 }
 
 /// Makes an image of bright and dark squares with some noise: it has shape, background and edges for every operation.
-fn chequers(shape: [usize; 3]) -> Array3<u8> {
-    Array3::from_shape_fn(shape, |(z, y, x)| {
+fn chequers([depth, height, width]: [usize; 3]) -> Result<Array3<u8>> {
+    let mut image = zeroed_image((depth, height, width))?;
+    for ((z, y, x), pixel) in image.indexed_iter_mut() {
         let bright = (x / 16 + y / 16 + z / 16) % 2 * 150;
-        (bright + (x * 7919 + y * 104_729 + z * 1_299_709) % 251 % 16) as u8
-    })
+        *pixel = (bright + (x * 7919 + y * 104_729 + z * 1_299_709) % 251 % 16) as u8;
+    }
+    Ok(image)
+}
+
+/// Returns an image of zeros, or an error (no abort) when out of memory.
+pub(crate) fn zeroed_image<T: bytemuck::Zeroable>(shape: (usize, usize, usize)) -> Result<Array3<T>> {
+    let (depth, height, width) = shape;
+    let pixels = zeroed(depth * height * width)?;
+    Ok(Array3::from_shape_vec(shape, pixels).unwrap_or_else(|e| unreachable!("the pixels are those of the shape: {e}")))
 }
 
 /// The times of the GPU and of the CPU, by machine and kind of call, as far as they are known; `None` if they could not be

@@ -30,7 +30,7 @@ pub(crate) use transfer::{DeviceRows, DeviceSlices, Transfer, Upload, output_is_
 use self::code::{Code, KERNELS};
 use super::{Backend, DeviceInfo, Found};
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::DevicePixels;
+use crate::image::{DevicePixels, collected};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaModule, DriverError};
 use std::collections::HashMap;
@@ -217,8 +217,8 @@ impl Cuda {
         if let Some(module) = modules.get(name) {
             return Ok(module.clone());
         }
-        let image =
-            cudarc::nvrtc::Ptx::from_binary(Code::for_card(codes, self.compute_capability)?.unpacked()?.to_vec());
+        let code = Code::for_card(codes, self.compute_capability)?.unpacked()?;
+        let image = cudarc::nvrtc::Ptx::from_binary(collected(code.iter().copied())?);
         let module = self.context.load_module(image).map_err(|e| failed(&format!("load the kernels {name}"), e))?;
         modules.insert(name, module.clone());
         Ok(module)

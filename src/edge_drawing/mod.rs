@@ -42,7 +42,7 @@ pub use ellipses::{Ellipse, EllipseParams, Shapes, ellipses};
 pub use lines::{Line, LineParams, lines};
 pub use segments::{Point, Segment, Segments};
 
-use crate::device::{Context, DeviceNeeds, Workload};
+use crate::device::{Context, DeviceNeeds, Workload, zeroed_image};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
 use crate::progress::Progress;
@@ -430,7 +430,7 @@ fn workload(params: &Params, shape: [usize; 3], want_map: bool, want_segments: b
     let profile = params.profile;
     let run = move |context: &Context, image: &Array3<u8>| {
         let params = Params { profile, ..Params::default() };
-        let mut edges = want_map.then(|| Array3::<u8>::zeros(image.dim()));
+        let mut edges = want_map.then(|| zeroed_image::<u8>(image.dim())).transpose()?;
         let edges = edges.as_mut().map(|edges| edges.view_mut().into());
         let mut segments = want_segments.then(Segments::new);
         run(context, image.view().into(), &params, None, edges, segments.as_mut()).map(drop)

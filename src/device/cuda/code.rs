@@ -3,6 +3,7 @@
 
 use super::unavailable;
 use crate::error::Result;
+use crate::image::reserved;
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::sync::Mutex;
@@ -21,6 +22,9 @@ pub(super) struct Code {
 pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Ok(include!(concat!(env!("OUT_DIR"), "/embedded.rs")));
 #[cfg(not(isoline_cuda))]
 pub(super) const KERNELS: Result<&[(&str, &[Code])], &str> = Err(env!("ISOLINE_NO_CUDA_REASON"));
+
+/// More than the bytes that the decoder takes while it unpacks the kernels of an operation.
+const MOST_BYTES: usize = 16 << 20;
 
 impl Code {
     /// Chooses the code for a card: the newest machine code that it runs, else the newest PTX. For tests the environment
@@ -55,6 +59,8 @@ impl Code {
         if let Some(code) = all.get(&key) {
             return Ok(code);
         }
+        // The decoder would end the process where memory is short.
+        drop(reserved::<u8>(MOST_BYTES)?);
         let mut code = Vec::new();
         lzma_rs::lzma_decompress(&mut Cursor::new(self.lzma), &mut code)
             .map_err(|e| unavailable(format!("cannot unpack the kernels for {}: {e}", self.name())))?;
@@ -104,6 +110,8 @@ mod tests {
                 let bytes = code.unpacked().unwrap();
                 let begins: &[u8] = if code.ptx { b"//" } else { b"\x7fELF" };
                 assert!(bytes.starts_with(begins), "{name} {}", code.name());
+                // The code, and the dictionary and the buffer of the decoder, which may grow to twice as much.
+                assert!(5 * bytes.len() <= MOST_BYTES, "{name} {}: {} bytes", code.name(), bytes.len());
             }
         }
     }
