@@ -38,6 +38,7 @@ mod cpu;
 mod criterion;
 mod cuda;
 mod draw;
+mod edge_index;
 mod image;
 pub(crate) mod parameters;
 mod polygon;

@@ -223,17 +223,6 @@ pub(super) fn folds(a: Node, b: Node, c: Node) -> bool {
     ux * vy - uy * vx == 0 && ux * vx + uy * vy < 0
 }
 
-/// Returns whether edge `edge` (from its node to the next) touches any other edge of the closed polygon, except its two
-/// neighbours at the shared node. `node(i)` returns node i of `count`.
-pub(super) fn edge_crosses(node: impl Fn(usize) -> Node, count: usize, edge: usize) -> bool {
-    let at = |index: usize| node(index % count);
-    let (a, b) = (at(edge), at(edge + 1));
-    if folds(at(edge + count - 1), a, b) || folds(a, b, at(edge + 2)) {
-        return true;
-    }
-    (2..count - 1).any(|ahead| intersect(a, b, at(edge + ahead), at(edge + ahead + 1)))
-}
-
 /// The most nodes of a polygon of which every pair of edges is tested: with more nodes the sweep is faster.
 const FEW_NODES: usize = 128;
 
@@ -443,20 +432,6 @@ mod tests {
         assert!(half.iter().all(|node| IMAGE.contain(*node)) && twice_area(&half) == 2 * 30 * 20);
         assert_eq!(normalise(&nodes(&[(-50, 10), (-30, 10), (-30, 30)]), &IMAGE, 0).unwrap(), None);
         assert_eq!(normalise(&nodes(&[(150, 90), (130, 95), (140, 130)]), &IMAGE, 0).unwrap(), None);
-    }
-
-    #[test]
-    fn edge_test_after_a_change_equals_the_test_of_the_whole_polygon() {
-        let square = nodes(&[(0, 0), (20, 0), (20, 20), (10, 5), (0, 20)]);
-        for x in 0..=20 {
-            for y in -5..=25 {
-                let mut moved = square.clone();
-                moved[3] = Node::new(x, y);
-                let whole = first_crossing(&moved).is_some();
-                let local = edge_crosses(|i| moved[i], 5, 2) || edge_crosses(|i| moved[i], 5, 3);
-                assert_eq!(whole, local, "{x} {y}");
-            }
-        }
     }
 
     #[test]

@@ -16,7 +16,8 @@
 //! two schedules, and the others move at d = 1, until neither improves it. Then none is added any more.
 
 use super::criterion::Noise;
-use super::polygon::{Bounds, Node, edge_crosses, folds, intersect, twice_area};
+use super::edge_index::EdgeIndex;
+use super::polygon::{Bounds, Node, folds, intersect};
 use super::sums::{Level, RegionSum, RowPrefixSums, TASK};
 use super::territory::Territory;
 use super::{Schedule, Status};
@@ -30,6 +31,9 @@ use std::sync::Arc;
 
 /// The directions from a node to its eight candidate positions. In a tie the first one wins.
 pub(super) const CANDIDATES: [(i32, i32); 8] = [(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)];
+
+/// The work of testing one changed node for a crossing, in the unit of [`TASK`].
+const CROSSING_WORK: i64 = 32;
 
 /// The parameters of the search of one target, with each automatic one computed.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +67,8 @@ pub(super) struct Target {
     /// The sums of a node's two edges if it moved to each of its candidates: known from the first attempt until the
     /// node or a neighbour moves. Most nodes do not move in most iterations. Empty: none are known.
     candidate_sums: Vec<Option<CandidateSums>>,
+    /// The index of the edges, from the first test for a crossing until several nodes change at once.
+    index: Option<EdgeIndex>,
     /// The bounds of the nodes: the window, or the image.
     pub(super) bounds: Bounds,
     /// The pixels that may belong to the target, where targets compete.
@@ -127,6 +133,7 @@ impl Target {
             nodes,
             edges: Vec::new(),
             candidate_sums: Vec::new(),
+            index: None,
             bounds,
             territory: None,
             whole: RegionSum::default(),
@@ -145,13 +152,14 @@ impl Target {
         Self { status: Status::StartOutside, ..Self::unmeasured(nodes, bounds, 1, i64::MAX) }
     }
 
-    /// Returns a copy, or an error when out of memory. The sums of candidates are left out: they would be computed to the
-    /// same values.
+    /// Returns a copy, or an error when out of memory. The sums of candidates and the index are left out: they would be
+    /// computed to the same values.
     pub(super) fn try_clone(&self) -> Result<Self> {
         Ok(Self {
             nodes: collected(self.nodes.iter().copied())?,
             edges: collected(self.edges.iter().copied())?,
             candidate_sums: Vec::new(),
+            index: None,
             territory: self.territory.clone(),
             ..*self
         })
@@ -221,7 +229,7 @@ impl Target {
     }
 
     /// Makes one iteration, with the change of phase, distance or number of nodes that follows when it moves no node.
-    /// It polls for cancellation throughout, as an iteration over very many nodes takes seconds. A cancelled target is
+    /// It polls for cancellation throughout, as an iteration over very many nodes takes a second. A cancelled target is
     /// as it was before the iteration.
     pub(super) fn iterate<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
         if self.status != Status::Running {
@@ -273,6 +281,7 @@ impl Target {
         }
         if self.status != Status::Running {
             self.candidate_sums = Vec::new();
+            self.index = None;
         }
         Ok(())
     }
@@ -297,21 +306,24 @@ impl Target {
                 self.candidate_sums[node] = Some(candidate_sums);
             }
             // 2. Find the best move of each node, and make as many of them as improve the criterion together.
-            let best_move = |node| self.best_move(plan, node, ticker);
-            let moves = for_each_node(plan, subset, |_| self.crossing_work(), best_move)?;
+            let index = self.index()?;
+            let best_move = |node| self.best_move(plan, &index, node, ticker);
+            let moves = for_each_node(plan, subset, |_| CROSSING_WORK, best_move)?;
+            self.index = Some(index);
             moved |= self.apply(plan, moves, ticker)?;
         }
         Ok(moved)
     }
 
-    /// Returns the work of testing a changed node for a crossing, in the unit of [`TASK`].
-    fn crossing_work(&self) -> i64 {
-        self.nodes.len() as i64 / 4
+    /// Takes the index of the edges, or makes it. The caller puts it back unless the nodes change.
+    fn index(&mut self) -> Result<EdgeIndex> {
+        self.index.take().map_or_else(|| EdgeIndex::new(&self.nodes), Ok)
     }
 
     /// Removes nodes; returns whether any was removed.
     fn remove_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
-        let removal = |node| self.removal(sums, plan, node, ticker);
+        let index = self.index()?;
+        let removal = |node| self.removal(sums, plan, &index, node, ticker);
         let changes = match plan.schedule {
             // Only the first one is taken, because its removal changes the polygon.
             Schedule::Sequential => {
@@ -323,12 +335,13 @@ impl Target {
                 // With an odd number of nodes the last one, a neighbour of the first, is left out.
                 for subset in self.subsets(plan.schedule).take(2) {
                     if found.is_empty() {
-                        found = for_each_node(plan, collected(subset)?, |_| self.crossing_work(), removal)?;
+                        found = for_each_node(plan, collected(subset)?, |_| CROSSING_WORK, removal)?;
                     }
                 }
                 found
             }
         };
+        self.index = Some(index);
         self.apply(plan, changes, ticker)
     }
 
@@ -377,7 +390,7 @@ impl Target {
 
     /// Returns the best move of one node that improves the criterion and crosses nothing, if there is one; the node's
     /// candidates are measured.
-    fn best_move(&self, plan: &Plan, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
+    fn best_move(&self, plan: &Plan, index: &EdgeIndex, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
         ticker.check()?;
         // 1. Sort the candidates that improve the criterion.
         let Some(candidate_sums) = &self.candidate_sums[node] else { return Ok(None) };
@@ -390,12 +403,10 @@ impl Target {
             .collect();
         better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
         // 2. Take the first that crosses nothing.
-        for (_, change) in better {
-            if !self.crosses(plan, std::slice::from_ref(&change), ticker)? {
-                return Ok(Some(change));
-            }
-        }
-        Ok(None)
+        Ok(better
+            .into_iter()
+            .map(|(_, change)| change)
+            .find(|change| !index.crosses_after(&self.nodes, change.node, change.to)))
     }
 
     /// Returns the change of one node after which its edges have the sums `edges`.
@@ -411,6 +422,7 @@ impl Target {
         &self,
         sums: &RowPrefixSums<T>,
         plan: &Plan,
+        index: &EdgeIndex,
         node: usize,
         ticker: &Ticker,
     ) -> Result<Option<Change>> {
@@ -421,8 +433,7 @@ impl Target {
         let [previous, next] = self.neighbours(node);
         let [edge] = sums.try_edges([(previous, next)], self.territory.as_deref(), plan.parallel, ticker)?;
         let change = self.change(plan, node, None, [edge, RegionSum::default()]);
-        let good =
-            change.cost - plan.node_cost < self.cost && !self.crosses(plan, std::slice::from_ref(&change), ticker)?;
+        let good = change.cost - plan.node_cost < self.cost && !index.crosses_after(&self.nodes, node, None);
         Ok(good.then_some(change))
     }
 
@@ -453,6 +464,10 @@ impl Target {
         let count = self.nodes.len();
         let mut stays = Vec::new();
         resize(&mut stays, count, true)?;
+        match (&mut self.index, changes) {
+            (Some(index), [Change { node, to: Some(to), .. }]) => index.move_node(&self.nodes, *node, *to),
+            _ => self.index = None,
+        }
         for change in changes {
             let node = change.node;
             let (before, after) = ((node + count - 1) % count, (node + 1) % count);
@@ -489,22 +504,26 @@ impl Target {
         }
         let count = nodes.len();
         let mut kept = reserved(count)?;
-        let mut new_edge = reserved(count)?;
+        let mut edges = reserved(count)?;
         for index in 0..count {
             if !gone[index] {
+                if touched[index] || touched[(index + 1) % count] {
+                    edges.push(kept.len());
+                }
                 kept.push(nodes[index]);
-                new_edge.push(touched[index] || touched[(index + 1) % count]);
             }
         }
-        // 2. A move by more than its size can turn a small polygon inside out without a crossing.
-        if twice_area(&kept) <= 0 {
+        // 2. As for one change, with the index of the changed polygon.
+        let (index, count) = (EdgeIndex::new(&kept)?, kept.len());
+        if index.twice_area <= 0 {
             return Ok(true);
         }
-        // 3. Test each new edge against all others.
-        let mut edges: Vec<usize> = reserved(kept.len())?;
-        edges.extend((0..kept.len()).filter(|edge| new_edge[*edge]));
-        let edges_per_task = if plan.parallel { TASK as usize / kept.len() } else { usize::MAX };
-        let test = |edge: &usize| ticker.check().is_err() || edge_crosses(|i| kept[i], kept.len(), *edge);
+        let edges_per_task = if plan.parallel { (TASK / CROSSING_WORK) as usize } else { usize::MAX };
+        let test = |&edge: &usize| {
+            let around = [edge + count - 1, edge, edge + 1].map(|edge| edge % count);
+            let [a, b, c, d] = [edge + count - 1, edge, edge + 1, edge + 2].map(|node| kept[node % count]);
+            ticker.check().is_err() || folds(a, b, c) || folds(b, c, d) || index.touches(&kept, b, c, &around)
+        };
         let crosses = edges.par_iter().with_min_len(edges_per_task).any(test);
         ticker.check().map(|()| crosses)
     }
@@ -520,19 +539,21 @@ impl Target {
             (dx * dx + dy * dy > self.spacing_squared).then_some(middle)
         }))?;
         let mut left = plan.max_nodes.saturating_sub(count);
+        let edge_index = self.index()?;
         let mut nodes = reserved(2 * count)?;
         for index in 0..count {
             ticker.check()?;
             nodes.push(self.nodes[index]);
             if let Some(middle) = middles[index]
                 && left > 0
-                && !self.bend_touches(&middles, index, middle)
+                && !self.bend_touches(&edge_index, &middles, index, middle)
             {
                 nodes.push(middle);
                 left -= 1;
             }
         }
         let added = nodes.len() > count;
+        self.index = (!added).then_some(edge_index);
         if added {
             self.nodes = nodes;
             let edges = self.edge_sums(sums, plan, ticker)?;
@@ -542,7 +563,7 @@ impl Target {
     }
 
     /// Returns whether edge `index`, bent at `m`, touches itself or another edge, straight or bent at its middle.
-    fn bend_touches(&self, middles: &[Option<Node>], index: usize, m: Node) -> bool {
+    fn bend_touches(&self, edge_index: &EdgeIndex, middles: &[Option<Node>], index: usize, m: Node) -> bool {
         let count = self.nodes.len();
         let (a, b) = (self.nodes[index], self.node(index + 1));
         // The test for an edge from c to d. `follows` means that c is b, and `precedes` that d is a.
@@ -551,11 +572,13 @@ impl Target {
                 || (if precedes { folds(c, a, m) } else { intersect(a, m, c, d) })
         };
         folds(a, m, b)
-            || (0..count).filter(|other| *other != index).any(|other| {
+            // The middle of an edge lies in its box.
+            || edge_index.any_near(a, b, |other| {
                 let (c, d) = (self.nodes[other], self.node(other + 1));
                 let (follows, precedes) = (other == (index + 1) % count, (other + 1) % count == index);
-                touches(c, d, follows, precedes)
-                    || middles[other].is_some_and(|n| touches(c, n, follows, false) || touches(n, d, false, precedes))
+                other != index
+                    && (touches(c, d, follows, precedes)
+                        || middles[other].is_some_and(|n| touches(c, n, follows, false) || touches(n, d, false, precedes)))
             })
     }
 }

@@ -406,7 +406,7 @@ fn a_cancel_keeps_whole_steps() {
 
 /// A comb with so many nodes, its teeth downwards.
 fn comb(nodes: i32) -> Polygons {
-    let teeth = (0..nodes - 2).map(|index| Node::new(4 + 2 * index, if index % 2 == 0 { 20 } else { 34 }));
+    let teeth = (0..nodes - 2).map(|index| Node::new(4 + 2 * index, if index % 2 == 0 { 20 } else { 94 }));
     let mut points: Vec<Node> = teeth.rev().collect();
     points.extend([Node::new(4, 6), Node::new(2 * nodes, 6)]);
     let mut polygons = Polygons::new();
@@ -416,15 +416,16 @@ fn comb(nodes: i32) -> Polygons {
 
 #[test]
 fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
-    // A step of a polygon of so many nodes takes seconds. The small one beside it makes hundreds of steps meanwhile.
-    const NODES: i32 = 12_000;
+    // A step of a polygon of so many nodes takes a second on two threads. The small one beside it makes many steps meanwhile.
+    const NODES: i32 = 60_000;
+    let context = Context::with_threads("cpu", 2).unwrap();
     let mut random = Random::new(3);
-    let image = Array2::from_shape_fn((40, 2 * NODES as usize + 8), |_| (200.0 + 20.0 * random.normal()) as u8);
+    let image = Array2::from_shape_fn((100, 2 * NODES as usize + 8), |_| (200.0 + 20.0 * random.normal()) as u8);
     let mut starts = comb(NODES);
     starts.push(&[Node::new(10, 2), Node::new(600, 2), Node::new(600, 38), Node::new(10, 38)]);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
         let params = Params { schedule, largest_step: 1, max_nodes: NODES as u32, ..Params::default() };
-        let made = || Snake::new(&cpu(), image.view().into(), Some(&starts), &params).unwrap();
+        let made = || Snake::new(&context, image.view().into(), Some(&starts), &params).unwrap();
         let (mut cancelled, mut small) = (made(), made());
         let (start, at_start) = (cancelled.statistics()[0], cancelled.polygons());
         for last_call in [2, 3, 5, 9] {
