@@ -16,6 +16,7 @@ typedef struct {
     isoline_polygons squares;
     isoline_level_set *level_set;
     isoline_snake *snake;
+    isoline_segments *segments;
     void *results;
     isoline_progress progress;
     double began, asked, longest_wait, cancel_after, cancelled;
@@ -68,6 +69,21 @@ static isoline_status edges(work *all) {
 
 static isoline_status edge_maps(work *all) {
     return isoline_edge_drawing_maps(all->context, &all->bytes, NULL, &all->progress, NULL, &all->strengths, NULL, &all->map, NULL);
+}
+
+static isoline_status lines(work *all) {
+    isoline_lines *found = NULL;
+    const isoline_status status = isoline_edge_drawing_lines(all->context, &all->bytes, all->segments, NULL, &all->progress, &found, NULL);
+    isoline_lines_free(found);
+    return status;
+}
+
+static isoline_status ellipses(work *all) {
+    isoline_ellipses *found = NULL;
+    const isoline_status status =
+        isoline_edge_drawing_ellipses(all->context, &all->bytes, all->segments, NULL, &all->progress, &found, NULL);
+    isoline_ellipses_free(found);
+    return status;
 }
 
 /* Its range, extremes and distances are made in the call. */
@@ -232,6 +248,7 @@ static work prepared(const char *device, size_t slices, size_t targets) {
     all.squares.nodes = nodes;
     all.squares.offsets = offsets;
     GOOD(isoline_mask_fill_spheres(&all.start, &ball, 1, 255));
+    GOOD(isoline_edge_drawing(all.context, &all.bytes, NULL, NULL, NULL, &all.segments, NULL));
     GOOD(isoline_progress_init(&all.progress, sizeof all.progress));
     return all;
 }
@@ -239,6 +256,7 @@ static work prepared(const char *device, size_t slices, size_t targets) {
 static void give_back(work *all) {
     isoline_level_set_free(all->level_set);
     isoline_snake_free(all->snake);
+    isoline_segments_free(all->segments);
     isoline_context_free(all->context);
     free((void *)all->squares.nodes);
     free((void *)all->squares.offsets);
@@ -399,6 +417,8 @@ static void a_set_flag_ends_every_call(const char *device) {
                  {"converged", converged},
                  {"edges", edges},
                  {"edge_maps", edge_maps},
+                 {"lines", lines},
+                 {"ellipses", ellipses},
                  {"threshold", threshold},
                  {"level_set", level_set},
                  {"new_level_set", new_level_set},
@@ -515,6 +535,8 @@ static void edge_strength_from_floats_is_cancelled_in_time(const char *device) {
 static void converged_edge_strength_is_cancelled_in_time(const char *device) { in_time(device, converged, 64); }
 static void edge_drawing_of_floats_is_cancelled_in_time(const char *device) { in_time(device, edges, 64); }
 static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
+static void lines_are_cancelled_in_time(const char *device) { in_time(device, lines, 64); }
+static void ellipses_are_cancelled_in_time(const char *device) { in_time(device, ellipses, 64); }
 static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
 static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
@@ -529,6 +551,8 @@ int main(void) {
     RUN_ON_EACH(converged_edge_strength_is_cancelled_in_time);
     RUN_ON_EACH(edge_drawing_of_floats_is_cancelled_in_time);
     RUN_ON_EACH(edge_maps_are_cancelled_in_time);
+    RUN_ON_EACH(lines_are_cancelled_in_time);
+    RUN_ON_EACH(ellipses_are_cancelled_in_time);
     RUN_ON_EACH(a_level_set_of_a_volume_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);
     RUN_ON_EACH(the_flag_is_that_of_one_thread);
