@@ -36,6 +36,7 @@ pub mod mask;
 pub mod objects;
 pub mod parameter;
 mod progress;
+mod pyramid;
 mod report;
 pub mod snake;
 mod stream;

@@ -130,6 +130,14 @@ impl Ticker {
         Self { last_call: Mutex::new(Some(Instant::now())), ..Self::new(stage) }
     }
 
+    /// Makes a ticker for the rest of a call of which a share is done.
+    pub(crate) fn after(stage: &'static str, share: f64) -> Self {
+        let ticker = Self::following(stage);
+        ticker.section_start.store(share.to_bits(), Ordering::Relaxed);
+        ticker.section_span.store((1.0 - share).to_bits(), Ordering::Relaxed);
+        ticker
+    }
+
     /// Makes a ticker for the last part of a call, whose fraction is 1 already.
     pub(crate) fn at_the_end(stage: &'static str) -> Self {
         let ticker = Self::following(stage);
@@ -232,6 +240,25 @@ impl Ticker {
 /// Returns whether a call with this callback can be cancelled, by it or by the cancel flag of the calling thread.
 pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
     progress.is_some() || CancelFlag::of_this_thread().is_some()
+}
+
+/// Makes a call that is a part of another one: its fractions from 0 to 1 are those from `from` to `to` of the whole. A cancel
+/// counts also where the part does not use it, at its end.
+pub(crate) fn part<T>(
+    progress: &mut Option<&mut Progress<'_>>,
+    [from, to]: [f64; 2],
+    stage: &str,
+    work: impl FnOnce(&mut Option<&mut Progress<'_>>) -> Result<T>,
+) -> Result<T> {
+    let Some(callback) = progress else { return work(&mut None) };
+    let mut cancelled = false;
+    let mut within = |fraction: f64, _: &str| {
+        let flow = callback(from + (to - from) * fraction, stage);
+        cancelled |= flow.is_break();
+        flow
+    };
+    let done = work(&mut Some(&mut within))?;
+    if cancelled { Err(Error::cancelled()) } else { Ok(done) }
 }
 
 /// Runs `work` on `pool` while this thread calls `progress` every [`POLL_INTERVAL`]. Without a callback it runs `work`

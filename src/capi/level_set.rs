@@ -168,8 +168,14 @@ pub struct isoline_level_set_params {
     /// once the front has come to the object. ISOLINE_INVALID_ARGUMENT if one side is empty at the start or both are
     /// alike, or if a pixel is below 0 with a distribution that has none.
     pub regions: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// The levels of the pyramid, 1 to 4. Default 1: the front moves on the image alone. Otherwise the first step (or the
+    /// run) begins on the image reduced `pyramid_levels` - 1 times by 2 along each axis, where the front comes to rest,
+    /// goes on with the next larger one, and ends on the image. A larger number needs fewer iterations of the whole image
+    /// from a start that is far from the object, and comes past noise; structures of fewer than about 2^`pyramid_levels` voxels
+    /// vanish. Range, α and lengths are the same on all levels, in the image's units. In an anisotropic volume the axes are
+    /// reduced whose spacing is less than twice the smallest one; an axis with fewer than 16 voxels is not reduced. Image
+    /// and mask must be in host memory (ISOLINE_UNSUPPORTED).
+    pub pyramid_levels: u32,
     /// The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function
     /// g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
     /// down at edges and is drawn to them, also where the intensities of the object's parts differ. 1 is the geodesic
@@ -191,7 +197,7 @@ params_of!(
     isoline_level_set_params,
     120,
     parameters::OPERATION,
-    [reserved],
+    [],
     dimensions,
     variant,
     reinitialise_every,
@@ -209,6 +215,7 @@ params_of!(
     edge_weight,
     edge_sigma,
     edge_contrast,
+    pyramid_levels,
 );
 
 impl isoline_level_set_params {
@@ -233,6 +240,7 @@ impl isoline_level_set_params {
             change_tolerance: self.change_tolerance,
             rms_tolerance: self.rms_tolerance,
             variant: parameters::VARIANT.chosen(self.variant, &parameters::VARIANTS)?,
+            pyramid_levels: self.pyramid_levels,
         })
     }
 }
@@ -294,7 +302,7 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 ///   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
 ///   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
 ///   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
-///   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
+///   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
 ///   called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
@@ -325,7 +333,9 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// takes about as long as one iteration of the whole image, once per run.
 ///
 /// @param level_set not NULL.
-/// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
+/// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50. With
+///   `pyramid_levels` the first step of at least one iteration first lets the coarse levels come to rest, with up to 10000
+///   iterations each, which do not count.
 /// @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
 ///   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
 ///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step

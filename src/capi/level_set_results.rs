@@ -19,7 +19,7 @@ pub struct isoline_level_set_state {
     pub check_interval: u32,
     /// The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE.
     pub side: u32,
-    /// The number of iterations done.
+    /// The number of iterations done, without those of coarse levels.
     pub iterations: u64,
     /// The number of voxels inside: φ < 0.
     pub inside: u64,
@@ -46,8 +46,8 @@ pub struct isoline_level_set_state {
     pub limit_share: f64,
     /// The end of the last step, an isoline_level_set_outcome.
     pub outcome: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The number of iterations of all coarse levels together, with `pyramid_levels`; 0 until the first step has done them.
+    pub coarse_iterations: u32,
     /// The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`.
     pub edge_contrast: f64,
 }
@@ -82,7 +82,7 @@ impl From<State> for isoline_level_set_state {
             expected_iterations: state.expected_iterations,
             limit_share: state.limit_share.unwrap_or(f64::NAN),
             outcome: isoline_level_set_outcome::from(state.outcome) as u32,
-            reserved: 0,
+            coarse_iterations: state.coarse_iterations,
             edge_contrast: state.edge_contrast.unwrap_or(f64::NAN),
         }
     }

@@ -17,6 +17,8 @@
 //!   changes, with the numbers of the formulas in f32 as its `Constants`. The CPU computes with these. The kernels get them
 //!   as `LevelSetSetup`, with a quarter of each term of the speed, beside the sizes of φ in device memory.
 //! * **Start:** φ is the signed distance to the boundary of the mask.
+//! * **Coarse to fine:** with [`Params::pyramid_levels`] there is a level set on a reduced image, too, and on one that is
+//!   reduced more, and so on. The first step lets them come to rest, and φ starts as the distance to where they are.
 //! * **Iteration:** reads φ, writes φ' to a second buffer, and swaps the two. The dense variant updates all voxels, the
 //!   band those of the active tiles: of those that hold, or are at most two voxels from, a voxel of the narrow band
 //!   that the last iteration changed.
@@ -35,6 +37,7 @@
 //! * `intensities.rs`: the automatic range. `regions.rs`: the range between two regions. `plan.rs`: the checks, the
 //!   automatic parameters, the plan. `types.rs`: its constants, the counts of an iteration.
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
+//! * `coarse.rs`: coarse levels, from whose front the first iteration starts.
 //! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
 //!   and update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
@@ -44,6 +47,7 @@
 //! * `kernels/level_set.cu`: the kernels. `kernels/level_set.h`: the constants and arguments that they share with the
 //!   crate.
 
+mod coarse;
 mod convergence;
 mod cpu;
 mod cuda;
@@ -62,6 +66,7 @@ use crate::parameter;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 pub use crate::report::Outcome;
 use crate::report::Report;
+use coarse::Coarse;
 use convergence::ConvergenceMonitor;
 use intensities::Intensities;
 use plan::Plan;
@@ -212,6 +217,13 @@ pub struct Params {
     pub rms_tolerance: f64,
     /// The implementation. Default: the band.
     pub variant: Variant,
+    /// The levels of the pyramid, 1 to 4. Default 1: the front moves on the image alone. Otherwise it first comes to rest on
+    /// the image reduced `pyramid_levels` − 1 times by 2 along each axis, then on the next larger one, and so on. Of an
+    /// anisotropic volume the axes are reduced whose spacing is less than twice the smallest, and never one with fewer
+    /// than 16 voxels. Ranges, α and lengths stay the same in the image's units. Structures of fewer than about
+    /// 2^`pyramid_levels` voxels vanish on the coarsest image; where the whole front does, the next level starts from the
+    /// mask. Image and mask must be in host memory.
+    pub pyramid_levels: u32,
 }
 
 impl Default for Params {
@@ -233,6 +245,7 @@ impl Default for Params {
             change_tolerance: parameters::CHANGE_TOLERANCE.default,
             rms_tolerance: parameters::RMS_TOLERANCE.default,
             variant: parameters::VARIANT.default_of(&parameters::VARIANTS),
+            pyramid_levels: parameters::PYRAMID_LEVELS.default as u32,
         }
     }
 }
@@ -264,8 +277,10 @@ pub struct Statistics {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct State {
-    /// The number of iterations done.
+    /// The number of iterations done, without those of coarse levels.
     pub iterations: u64,
+    /// The number of iterations of all coarse levels together; 0 until the first step has done them.
+    pub coarse_iterations: u32,
     /// The time step Δt.
     pub time_step: f64,
     /// The largest stable Δt.
@@ -318,6 +333,11 @@ pub struct LevelSet {
     outcome: Outcome,
     limit_share: Option<f64>,
     solver: Solver,
+    /// True if the last step met the stopping criterion, also if it was cancelled after that.
+    is_at_rest: bool,
+    /// The next coarser level, until the first step has run it.
+    coarse: Option<Box<Coarse>>,
+    coarse_iterations: u32,
 }
 
 /// The solver of the backend in whose memory φ is.
@@ -376,14 +396,46 @@ impl LevelSet {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
         check_size("initial mask", mask.shape(), "the input", input.shape())?;
+        coarse::check(params, &input, &mask)?;
+        Self::start_levels(context, input, mask, params, progress)?.ok_or_else(|| {
+            Error::argument(
+                "cannot separate two regions: the pixels inside and outside the initial mask are alike, or one of both \
+                 is empty; draw a start that holds more of the object than of its surroundings",
+            )
+        })
+    }
+
+    /// Starts on an image, and on each coarse one of its pyramid. `None` if there is no range between two regions.
+    fn start_levels(
+        context: &Context,
+        input: Image<'_>,
+        mask: Image<'_>,
+        params: &Params,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Option<Self>> {
+        let surface = Self::start_level(context, &input, &mask, params, progress)?;
+        let Some(mut surface) = surface else { return Ok(None) };
+        let coarse = Coarse::new(context, &surface, params, &input, &mask, progress)?;
+        surface.coarse = coarse.map(Box::new);
+        Ok(Some(surface))
+    }
+
+    /// Starts on one image.
+    fn start_level(
+        context: &Context,
+        input: &Image<'_>,
+        mask: &Image<'_>,
+        params: &Params,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Option<Self>> {
         let _lock = context.lock()?;
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
         let needs = DeviceNeeds {
-            device_bytes: cuda::min_device_bytes(context, params, &input)?,
+            device_bytes: cuda::min_device_bytes(context, params, input)?,
             cpu_only: params.variant == Variant::Scalar,
             host_memory: on_host,
         };
-        let (range, side) = intensities::range(context, &input, &mask, params, progress)?;
+        let (range, side) = intensities::range(context, input, mask, params, progress)?;
         // With two regions this range is a placeholder until there is a front with two sides.
         let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
         let (intensities, plan, solver) = context.run_on_device(
@@ -391,12 +443,12 @@ impl LevelSet {
             false,
             progress,
             |cuda, progress| {
-                let mut loaded = cuda::load(context, cuda, params, &input, &mask)?;
+                let mut loaded = cuda::load(context, cuda, params, input, mask)?;
                 // The image is there already, which is faster than host memory.
                 let intensities = of_image(loaded.extremes()?);
                 let plan = params.resolve(input.shape(), &intensities)?;
                 if let Some(edges) = plan.edges {
-                    loaded.put_edges(context, &plan, edges, &input, progress)?;
+                    loaded.put_edges(context, &plan, edges, input, progress)?;
                 }
                 Ok((intensities, plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
             },
@@ -408,7 +460,7 @@ impl LevelSet {
                 run_with_progress(context.pool(), progress, &ticker, || {
                     let intensities = of_image(input.extremes_while(&ticker)?.unwrap_or_default());
                     let plan = params.resolve(input.shape(), &intensities)?;
-                    Ok((intensities, plan, Solver::Cpu(cpu::Solver::new(context, &plan, &input, &mask, &ticker)?)))
+                    Ok((intensities, plan, Solver::Cpu(cpu::Solver::new(context, &plan, input, mask, &ticker)?)))
                 })
             },
         )?;
@@ -425,18 +477,18 @@ impl LevelSet {
             limit_share: None,
             plan,
             solver,
+            is_at_rest: false,
+            coarse: None,
+            coarse_iterations: 0,
         };
         if surface.measure.is_some() && !surface.set_range(progress, &Ticker::following(STAGE))? {
-            return Err(Error::argument(
-                "cannot separate two regions: the pixels inside and outside the initial mask are alike, or one of both \
-                 is empty; draw a start that holds more of the object than of its surroundings",
-            ));
+            return Ok(None);
         }
         // The check interval that follows from the first range is kept.
         surface.params.check_interval = Some(surface.plan.criterion.check_interval);
         surface.monitor = ConvergenceMonitor::new(&surface.plan);
         log::debug!("level set of {:?} voxels: {:?}", surface.plan.shape, surface.plan);
-        Ok(surface)
+        Ok(Some(surface))
     }
 
     /// Measures the range between the regions of both sides anew, and plans with it. Returns false, and changes nothing,
@@ -484,12 +536,16 @@ impl LevelSet {
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
+        let mut ticker = Ticker::new(STAGE);
+        if iterations > 0 && self.coarse.is_some() {
+            self.start_from_coarse(&mut progress)?;
+            ticker = Ticker::after(STAGE, coarse::SHARE);
+        }
         let context = &self.context.clone();
         let _lock = context.lock()?;
         let computing = Instant::now();
         self.monitor.begin_step(iterations);
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
-        let ticker = Ticker::new(STAGE);
         let mut peak_device_bytes = 0;
         loop {
             let mut left = iterations - self.monitor.step_done();
@@ -500,21 +556,18 @@ impl LevelSet {
                 left = left.min(self.monitor.until_check());
             }
             let monitor = &mut self.monitor;
-            match &mut self.solver {
-                Solver::Cpu(solver) => {
-                    // A run that was cancelled at its very end is not looked at.
-                    solver
-                        .run(context, monitor, left, &mut progress, &ticker)
-                        .inspect_err(|_| monitor.converged = false)?;
-                }
-                Solver::Cuda(solver) => {
-                    peak_device_bytes = solver.run(monitor, left, &mut progress, &ticker)?.max(peak_device_bytes);
-                }
-            }
+            let ran = match &mut self.solver {
+                Solver::Cpu(solver) => solver.run(context, monitor, left, &mut progress, &ticker).map(|()| 0),
+                Solver::Cuda(solver) => solver.run(monitor, left, &mut progress, &ticker),
+            };
             self.range_is_measured &= !monitor.begins_interval();
             if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
                 monitor.converged = false;
             }
+            self.is_at_rest = monitor.converged;
+            // A run that was cancelled at its very end is not looked at.
+            let peak = ran.inspect_err(|_| monitor.converged = false)?;
+            peak_device_bytes = peak.max(peak_device_bytes);
             if monitor.converged || monitor.step_done() == iterations {
                 break;
             }
@@ -620,7 +673,7 @@ impl LevelSet {
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
     /// level set of the same size. Values are clamped to ±65536 of the largest spacing. The count of iterations
-    /// continues; a new check interval begins.
+    /// continues; a new check interval begins. Coarse levels that have not been run are left out.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a
@@ -647,6 +700,7 @@ impl LevelSet {
         self.monitor.begin_interval();
         self.range_is_measured = false;
         self.noise = HeavyNoise::default();
+        self.coarse = None;
         Ok(())
     }
 
@@ -664,6 +718,7 @@ impl LevelSet {
         };
         State {
             iterations: monitor.iterations,
+            coarse_iterations: self.coarse_iterations,
             time_step: plan.time_step,
             time_step_limit: plan.time_step_limit,
             target: plan.range.target,

@@ -230,6 +230,18 @@ pub(crate) const EDGE_CONTRAST: Parameter = Parameter::float(
 .automatic(c"The gradient that 90 % of the voxels do not exceed.")
 .advanced();
 
+pub(crate) const PYRAMID_LEVELS: Parameter = Parameter::integer(
+    c"pyramid_levels",
+    c"Pyramid levels",
+    1,
+    c"Above 1 the front first comes to rest on images of half, a quarter, an eighth of the size. A larger one comes past noise \
+      from farther away, and loses thin objects.",
+)
+.at_least(1.0)
+.at_most(4.0)
+.unit(c"levels")
+.advanced();
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"level_set",
     title: c"Level Set",
@@ -252,5 +264,6 @@ pub(crate) const OPERATION: Operation = Operation {
         EDGE_WEIGHT,
         EDGE_SIGMA,
         EDGE_CONTRAST,
+        PYRAMID_LEVELS,
     ],
 };

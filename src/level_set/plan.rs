@@ -126,6 +126,7 @@ impl Params {
             parameters::EDGE_CONTRAST.check_given(contrast)?;
         }
         parameters::CFL.check(self.cfl)?;
+        parameters::PYRAMID_LEVELS.check(f64::from(self.pyramid_levels))?;
         self.criterion().map(|_| ())
     }
 

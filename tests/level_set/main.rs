@@ -10,6 +10,7 @@ mod edges;
 mod errors;
 mod evolution;
 mod outcome;
+mod pyramid;
 mod range;
 mod regions;
 mod rest;
