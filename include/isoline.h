@@ -2677,8 +2677,16 @@ typedef struct {
      * alike, or if a pixel is below 0 with a distribution that has none.
      */
     uint32_t regions;
-    /** Must be 0. */
-    uint32_t reserved;
+    /**
+     * The levels of the pyramid, 1 to 4. Default 1: the front moves on the image alone. Otherwise the first step (or the
+     * run) begins on the image reduced `pyramid_levels` - 1 times by 2 along each axis, where the front comes to rest,
+     * goes on with the next larger one, and ends on the image. A larger number needs fewer iterations of the whole image
+     * from a start that is far from the object, and comes past noise; structures of fewer than about 2^`pyramid_levels` voxels
+     * vanish. Range, α and lengths are the same on all levels, in the image's units. In an anisotropic volume the axes are
+     * reduced whose spacing is less than twice the smallest one; an axis with fewer than 16 voxels is not reduced. Image
+     * and mask must be in host memory (ISOLINE_UNSUPPORTED).
+     */
+    uint32_t pyramid_levels;
     /**
      * The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function
      * g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
@@ -2742,7 +2750,7 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
  *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
  *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
  *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
- *   a CPU context and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
+ *   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
  *   called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
@@ -2758,7 +2766,9 @@ isoline_status isoline_level_set_new(isoline_context *context,
  * takes about as long as one iteration of the whole image, once per run.
  *
  * @param level_set not NULL.
- * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50.
+ * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50. With
+ *   `pyramid_levels` the first step of at least one iteration first lets the coarse levels come to rest, with up to 10000
+ *   iterations each, which do not count.
  * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
  *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
  *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step
@@ -2818,7 +2828,7 @@ typedef struct {
     uint32_t check_interval;
     /** The limits of the intensity range, an isoline_level_set_side other than ISOLINE_LEVEL_SET_AUTO_SIDE. */
     uint32_t side;
-    /** The number of iterations done. */
+    /** The number of iterations done, without those of coarse levels. */
     uint64_t iterations;
     /** The number of voxels inside: φ < 0. */
     uint64_t inside;
@@ -2849,8 +2859,8 @@ typedef struct {
     double limit_share;
     /** The end of the last step, an isoline_level_set_outcome. */
     uint32_t outcome;
-    /** 0. */
-    uint32_t reserved;
+    /** The number of iterations of all coarse levels together, with `pyramid_levels`; 0 until the first step has done them. */
+    uint32_t coarse_iterations;
     /** The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`. */
     double edge_contrast;
 } isoline_level_set_state;
@@ -3357,8 +3367,16 @@ typedef struct {
     uint32_t largest_step;
     /** The largest number of nodes of a target, 3 to 65536. Default 1024. */
     uint32_t max_nodes;
-    /** Must be 0. */
-    uint32_t reserved;
+    /**
+     * The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise the first step (or
+     * the run) begins on the image reduced `pyramid_levels` - 1 times to half its size, goes on with the next larger one
+     * where each search ended, and ends on the image; `largest_step`, `node_spacing` and `max_iterations` are those of each
+     * level, in its pixels. A larger number comes past noise from a start that is far from the object; small objects and
+     * detail vanish. Windows and territories are those of the image. A target whose polygon has an area of fewer than 4
+     * pixels on a level, or that vanishes on it, is not searched there; nor is an image of fewer than 16 pixels a side
+     * reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
+     */
+    uint32_t pyramid_levels;
     /** The largest number of iterations of a target, at least 1. Default 10000. */
     uint64_t max_iterations;
     /**
@@ -3436,7 +3454,7 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
  *   message names polygon and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE;
  *   _INVALID_TYPE; _UNSUPPORTED for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels
- *   with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+ *   with a CPU context or with `pyramid_levels` above 1; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
  *   one after the other.
  */
 isoline_status isoline_snake_new(isoline_context *context,
@@ -3453,7 +3471,7 @@ isoline_status isoline_snake_new(isoline_context *context,
  * @param initial,params as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The noise
  *   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
  *   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
- *   ISOLINE_SNAKE_NOISE_GAUSSIAN either.
+ *   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake.
  * @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
  */
 isoline_status isoline_snake_restart(isoline_snake *snake,
@@ -3465,9 +3483,10 @@ isoline_status isoline_snake_restart(isoline_snake *snake,
  *
  * @param snake not NULL. Its borrowed polygons end.
  * @param iterations the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing.
- *   A step of 20 and one of 30 give the same result as one of 50.
+ *   A step of 20 and one of 30 give the same result as one of 50. With `pyramid_levels` the first step of at least one
+ *   iteration first ends the searches of the coarse levels, whose iterations do not count.
  * @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
- *   iteration: the snake can be read, and the next step continues from there.
+ *   iteration: the snake can be read, and the next step continues from there; coarse levels begin anew.
  * @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
  *   status; `iterations` is the largest number of iterations that any target has done since its start. The first report
  *   contains the times of upload and sums of isoline_snake_new, except in `seconds_total`.

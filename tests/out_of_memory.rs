@@ -232,13 +232,12 @@ fn objects(context: &Context) -> Result<Vec<u8>> {
     Ok(found)
 }
 
-fn level_set(context: &Context, variant: level_set::Variant, dimensions: Dimensions) -> Result<Vec<u8>> {
+fn level_set(context: &Context, params: &level_set::Params) -> Result<Vec<u8>> {
     let shape = (24, 300, 260);
     let input = image(shape);
     let inside = Array3::from_shape_fn(shape, |(z, y, x)| u8::from(z > 5 && z < 18 && y % 90 < 50 && x % 80 < 40));
-    let params = level_set::Params { variant, dimensions, ..level_set::Params::default() };
-    let mut solver = armed(|| LevelSet::new(context, input.view().into(), inside.view().into(), &params))?;
-    armed(|| solver.step(if variant == level_set::Variant::Scalar { 2 } else { 25 }, None))?;
+    let mut solver = armed(|| LevelSet::new(context, input.view().into(), inside.view().into(), params))?;
+    armed(|| solver.step(if params.variant == level_set::Variant::Scalar { 2 } else { 25 }, None))?;
     let mut phi = Array3::<f32>::zeros(shape);
     armed(|| solver.read_phi(phi.view_mut().into()))?;
     armed(|| solver.write_phi(phi.view().into()))?;
@@ -249,15 +248,32 @@ fn level_set(context: &Context, variant: level_set::Variant, dimensions: Dimensi
 }
 
 fn band(context: &Context) -> Result<Vec<u8>> {
-    level_set(context, level_set::Variant::Band, Dimensions::Volume)
+    level_set(context, &level_set::Params::default())
 }
 
 fn dense_slices(context: &Context) -> Result<Vec<u8>> {
-    level_set(context, level_set::Variant::Dense, Dimensions::Slices)
+    use level_set::{Params, Variant};
+    let params = Params { variant: Variant::Dense, dimensions: Dimensions::Slices, ..Params::default() };
+    level_set(context, &params)
 }
 
 fn scalar_level_set(context: &Context) -> Result<Vec<u8>> {
-    level_set(context, level_set::Variant::Scalar, Dimensions::Volume)
+    level_set(context, &level_set::Params { variant: level_set::Variant::Scalar, ..level_set::Params::default() })
+}
+
+fn pyramids(context: &Context) -> Result<Vec<u8>> {
+    let slices = level_set::Params {
+        dimensions: Dimensions::Slices,
+        range: Some(level_set::TargetRange { target: 180.0, epsilon: 70.0 }),
+        pyramid_levels: 2,
+        ..level_set::Params::default()
+    };
+    let mut starts = Polygons::new();
+    for index in 0..600 {
+        starts.push(&square(index % 30 * 16 - 3, index / 30 * 16 - 3, 12));
+    }
+    let params = snake::Params { overlap: Overlap::Excluded, pyramid_levels: 2, ..snake::Params::default() };
+    Ok([level_set(context, &slices)?, snakes(context, (340, 500), &starts, &params, 2)?].concat())
 }
 
 fn snakes(
@@ -329,7 +345,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 19] = [
+const OPERATIONS: [Operation; 20] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -342,6 +358,7 @@ const OPERATIONS: [Operation; 19] = [
     ("band", band),
     ("dense_slices", dense_slices),
     ("scalar_level_set", scalar_level_set),
+    ("pyramids", pyramids),
     ("many_snakes", many_snakes),
     ("large_snakes", large_snakes),
     ("masks", masks),

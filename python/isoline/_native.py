@@ -176,7 +176,8 @@ class LevelSetState(Sized):
                 ("side", c_uint32), ("iterations", c_uint64), ("inside", c_uint64), ("active_tiles", c_uint64),
                 ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
                 ("time_step", c_double), ("time_step_limit", c_double), ("expected_iterations", c_uint64),
-                ("limit_share", c_double), ("outcome", c_uint32), ("reserved", c_uint32), ("edge_contrast", c_double)]
+                ("limit_share", c_double), ("outcome", c_uint32), ("coarse_iterations", c_uint32),
+                ("edge_contrast", c_double)]
 
     def ended(self) -> str:
         """The end of the last step, one of "moving", "front", "at limit", "filled" and "lost"."""

@@ -259,6 +259,7 @@ def level_set(
     edge_weight: float = 0.0,
     edge_sigma: float | None = None,
     edge_contrast: float | None = None,
+    pyramid_levels: int = 1,
 ) -> Any: ...
 
 def objects(
@@ -301,6 +302,7 @@ def snake(
     node_cost: float = 0.5,
     range_min: float | None = None,
     range_max: float | None = None,
+    pyramid_levels: int = 1,
 ) -> Snake: ...
 
 signed_distance = distance

@@ -159,6 +159,9 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     for name in ("variant", "change_tolerance", "rms_tolerance", "check_interval"):
         if name in parameters:
             raise InvalidArgument(f"cannot use {name}: every voxel is updated in all iterations; leave it out")
+    if values["pyramid_levels"] != 1:
+        raise InvalidArgument("cannot use a pyramid in chunks: coarse levels move the front beyond a halo (got "
+                              f"pyramid_levels {values['pyramid_levels']}); leave it out")
     per_axis(spacing, image)
     volume, every = is_volume(values), values["reinitialise_every"]
     lengths = exchanges(iterations, exchange_every or every or 10, every or 1)

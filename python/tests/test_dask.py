@@ -165,6 +165,8 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.level_set(image, image[1:], iterations=5, **RANGE), isoline.InvalidSize, "shape of the image"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5), isoline.InvalidArgument,
      "epsilon automatic"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, pyramid_levels=2, **RANGE),
+     isoline.InvalidArgument, "pyramid_levels 2"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, variant="band", **RANGE),
      isoline.InvalidArgument, "leave it out"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=50, exchange_every=8, **RANGE),

@@ -58,6 +58,25 @@ def test_steps_of_snakes_are_those_of_one_call():
         isoline.Snake(IMAGE, [[(0, 0), (9, 9), (9, 0), (0, 9)]])
 
 
+def test_coarse_levels_come_first():
+    found = []
+    for levels in (1, 2):
+        with isoline.LevelSet(IMAGE, START, dimensions="slices", target=200, epsilon=50, pyramid_levels=levels) as surface:
+            surface.step(3000)
+            state = surface.state()
+            assert (state.coarse_iterations > 0) == (levels > 1) and state.ended() == "front"
+            found.append((state.iterations, surface.mask() > 0))
+    (plain, wanted), (fine, mask) = found
+    assert 2 * fine <= plain
+    assert 2 * numpy.count_nonzero(mask & wanted) >= 0.99 * (numpy.count_nonzero(mask) + numpy.count_nonzero(wanted))
+    starts = [[(35, 25), (50, 25), (50, 35), (35, 35)]]
+    with isoline.Snake(IMAGE, starts, pyramid_levels=2, largest_step=1) as snake:
+        snake.step(1)
+        assert snake.statistics()["iterations"][0] == 1 and snake.statistics()["pixels"][0] > 500
+        with pytest.raises(isoline.InvalidArgument, match="pyramid_levels 3"):
+            snake.restart(starts, pyramid_levels=3)
+
+
 def test_progress_is_told():
     told = []
     isoline.edge_strength(LARGE, iterations=300, progress=lambda *what: told.append(what))

@@ -88,8 +88,14 @@ pub struct isoline_snake_params {
     pub largest_step: u32,
     /// The largest number of nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise the first step (or
+    /// the run) begins on the image reduced `pyramid_levels` - 1 times to half its size, goes on with the next larger one
+    /// where each search ended, and ends on the image; `largest_step`, `node_spacing` and `max_iterations` are those of each
+    /// level, in its pixels. A larger number comes past noise from a start that is far from the object; small objects and
+    /// detail vanish. Windows and territories are those of the image. A target whose polygon has an area of fewer than 4
+    /// pixels on a level, or that vanishes on it, is not searched there; nor is an image of fewer than 16 pixels a side
+    /// reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
+    pub pyramid_levels: u32,
     /// The largest number of iterations of a target, at least 1. Default 10000.
     pub max_iterations: u64,
     /// ISOLINE_SNAKE_NOISE_GAMMA only: L, the number of looks that were averaged, 1 to 1e6. Default 1, raw speckle.
@@ -122,7 +128,7 @@ params_of!(
     isoline_snake_params,
     88,
     parameters::OPERATION,
-    [reserved],
+    [],
     noise,
     schedule,
     background,
@@ -136,6 +142,7 @@ params_of!(
     node_cost,
     range_min,
     range_max,
+    pyramid_levels,
 );
 
 impl isoline_snake_params {
@@ -159,6 +166,7 @@ impl isoline_snake_params {
             max_nodes: self.max_nodes,
             max_iterations: self.max_iterations,
             node_cost: self.node_cost,
+            pyramid_levels: self.pyramid_levels,
             range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
         })
     }
@@ -252,7 +260,7 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
 ///   message names polygon and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE;
 ///   _INVALID_TYPE; _UNSUPPORTED for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels
-///   with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
+///   with a CPU context or with `pyramid_levels` above 1; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
 ///   one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_new(
@@ -284,7 +292,7 @@ pub unsafe extern "C" fn isoline_snake_new(
 /// @param initial,params as for isoline_snake_new; NULL stands for the defaults, not for the previous values. The noise
 ///   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
 ///   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
-///   ISOLINE_SNAKE_NOISE_GAUSSIAN either.
+///   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake.
 /// @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_restart(
@@ -310,9 +318,10 @@ pub unsafe extern "C" fn isoline_snake_restart(
 ///
 /// @param snake not NULL. Its borrowed polygons end.
 /// @param iterations the largest number of iterations of each target; UINT64_MAX until all have ended, 0 does nothing.
-///   A step of 20 and one of 30 give the same result as one of 50.
+///   A step of 20 and one of 30 give the same result as one of 50. With `pyramid_levels` the first step of at least one
+///   iteration first ends the searches of the coarse levels, whose iterations do not count.
 /// @param progress NULL for none. A cancelled step returns ISOLINE_CANCELLED, and every target keeps its last complete
-///   iteration: the snake can be read, and the next step continues from there.
+///   iteration: the snake can be read, and the next step continues from there; coarse levels begin anew.
 /// @param report NULL for none; else after isoline_report_init. `converged` is 1 if all targets have ended, with any
 ///   status; `iterations` is the largest number of iterations that any target has done since its start. The first report
 ///   contains the times of upload and sums of isoline_snake_new, except in `seconds_total`.

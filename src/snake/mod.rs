@@ -34,6 +34,7 @@
 
 mod backend;
 mod clip;
+mod coarse;
 mod cpu;
 mod criterion;
 mod cuda;
@@ -155,6 +156,11 @@ pub struct Params {
     /// finite pixel; for Poisson, Gamma and Rayleigh noise 0 and the largest one. For these models level 0 should be 0:
     /// their costs are of the levels.
     pub range: Option<[f64; 2]>,
+    /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise each is first
+    /// searched on the image reduced `pyramid_levels` − 1 times to half its size, then on the next larger one, and so on, with
+    /// `largest_step` and `node_spacing` in pixels of each level. A target whose start has an area of fewer than 4 pixels on
+    /// a level, or that vanishes on it, is not searched there. The image must be in host memory.
+    pub pyramid_levels: u32,
 }
 
 impl Default for Params {
@@ -171,6 +177,7 @@ impl Default for Params {
             max_iterations: parameters::MAX_ITERATIONS.default as u64,
             node_cost: parameters::NODE_COST.default,
             range: None,
+            pyramid_levels: parameters::PYRAMID_LEVELS.default as u32,
         }
     }
 }
@@ -193,6 +200,7 @@ impl Params {
         parameters::MAX_NODES.check(f64::from(self.max_nodes))?;
         parameters::MAX_ITERATIONS.check(self.max_iterations as f64)?;
         parameters::NODE_COST.check(self.node_cost)?;
+        parameters::PYRAMID_LEVELS.check(f64::from(self.pyramid_levels))?;
         check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)
     }
 
@@ -281,6 +289,12 @@ pub struct Snake {
     backend: Backend,
     params: Params,
     targets: Vec<Target>,
+    /// The snake on the image of half the size.
+    coarse: Option<Box<Snake>>,
+    /// The levels of the pyramid that the image was reduced for.
+    most_levels: u32,
+    /// True until the first iteration.
+    is_at_start: bool,
     /// For each target whether it overlaps another one; computed where it is asked for.
     overlapping: OnceLock<Vec<bool>>,
 }
@@ -319,18 +333,34 @@ impl Snake {
             )));
         }
         check_shapes(input.shape(), input.shape())?;
+        coarse::check(params, &input)?;
         let _lock = context.lock()?;
         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
         let unmeasured = initial_targets(context, params, initial, [width, height], &mut watch)?;
-        let level_scale = LevelScale::new(context, &input, params, &mut watch)?;
-        let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured, &mut watch)?;
+        Self::on_level(context, input, params, unmeasured, &mut watch)
+    }
+
+    /// Starts on one level of the pyramid, and on the coarser ones.
+    fn on_level(
+        context: &Context,
+        input: Image<'_>,
+        params: &Params,
+        unmeasured: Vec<Target>,
+        watch: &mut Watch<'_, '_, '_>,
+    ) -> Result<Self> {
+        let level_scale = LevelScale::new(context, &input, params, watch)?;
+        let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured, watch)?;
+        let [width, height] = backend.size();
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
         Ok(Self {
             context: context.clone(),
+            coarse: coarse::start(context, &input, params, &level_scale, &targets, watch)?,
             level_scale,
             backend,
             params: params.clone(),
             targets,
+            most_levels: params.pyramid_levels,
+            is_at_start: true,
             overlapping: OnceLock::new(),
         })
     }
@@ -340,7 +370,7 @@ impl Snake {
     /// automatic range of an f32 image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new). The targets then stay as they were.
+    /// Those of [`new`](Self::new); more `pyramid_levels` than there. The targets then stay as they were.
     pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
         params.check(self.level_scale.pixel_type)?;
         let binary = |params: &Params| params.noise == Noise::Bernoulli;
@@ -356,13 +386,19 @@ impl Snake {
                  models' range begins at 0; give range_min and range_max, or make a new snake",
             ));
         }
+        if params.pyramid_levels > self.most_levels {
+            return Err(Error::argument(format!(
+                "cannot use pyramid_levels {} on an image that was reduced for {} when the snake was made; make a new snake",
+                params.pyramid_levels, self.most_levels
+            )));
+        }
         let context = self.context.clone();
         let _lock = context.lock()?;
         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress: &mut None };
         let unmeasured = initial_targets(&context, params, initial, self.backend.size(), &mut watch)?;
         self.targets = self.backend.measure(&context, params, unmeasured, &mut watch)?;
         self.overlapping.take();
-        self.params = params.clone();
+        self.set_params(params);
         Ok(())
     }
 
@@ -377,13 +413,28 @@ impl Snake {
         let context = self.context.clone();
         let _lock = context.lock()?;
         self.overlapping.take();
-        let targets = &mut self.targets;
-        let mut report = self.backend.iterate(&context, &self.params, targets, iterations, &mut progress)?;
+        let mut report = self.advance(iterations, &mut progress)?;
         report.slices_done = 1;
         report.iterations = self.targets.iter().map(|target| target.iterations).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.complete(started, format_args!("region snakes, {} targets", self.targets.len()));
         Ok(report)
+    }
+
+    /// Does what [`step`](Self::step) does, in a call that has locked the context.
+    fn advance(&mut self, iterations: u64, progress: &mut Option<&mut Progress<'_>>) -> Result<Report> {
+        let has_coarse = self.coarse.is_some() && self.params.pyramid_levels > 1;
+        let starts = has_coarse && iterations > 0 && std::mem::take(&mut self.is_at_start);
+        let started = if starts { self.start_from_coarse(progress) } else { Ok(()) };
+        self.is_at_start |= started.is_err();
+        started?;
+        let Self { context, backend, params, targets, .. } = self;
+        if !starts {
+            return backend.iterate(context, params, targets, iterations, progress);
+        }
+        progress::part(progress, [coarse::SHARE, 1.0], MOVING, |progress| {
+            backend.iterate(context, params, targets, iterations, progress)
+        })
     }
 
     /// Returns the number of targets.

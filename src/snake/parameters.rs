@@ -186,6 +186,18 @@ pub(crate) const RANGE_MAX: Parameter = Parameter::float(
 .automatic(c"The largest finite pixel.")
 .advanced();
 
+pub(crate) const PYRAMID_LEVELS: Parameter = Parameter::integer(
+    c"pyramid_levels",
+    c"Pyramid levels",
+    1,
+    c"Above 1 polygons first move on images of half, a quarter, an eighth of the size. A larger one comes past noise from \
+      farther away, and loses small objects.",
+)
+.at_least(1.0)
+.at_most(4.0)
+.unit(c"levels")
+.advanced();
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"snake",
     title: c"Region Snake",
@@ -204,5 +216,6 @@ pub(crate) const OPERATION: Operation = Operation {
         NODE_COST,
         RANGE_MIN,
         RANGE_MAX,
+        PYRAMID_LEVELS,
     ],
 };

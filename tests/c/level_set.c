@@ -87,6 +87,31 @@ static void the_state_tells_every_parameter(const char *device) {
     end_surface_job(&work);
 }
 
+static void coarse_levels_come_first(const char *device) {
+    surface_job work = new_surface_job(device);
+    work.params.pyramid_levels = 2;
+    uint8_t *ball = ball_of(&BALL, 255, 0), *by_steps = (uint8_t *)allocate(COUNT);
+    GOOD(isoline_level_set_run(work.context, &work.input, &work.initial, &work.params, NULL, &work.mask, &work.report));
+    CHECK(dice(work.result, ball, COUNT) >= 0.98);
+    CHECK_NUMBER(work.report.outcome, ISOLINE_LEVEL_SET_FRONT);
+    /* The first iteration needs the coarse level, which counts by itself. */
+    isoline_level_set *surface = surface_of(&work);
+    GOOD(isoline_level_set_step(surface, 0, NULL, NULL));
+    CHECK_NUMBER(state_of(surface).coarse_iterations, 0);
+    const uint64_t before = state_of(surface).inside;
+    GOOD(isoline_level_set_step(surface, 1, NULL, NULL));
+    isoline_level_set_state state = state_of(surface);
+    CHECK(state.coarse_iterations > 10 && state.iterations == 1 && state.inside > 5 * before);
+    GOOD(isoline_level_set_step(surface, work.params.iterations, NULL, NULL));
+    mask_of(surface, by_steps);
+    CHECK(memcmp(by_steps, work.result, COUNT) == 0);
+    CHECK_NUMBER(state_of(surface).coarse_iterations, state.coarse_iterations);
+    isoline_level_set_free(surface);
+    free(by_steps);
+    free(ball);
+    end_surface_job(&work);
+}
+
 static void null_params_are_the_defaults(const char *device) {
     surface_job work = new_surface_job(device);
     isoline_level_set *by_null = NULL, *by_init;
@@ -419,6 +444,7 @@ static void nothing_of_the_callers_is_needed_afterwards(const char *device) {
 int main(void) {
     RUN_ON_EACH(a_ball_is_found_from_a_seed_in_it);
     RUN_ON_EACH(the_state_tells_every_parameter);
+    RUN_ON_EACH(coarse_levels_come_first);
     RUN_ON_EACH(null_params_are_the_defaults);
     RUN_ON_EACH(steps_add_up);
     RUN_ON_EACH(the_mask_is_where_phi_is_negative);

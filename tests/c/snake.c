@@ -505,6 +505,35 @@ static void a_restart_is_a_new_snake_without_its_image(const char *device) {
     end_snake_job(&work);
 }
 
+static void coarse_levels_come_first(const char *device) {
+    snake_job work = new_snake_job(device);
+    work.params.pyramid_levels = 2;
+    isoline_snake *snake = snake_of(&work);
+    uint64_t before[CELLS];
+    for (int i = 0; i < CELLS; i++) {
+        before[i] = statistics_of(snake, i).pixels;
+    }
+    /* One iteration on the image cannot come so far. */
+    GOOD(isoline_snake_step(snake, 1, NULL, NULL));
+    for (int i = 0; i < CELLS; i++) {
+        const isoline_target_statistics found = statistics_of(snake, i);
+        CHECK(found.iterations == 1 && found.pixels > 3 * before[i]);
+    }
+    GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
+    const copied wanted = copy_of(snake);
+    /* A restart begins on the coarse level again, and may leave it out, but there is no coarser one. */
+    GOOD(isoline_snake_restart(snake, &work.initial, &work.params));
+    GOOD(isoline_snake_step(snake, TO_THE_END, NULL, NULL));
+    isoline_polygons again = borrowed_by(snake);
+    CHECK(same_polygons(&again, &wanted.polygons));
+    GOOD(isoline_snake_restart(snake, &work.initial, NULL));
+    work.params.pyramid_levels = 3;
+    REFUSED(isoline_snake_restart(snake, &work.initial, &work.params), ISOLINE_INVALID_ARGUMENT, "pyramid_levels 3");
+    free(wanted.memory);
+    isoline_snake_free(snake);
+    end_snake_job(&work);
+}
+
 static void every_end_is_told(const char *device) {
     snake_job work = new_snake_job(device);
     /* Outside the image; without a pixel; one that converges. */
@@ -697,6 +726,7 @@ int main(void) {
     RUN_ON_EACH(a_start_gives_one_result_however_it_is_written);
     RUN_ON_EACH(every_pixel_type_gives_the_same);
     RUN_ON_EACH(a_restart_is_a_new_snake_without_its_image);
+    RUN_ON_EACH(coarse_levels_come_first);
     RUN_ON_EACH(every_end_is_told);
     RUN_ON_EACH(no_polygons_are_a_snake_without_targets);
     RUN_ON_EACH(sequential_schedule_runs_on_the_cpu_only);

@@ -97,6 +97,8 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
         SPOILT(work.params.background = ISOLINE_SNAKE_BACKGROUND_WINDOW + 1 + far[i], ISOLINE_INVALID_ARGUMENT,
                "background");
     }
+    SPOILT(work.params.pyramid_levels = 0, ISOLINE_INVALID_ARGUMENT, "pyramid_levels");
+    SPOILT(work.params.pyramid_levels = 5, ISOLINE_INVALID_ARGUMENT, "pyramid_levels");
     SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_GAMMA; work.params.looks = 0.9, ISOLINE_INVALID_ARGUMENT, "looks");
     SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_GAMMA; work.params.looks = 1e7, ISOLINE_INVALID_ARGUMENT, "looks");
     SPOILT(work.params.margin = 0, ISOLINE_INVALID_ARGUMENT, "margin");

@@ -7,6 +7,7 @@ mod guarantees;
 mod limits;
 mod neighbours;
 mod optimum;
+mod pyramid;
 mod shapes;
 mod starts;
 

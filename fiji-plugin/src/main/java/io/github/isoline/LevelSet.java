@@ -101,6 +101,11 @@ public final class LevelSet extends Solver {
         return state.iterations;
     }
 
+    /** Returns the number of iterations of all coarse levels together. */
+    public long coarseIterations() {
+        return state.coarse_iterations;
+    }
+
     /** Returns true if the last step met the stopping criterion. */
     public boolean converged() {
         return state.converged != 0;

@@ -165,7 +165,7 @@ final class Structs {
         "expected_iterations",
         "limit_share",
         "outcome",
-        "reserved",
+        "coarse_iterations",
         "edge_contrast"
     })
     public static final class LevelSetState extends Structure {
@@ -174,7 +174,7 @@ final class Structs {
         public double target, epsilon, alpha, time_step, time_step_limit;
         public long expected_iterations;
         public double limit_share;
-        public int outcome, reserved;
+        public int outcome, coarse_iterations;
         public double edge_contrast;
     }
 

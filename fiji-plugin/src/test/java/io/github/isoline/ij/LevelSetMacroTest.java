@@ -62,6 +62,20 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     }
 
     @Test
+    void coarseLevelsSaveIterationsOfTheWholeImage() {
+        ImagePlus image = disc(120, 110, 40);
+        String options = "start=box box_x=55-64 box_y=50-59 results_table pyramid_levels=";
+        double[] iterations = new double[2];
+        for (int levels = 1; levels <= 2; levels++) {
+            ResultsTable.getResultsTable().reset();
+            ImagePlus mask = mask(image, options + levels);
+            assertTrue(dice(mask, image) > 0.98, levels + " " + dice(mask, image));
+            iterations[levels - 1] = ResultsTable.getResultsTable().getValue("Iterations", 0);
+        }
+        assertTrue(2 * iterations[1] <= iterations[0], iterations[0] + " " + iterations[1]);
+    }
+
+    @Test
     void twoRegionsThatAreAlikeAreRefused() {
         ImagePlus flat = NewImage.createByteImage("flat", 40, 36, 1, NewImage.FILL_BLACK);
         Outcome outcome = macro(flat, call("start=box regions=chan_vese mask_stack"));
@@ -135,7 +149,8 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         "start=mask mask_image=[my mask] stack=current mode=iterations iterations=7 roi_manager",
         "start=box box_x=1-5 box_y=auto box_z=2-2 range=values target=-3.25 epsilon=0.5 phi",
         "start=box alpha=0.3 reinitialise_every=0 time_step=0.01 show_every=0 results_table mask_stack",
-        "start=box roi_file=[/a b/d.zip] all_channels"
+        "start=box roi_file=[/a b/d.zip] all_channels",
+        "start=box pyramid_levels=2 overlay"
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
         assertWritten(new LevelSetSettings(), options);

@@ -123,6 +123,20 @@ class SnakeImagesTest extends SnakeTest {
     }
 
     @Test
+    void coarseLevelsSaveIterationsOfTheWholeImage() {
+        ImagePlus image = disc(150, 140, 75, 70, 50);
+        double[] iterations = new double[2];
+        for (int i = 0; i < 2; i++) {
+            table().reset();
+            image.setRoi(new OvalRoi(69, 64, 12, 12));
+            macro(image, call("results_table margin=5 largest_step=1 pyramid_levels=" + (1 + 2 * i)));
+            assertEquals(Math.PI * 50 * 50, table().getValue("Area", 0), 200);
+            iterations[i] = table().getValue("Iterations", 0);
+        }
+        assertTrue(2 * iterations[1] <= iterations[0], iterations[0] + " " + iterations[1]);
+    }
+
+    @Test
     void signedPixelsAreGivenAsImageJShowsThem() {
         ImagePlus image = disc(90, 80, 45, 40, 14);
         ShortProcessor signed = new ShortProcessor(90, 80);

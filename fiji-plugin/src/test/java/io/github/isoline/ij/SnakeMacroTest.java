@@ -97,7 +97,8 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         "start=labels start_image=[my labels] stack=current background=window margin=1.25 overlay",
         "start=rectangle largest_step=8 node_spacing=6.5 node_cost=1 max_nodes=99 results_table",
         "start=rectangle max_iterations=77 schedule=sequential show_every=0 roi_manager",
-        "start=rectangle range_min=-0.5 range_max=2 roi_file=[/a b/d.zip] all_channels"
+        "start=rectangle range_min=-0.5 range_max=2 roi_file=[/a b/d.zip] all_channels",
+        "start=rectangle pyramid_levels=3 overlay"
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
         assertWritten(new SnakeSettings(), options);

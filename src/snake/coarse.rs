@@ -1,0 +1,246 @@
+//! Coarse to fine: before their first iteration polygons are searched on an image of half the size, and start from there.
+//!
+//! The coarse snake is a snake like any other, with a coarser one of its own for the next level of the pyramid. Its targets
+//! are those of the full image, with windows and territories that lie within theirs. Steps and node spacings are in pixels
+//! of each level.
+
+use super::image::LevelScale;
+use super::polygon::{self, Bounds};
+use super::search::Target;
+use super::territory::Territory;
+use super::{MEASURING, Node, Noise, Params, Snake, Status, Watch, parameters};
+use crate::device::Context;
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{Image, PixelType, collected, push, reserved, try_par_collected};
+use crate::levels::MAX_LEVEL;
+use crate::progress::{Progress, Ticker, part};
+use crate::pyramid;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// The stage that progress callbacks get meanwhile.
+const COARSE_STAGE: &str = "moving the polygons, reduced image";
+/// The share of a step's progress that the coarse levels have.
+pub(super) const SHARE: f64 = 0.25;
+/// The distance by which nodes move at first where a coarse level was before: what one pixel of it can be off, and more.
+const FINE_STEP: i32 = 4;
+/// The pixels of a cell, whose sum a pixel of a reduced image stands for.
+const CELL: f64 = 4.0;
+/// The least area, in pixels of its level, of a target that is searched on a coarse level.
+const LEAST_AREA: i128 = 4;
+/// The distances to which the nodes of a start are thinned until it does not cross itself.
+const THINNING: [i32; 4] = [1, 2, 4, 8];
+
+/// Refuses a pyramid of an image in device memory.
+pub(super) fn check(params: &Params, input: &Image<'_>) -> Result<()> {
+    match input {
+        Image::Device(_) if params.pyramid_levels > 1 => Err(Error::unsupported(format!(
+            "cannot reduce an image in CUDA memory: the pyramid of a region snake is made in host memory (got \
+             pyramid_levels {}); give the image in host memory, or set pyramid_levels to 1",
+            params.pyramid_levels
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the snake of the next coarser level; `None` where there is none.
+pub(super) fn start(
+    context: &Context,
+    input: &Image<'_>,
+    params: &Params,
+    level_scale: &LevelScale,
+    targets: &[Target],
+    watch: &mut Watch<'_, '_, '_>,
+) -> Result<Option<Box<Snake>>> {
+    let [width, height, _] = input.shape();
+    let halved = pyramid::axes_to_halve([width, height, 1], &[1.0, 1.0]);
+    if params.pyramid_levels <= 1 || halved != [true, true, false] {
+        return Ok(None);
+    }
+    let binary = params.noise == Noise::Bernoulli;
+    let (image, highest) = watch.run(context, |ticker| {
+        let image = pyramid::means(input, halved, binary, ticker)?;
+        let extremes = Image::from(image.view()).extremes_while(ticker)?;
+        Ok((image, extremes.map_or(0.0, |[_, highest]| highest)))
+    })?;
+    let [low, high] = range_of(level_scale);
+    let range = match params.noise {
+        Noise::Bernoulli => [0.0, 1.0],
+        _ if highest - low <= (high - low) / CELL => [low, low + (high - low) / CELL],
+        _ => [low, high],
+    };
+    let params = reduced_params(params, level_scale, range);
+    let targets = reduced_targets(context, targets, [width, height], &params, watch)?;
+    let snake = Snake::on_level(context, image.view().into(), &params, targets, watch)?;
+    Ok(Some(Box::new(snake)))
+}
+
+/// Returns the range of the levels of an image.
+fn range_of(level_scale: &LevelScale) -> [f64; 2] {
+    if level_scale.pixel_type == PixelType::F32 { level_scale.range() } else { [0.0, MAX_LEVEL] }
+}
+
+/// Returns the parameters of the next coarser level, whose pixels are in `range`.
+///
+/// A cell of four pixels is as likely as its pixels are together where its noise is that of their sum. So Poisson noise, whose
+/// strength depends on the level, has the levels of the sum if they fit, else nodes that cost less.
+fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) -> Params {
+    let is_sum = range != range_of(level_scale);
+    let weight = if is_sum || params.noise != Noise::Poisson { 1.0 } else { 1.0 / CELL };
+    let noise = match params.noise {
+        Noise::Gamma { looks } => Noise::Gamma { looks: (CELL * looks).min(parameters::LOOKS.maximum) },
+        // The means of binary pixels are shares.
+        Noise::Bernoulli => Noise::Gaussian,
+        noise => noise,
+    };
+    Params {
+        noise,
+        range: Some(range),
+        node_cost: params.node_cost * weight,
+        pyramid_levels: params.pyramid_levels.saturating_sub(1),
+        ..params.clone()
+    }
+}
+
+/// Returns the targets on the image of half the size, unmeasured. Those that are too small there are not searched.
+fn reduced_targets(
+    context: &Context,
+    targets: &[Target],
+    [width, height]: [usize; 2],
+    params: &Params,
+    watch: &mut Watch<'_, '_, '_>,
+) -> Result<Vec<Target>> {
+    let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+    watch.run(context, |ticker| {
+        let reduced = |target: &Target| {
+            ticker.check()?;
+            reduced_target(target, &image, params)
+        };
+        try_par_collected(targets.par_iter().map(reduced))
+    })
+}
+
+fn reduced_target(target: &Target, image: &Bounds, params: &Params) -> Result<Target> {
+    let half = |value: i32| (value + 1) / 2;
+    // The last pixel of an odd number is a cell of its own.
+    let end = |value: i32, last: i32| if value == last { half(value) } else { value / 2 };
+    let Bounds { x0, y0, x1, y1 } = target.bounds;
+    let bounds = Bounds { x0: half(x0), y0: half(y0), x1: end(x1, image.x1), y1: end(y1, image.y1) };
+    let not_searched = || Ok(Target::start_outside(collected(target.nodes.iter().copied())?, bounds));
+    if target.status != Status::Running {
+        return not_searched();
+    }
+    for least in THINNING {
+        let mut nodes: Vec<Node> = reserved(target.nodes.len())?;
+        for node in target.nodes.iter().map(|node| Node::new(half(node.x), half(node.y))) {
+            let is_far = |other: &Node| (node.x - other.x).abs().max((node.y - other.y).abs()) >= least;
+            if nodes.last().is_none_or(is_far) && nodes.first().is_none_or(is_far) {
+                nodes.push(node);
+            }
+        }
+        let Some(nodes) = valid(&nodes, &bounds)? else { continue };
+        if polygon::twice_area(&nodes).abs() < 2 * LEAST_AREA {
+            break;
+        }
+        let spacing_squared = params.spacing_squared(&nodes);
+        let mut reduced = Target::unmeasured(nodes, bounds, params.largest_step as i32, spacing_squared);
+        if let Some(territory) = &target.territory {
+            reduced.territory = Some(Arc::new(reduced_territory(territory, &bounds, image)?));
+        }
+        return Ok(reduced);
+    }
+    not_searched()
+}
+
+/// Returns a polygon as the search needs it; `None` if it crosses itself, or has no area.
+fn valid(nodes: &[Node], bounds: &Bounds) -> Result<Option<Vec<Node>>> {
+    match polygon::normalise(nodes, bounds, 0) {
+        Err(error) if error.kind() == ErrorKind::InvalidArgument => Ok(None),
+        found => found,
+    }
+}
+
+/// Returns the cells all of whose pixels belong to a territory.
+fn reduced_territory(territory: &Territory, bounds: &Bounds, image: &Bounds) -> Result<Territory> {
+    let mut reduced =
+        Territory { y0: bounds.y0, first: reserved((bounds.y1 - bounds.y0) as usize + 1)?, runs: Vec::new() };
+    reduced.first.push(0);
+    for y in bounds.y0..bounds.y1 {
+        let rows = [2 * y, (2 * y + 1).min(image.y1 - 1)].map(|y| territory.row(y.into()));
+        let [mut above, mut below] = rows.map(|runs| runs.iter().peekable());
+        while let (Some([a, b]), Some([c, d])) = (above.peek(), below.peek()) {
+            let (from, to) = (*a.max(c), *b.min(d));
+            let cells = [(from + 1) / 2, if to == image.x1 { (to + 1) / 2 } else { to / 2 }];
+            let cells = [cells[0].max(bounds.x0), cells[1].min(bounds.x1)];
+            if cells[0] < cells[1] {
+                push(&mut reduced.runs, cells)?;
+            }
+            // The run that ends first has nothing in common with the next one of the other row.
+            if b <= d {
+                above.next()
+            } else {
+                below.next()
+            };
+        }
+        reduced.first.push(reduced.runs.len() as u32);
+    }
+    Ok(reduced)
+}
+
+/// Returns a target that starts where the search on the coarse level ended, unmeasured; from its own start if there is no
+/// result.
+fn enlarged_target(own: &Target, coarse: &Target, image: &Bounds) -> Result<Target> {
+    if own.status != Status::Running {
+        return own.try_clone();
+    }
+    let mut found = None;
+    if matches!(coarse.status, Status::Converged | Status::IterationLimit) {
+        let enlarged = coarse.nodes.iter().map(|n| Node::new((2 * n.x).min(image.x1), (2 * n.y).min(image.y1)));
+        found = valid(&collected(enlarged)?, &own.bounds)?;
+    }
+    let (nodes, distance) = match found {
+        Some(nodes) => (nodes, own.distance.min(FINE_STEP)),
+        None => (collected(own.nodes.iter().copied())?, own.distance),
+    };
+    let mut target = Target::unmeasured(nodes, own.bounds, distance, own.spacing_squared);
+    target.territory = own.territory.clone();
+    Ok(target)
+}
+
+impl Snake {
+    /// Sets the parameters for another start.
+    pub(super) fn set_params(&mut self, params: &Params) {
+        (self.params, self.is_at_start) = (params.clone(), true);
+        if let Some(coarse) = &mut self.coarse {
+            let range = coarse.params.range.unwrap_or_default();
+            coarse.set_params(&reduced_params(params, &self.level_scale, range));
+        }
+    }
+
+    /// Searches the targets on the coarser levels, and starts them from where they are. A call that is cancelled changes
+    /// nothing, and the next one begins anew.
+    pub(super) fn start_from_coarse(&mut self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
+        let Self { context, coarse, targets, backend, params, .. } = self;
+        let Some(coarse) = coarse else { return Ok(()) };
+        let [width, height] = backend.size();
+        part(progress, [0.0, SHARE], COARSE_STAGE, |progress| {
+            let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
+            let reduced = reduced_targets(context, targets, [width, height], &coarse.params, &mut watch)?;
+            coarse.targets = coarse.backend.measure(context, &coarse.params, reduced, &mut watch)?;
+            coarse.is_at_start = true;
+            coarse.advance(u64::MAX, progress)
+        })?;
+        let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+        let pairs = targets.par_iter().zip(&coarse.targets);
+        let enlarged = pairs.map(|(own, coarse)| enlarged_target(own, coarse, &image));
+        let enlarged = context.pool().install(|| try_par_collected(enlarged))?;
+        let mut watch = Watch { ticker: &Ticker::following(MEASURING), progress: &mut None };
+        self.targets = backend.measure(context, params, enlarged, &mut watch)?;
+        log::info!(
+            "region snakes: at most {} iterations on a reduced image of {:?} pixels",
+            coarse.targets.iter().map(|target| target.iterations).max().unwrap_or(0),
+            coarse.backend.size()
+        );
+        Ok(())
+    }
+}
