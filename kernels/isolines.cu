@@ -7,20 +7,8 @@
 //   crossings_{u8,u16,f32}   position and follower of each crossing, at its place in the list
 //
 // The arithmetic of a position is that of src/isolines/cpu.rs, in double precision.
-#include "common.cuh"
+#include "block_scan.cuh"
 #include "isolines.h"
-
-#include <cub/block/block_scan.cuh>
-
-// Returns a value's sum over the threads of the block before this one, and the sum over all.
-__device__ __forceinline__ u64 block_exclusive_sum(u64 value, u64 *total)
-{
-    using Scan = cub::BlockScan<u64, IL_THREADS, cub::BLOCK_SCAN_WARP_SCANS>;
-    __shared__ Scan::TempStorage storage;
-    Scan(storage).ExclusiveSum(value, value, *total);
-    __syncthreads();   // The next use overwrites `storage`.
-    return value;
-}
 
 template <typename PIXEL>
 __device__ __forceinline__ double pixel_at(const isoline_il_job &job, u32 x, u32 y)
@@ -98,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(IL_THREADS) isoline_il_marks(isolin
         own += __popc(marks);
     }
     u64 total;
-    block_exclusive_sum(own, &total);
+    block_exclusive_sum<IL_THREADS>(own, &total);
     if (threadIdx.x == 0) job.sums[blockIdx.x] = total;
 }
 
@@ -108,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(IL_THREADS) isoline_il_sums(isoline
     u64 before = 0, total;
     for (u32 first = 0; first < tiles; first += IL_THREADS) {
         const u32 tile = first + threadIdx.x;
-        const u64 sum = block_exclusive_sum(tile < tiles ? job.sums[tile] : 0, &total);
+        const u64 sum = block_exclusive_sum<IL_THREADS>(tile < tiles ? job.sums[tile] : 0, &total);
         if (tile < tiles) job.sums[tile] = before + sum;
         before += total;
     }
@@ -125,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(IL_THREADS) isoline_il_places(isoli
     u64 before = job.sums[blockIdx.x], total;
     for (u64 run = first; run < words && run < first + IL_TILE; run += IL_THREADS) {
         const u64 i = run + threadIdx.x;
-        const u64 sum = before + block_exclusive_sum(i < words ? __popc(job.words[i]) : 0, &total);
+        const u64 sum = before + block_exclusive_sum<IL_THREADS>(i < words ? __popc(job.words[i]) : 0, &total);
         if (i < words) {
             job.before[i] = sum;
             if (i % job.pitch == 0) job.rows[i / job.pitch] = sum;

@@ -3,16 +3,15 @@
 //!
 //! Corner 0 to 7 is at x + 2y + 4z. The edges along x, y, z are 0 to 3, 4 to 7, 8 to 11, each in the order of its first corner.
 
+use crate::device::kernels::isosurface::{
+    IS_CASES, IS_EDGES, IS_MOST_TRIANGLES, IS_TABLE_WORDS, IS_VARIANT_WORDS, IS_VARIANTS,
+};
+use crate::error::Result;
+use crate::image::{extend, reserved};
 use std::sync::LazyLock;
 
 /// The edges of a cell, and the number of the vertex at the mean of a loop.
-pub(super) const EDGES: usize = 12;
-
-/// The sets of high corners with each decision about their ambiguous faces.
-const VARIANTS: usize = 656;
-
-/// The most triangles of a cell.
-const MOST_TRIANGLES: usize = 12;
+pub(super) const EDGES: usize = IS_EDGES;
 
 /// The corners of the faces, in turn, counterclockwise for who looks at the cell from outside.
 const FACES: [[u8; 4]; 6] = faces();
@@ -61,7 +60,7 @@ struct Case {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Variant {
     count: u8,
-    triangles: [[u8; 3]; MOST_TRIANGLES],
+    triangles: [[u8; 3]; IS_MOST_TRIANGLES],
     /// The bits of the crossed edges, and of those of the loop that has a mean.
     pub(super) edges: u16,
     pub(super) mean: u16,
@@ -102,8 +101,8 @@ impl Variant {
 
 /// All cases and their variants.
 pub(super) struct Table {
-    cases: [Case; 256],
-    variants: [Variant; VARIANTS],
+    cases: [Case; IS_CASES],
+    variants: [Variant; IS_VARIANTS],
 }
 
 /// The table, made when it is first used.
@@ -111,7 +110,7 @@ pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 impl Table {
     fn new() -> Self {
-        let mut table = Self { cases: [Case::default(); 256], variants: [Variant::default(); VARIANTS] };
+        let mut table = Self { cases: [Case::default(); IS_CASES], variants: [Variant::default(); IS_VARIANTS] };
         let mut made = 0;
         for high in 0..256 {
             let case = &mut table.cases[high];
@@ -131,8 +130,30 @@ impl Table {
                 made += 1;
             }
         }
-        debug_assert_eq!(made, VARIANTS);
+        debug_assert_eq!(made, IS_VARIANTS);
         table
+    }
+
+    /// Returns the table as words, which `kernels/isosurface.h` describes.
+    pub(super) fn words(&self) -> Result<Vec<u32>> {
+        let case = |case: &Case| {
+            let faces = case.faces[..case.count as usize].iter().fold(0, |set, face| set | 1 << face);
+            u32::from(case.first) | faces << 16
+        };
+        let variant = |variant: &Variant| {
+            let mut words = [0; IS_VARIANT_WORDS];
+            words[0] = u32::from(variant.edges) | u32::from(variant.mean) << 12 | u32::from(variant.count) << 24;
+            for (index, [a, b, c]) in variant.triangles().iter().map(|edges| edges.map(u32::from)).enumerate() {
+                words[1 + index / 2] |= (a | b << 4 | c << 8) << (16 * (index % 2));
+            }
+            words
+        };
+        let mut words = reserved(IS_TABLE_WORDS)?;
+        extend(&mut words, self.cases.iter().map(case))?;
+        extend(&mut words, FACES.map(u32::from_le_bytes))?;
+        extend(&mut words, self.variants.iter().flat_map(variant))?;
+        debug_assert_eq!(words.len(), IS_TABLE_WORDS);
+        Ok(words)
     }
 
     /// Returns the triangles of a cell with these bits of its high corners; `inside` gives by how much a corner is inside,

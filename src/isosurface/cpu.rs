@@ -3,6 +3,7 @@
 
 use super::cells::{EDGES, TABLE, Table, Variant, edge};
 use super::{Plan, Surface, measure};
+use crate::device::kernels::isosurface::IS_LINES;
 use crate::error::{Error, Result};
 use crate::image::{Foreground, Image, packed_row, push, zeroed};
 use crate::progress::Ticker;
@@ -15,7 +16,7 @@ use std::ops::Range;
 const TASK_VOXELS: usize = 1 << 16;
 
 /// The lines of a row, in the order of their vertices: edges along x, y and z, and means.
-const LINES: usize = 4;
+const LINES: usize = IS_LINES;
 
 /// The parts of the work, for the progress.
 const PARTS: u64 = 4;
@@ -338,15 +339,21 @@ fn add_up(counts: &mut [u32], corners: u64, level: f64) -> Result<()> {
         let own = u64::from(*count);
         *count = total as u32;
         total += own;
-        if total * corners >= u64::from(u32::MAX) {
-            return Err(Error::size(format!(
-                "cannot make the isosurface of level {level}: it must have fewer than {} vertices and a third as many \
-                 triangles (got more); cut the volume into parts",
-                u32::MAX
-            )));
-        }
+        check_count(total * corners, level)?;
     }
     Ok(())
+}
+
+/// Refuses a number of vertices, or of corners of triangles, that 32 bits do not hold.
+pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
+    if count < u64::from(u32::MAX) {
+        return Ok(());
+    }
+    Err(Error::size(format!(
+        "cannot make the isosurface of level {level}: it must have fewer than {} vertices and a third as many \
+         triangles (got more); cut the volume into parts",
+        u32::MAX
+    )))
 }
 
 /// Vertices and triangles.

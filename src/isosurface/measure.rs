@@ -1,7 +1,11 @@
-//! Normals and measures of a mesh. Each sum is over fixed blocks of triangles, so that it does not depend on the threads.
+//! Normals and measures of a mesh. Each sum is over fixed blocks of triangles, so that it does not depend on the threads, and
+//! every operation is written out, so that `kernels/isosurface_measures.cuh` has the same bits.
 
 use super::Measures;
 use super::cpu::Places;
+use crate::device::kernels::isosurface::{
+    IS_BLOCK, IS_EIGHTH_TANGENT, IS_FAR_TANGENT, IS_MOST_FLAT, IS_NEAR_TANGENT, IS_NONE, IS_QUARTER_PI, IS_TERMS,
+};
 use crate::error::Result;
 use crate::image::{par_collected, push, zeroed};
 use crate::progress::Ticker;
@@ -10,17 +14,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// In place of a side: the edge has one triangle.
-const NONE: u32 = u32::MAX;
+const NONE: u32 = IS_NONE as u32;
 
-/// The triangles of a block of the sums.
-const BLOCK: usize = 1 << 14;
+/// The triangles of a task.
+const TASK_TRIANGLES: usize = 1 << 14;
 
 /// The tasks of a thread, each with some rows, and the fewest vertices of one.
 const TASKS_PER_THREAD: usize = 4;
 const TASK_VERTICES: usize = 1 << 14;
-
-/// The most triangles without area between two that have one: those around a voxel that equals the level.
-const MOST_FLAT: usize = 64;
 
 type Vector = [f64; 3];
 
@@ -80,7 +81,7 @@ pub(super) fn normals(
     parts.into_par_iter().try_for_each(|(rows, normals)| {
         let own = places.vertices(&rows);
         let mut sums: Vec<Vector> = zeroed(own.len())?;
-        for block in triangles[around(places, &rows)].chunks(BLOCK) {
+        for block in triangles[around(places, &rows)].chunks(TASK_TRIANGLES) {
             ticker.check()?;
             for triangle in block {
                 if triangle.iter().any(|vertex| own.contains(&(*vertex as usize))) {
@@ -156,7 +157,7 @@ fn opposite_sides(places: &Places, triangles: &[[u32; 3]], ticker: &Ticker) -> R
 /// length, are passed through their other one. `None` where the surface ends.
 fn beyond(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], side: usize) -> Option<(usize, Vector)> {
     let mut side = side;
-    for _ in 0..MOST_FLAT {
+    for _ in 0..IS_MOST_FLAT {
         side = match sides[side].load(Relaxed) {
             NONE => return None,
             other => other as usize,
@@ -175,6 +176,113 @@ fn beyond(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], si
     None
 }
 
+/// Returns the angle of the vector (cosine, sine), whose length may be any: the arc tangent by its series, whose bits do not
+/// depend on the system's library.
+fn angle_of(sine: f64, cosine: f64) -> f64 {
+    let [a, b] = [sine.abs(), cosine.abs()];
+    let high = a.max(b);
+    if high == 0.0 {
+        return 0.0;
+    }
+    // 1. Turn the angle back by an eighth or a quarter of pi, so that the series needs few terms.
+    let t = a.min(b) / high;
+    let (turned, t) = if t > IS_FAR_TANGENT {
+        (IS_QUARTER_PI, (t - 1.0) / (t + 1.0))
+    } else if t > IS_NEAR_TANGENT {
+        (IS_QUARTER_PI / 2.0, (t - IS_EIGHTH_TANGENT) / (1.0 + t * IS_EIGHTH_TANGENT))
+    } else {
+        (0.0, t)
+    };
+    // 2. Sum the series of the arc tangent.
+    let square = t * t;
+    let sum = (0..IS_TERMS).rev().fold(0.0, |sum, term| 1.0 / (2 * term + 1) as f64 - square * sum);
+    // 3. Mirror it to its octant.
+    let mut angle = turned + t * sum;
+    if a > b {
+        angle = 2.0 * IS_QUARTER_PI - angle;
+    }
+    if cosine < 0.0 {
+        angle = 4.0 * IS_QUARTER_PI - angle;
+    }
+    angle.copysign(sine)
+}
+
+/// The measures of triangles, which are added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Sums {
+    pub(super) area: f64,
+    pub(super) volume: f64,
+    pub(super) curvature: f64,
+    /// The sides that meet no other one.
+    pub(super) borders: u64,
+}
+
+impl Sums {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            area: self.area + other.area,
+            volume: self.volume + other.volume,
+            curvature: self.curvature + other.curvature,
+            borders: self.borders + other.borders,
+        }
+    }
+
+    /// Returns the sum over a block: each of the first half gets that of the other half added, until one is left.
+    fn of_block(mut block: [Self; IS_BLOCK]) -> Self {
+        let mut half = IS_BLOCK / 2;
+        while half > 0 {
+            for at in 0..half {
+                block[at] = block[at].plus(block[at + half]);
+            }
+            half /= 2;
+        }
+        block[0]
+    }
+
+    /// Returns the measures of a surface with these sums.
+    pub(super) fn measures(self, level: f64, vertices: usize, triangles: usize, pieces: u64) -> Measures {
+        let Self { area, volume, curvature, borders } = self;
+        let edges = (3 * triangles as u64 + borders) / 2;
+        Measures {
+            level,
+            area,
+            volume: if borders == 0 { volume } else { f64::NAN },
+            mean_curvature: if area > 0.0 { curvature / area } else { f64::NAN },
+            border_edges: borders,
+            pieces,
+            euler: vertices as i64 - edges as i64 + triangles as i64,
+        }
+    }
+}
+
+/// Returns the measures of a triangle.
+fn sums_of(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], index: usize) -> Sums {
+    let (triangle, first) = (triangles[index], 3 * index);
+    let borders = (first..first + 3).filter(|side| sides[*side].load(Relaxed) == NONE).count() as u64;
+    let normal = normal(vertices, triangle);
+    let twice = dot(normal, normal).sqrt();
+    if twice == 0.0 {
+        return Sums { borders, ..Sums::default() };
+    }
+    // The tetrahedron with the first vertex of the surface.
+    let [a, b, c] = triangle.map(|vertex| minus(vertices[vertex as usize], vertices[0]));
+    let mut found = Sums { area: twice / 2.0, volume: dot(a, cross(b, c)) / 6.0, curvature: 0.0, borders };
+    for (place, [from, to]) in [[0, 1], [1, 2], [2, 0]].into_iter().enumerate() {
+        // The first of two sides that meet has the edge.
+        let Some((other, beyond)) = beyond(vertices, triangles, sides, first + place) else { continue };
+        let along = minus(vertices[triangle[to] as usize], vertices[triangle[from] as usize]);
+        let length = dot(along, along).sqrt();
+        if other < first + place || length == 0.0 {
+            continue;
+        }
+        let [sine, cosine] = [dot(cross(normal, beyond), along) / length, dot(normal, beyond)];
+        // Most edges of a mask's surface are flat.
+        let angle = if sine == 0.0 && cosine > 0.0 { 0.0 } else { angle_of(sine, cosine) };
+        found.curvature += length * angle / 2.0;
+    }
+    found
+}
+
 /// Measures a mesh.
 pub(super) fn measures(
     places: &Places,
@@ -184,58 +292,21 @@ pub(super) fn measures(
     ticker: &Ticker,
 ) -> Result<Measures> {
     let sides = opposite_sides(places, triangles, ticker)?;
-    let origin = vertices.first().copied().unwrap_or_default();
-    let blocks = par_collected(triangles.par_chunks(BLOCK).enumerate().map(|(block, own)| {
-        let mut sums = [0.0; 3];
-        let mut border = 0;
-        if ticker.is_cancelled() {
-            return (sums, border);
-        }
-        for (index, triangle) in own.iter().enumerate() {
-            let first = 3 * (block * BLOCK + index);
-            border += (first..first + 3).filter(|side| sides[*side].load(Relaxed) == NONE).count() as u64;
-            let normal = normal(vertices, *triangle);
-            let twice = dot(normal, normal).sqrt();
-            if twice == 0.0 {
-                continue;
-            }
-            let [a, b, c] = triangle.map(|vertex| minus(vertices[vertex as usize], origin));
-            sums[0] += twice / 2.0;
-            sums[1] += dot(a, cross(b, c)) / 6.0;
-            for (place, [from, to]) in [[0, 1], [1, 2], [2, 0]].into_iter().enumerate() {
-                // The first of two sides that meet has the edge.
-                let Some((other, beyond)) = beyond(vertices, triangles, &sides, first + place) else { continue };
-                let along = minus(vertices[triangle[to] as usize], vertices[triangle[from] as usize]);
-                let length = dot(along, along).sqrt();
-                if other < first + place || length == 0.0 {
-                    continue;
-                }
-                let [sine, cosine] = [dot(cross(normal, beyond), along) / length, dot(normal, beyond)];
-                // Most edges of a mask's surface are flat.
-                let angle = if sine == 0.0 && cosine > 0.0 { 0.0 } else { sine.atan2(cosine) };
-                sums[2] += length * angle / 2.0;
+    let tasks = par_collected((0..triangles.len().div_ceil(TASK_TRIANGLES)).into_par_iter().map(|task| {
+        let first = task * TASK_TRIANGLES;
+        let end = triangles.len().min(first + TASK_TRIANGLES);
+        let mut blocks = [Sums::default(); TASK_TRIANGLES / IS_BLOCK];
+        if !ticker.is_cancelled() {
+            for (block, sums) in (first..end).step_by(IS_BLOCK).zip(&mut blocks) {
+                let own = |at| if block + at < end { sums_of(vertices, triangles, &sides, block + at) } else { Sums::default() };
+                *sums = Sums::of_block(std::array::from_fn(own));
             }
         }
-        (sums, border)
+        blocks
     }))?;
     ticker.check()?;
-    let mut sums = [0.0; 3];
-    let mut border_edges = 0;
-    for (own, border) in &blocks {
-        sums = std::array::from_fn(|at| sums[at] + own[at]);
-        border_edges += border;
-    }
-    let [area, volume, curvature] = sums;
-    let edges = (3 * triangles.len() as u64 + border_edges) / 2;
-    Ok(Measures {
-        level,
-        area,
-        volume: if border_edges == 0 { volume } else { f64::NAN },
-        mean_curvature: if area > 0.0 { curvature / area } else { f64::NAN },
-        border_edges,
-        pieces: pieces(vertices.len(), triangles, ticker)?,
-        euler: vertices.len() as i64 - edges as i64 + triangles.len() as i64,
-    })
+    let sums = tasks.iter().flatten().fold(Sums::default(), |sums, block| sums.plus(*block));
+    Ok(sums.measures(level, vertices.len(), triangles.len(), pieces(vertices.len(), triangles, ticker)?))
 }
 
 /// Returns the number of connected pieces: of the vertices that are the smallest of theirs.
@@ -253,7 +324,7 @@ fn pieces(vertices: usize, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<u6
         }
         vertex = parent;
     };
-    triangles.par_chunks(BLOCK).try_for_each(|block| {
+    triangles.par_chunks(TASK_TRIANGLES).try_for_each(|block| {
         ticker.check()?;
         for [a, b, c] in block {
             for other in [b, c] {
@@ -271,4 +342,26 @@ fn pieces(vertices: usize, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<u6
     })?;
     Ok(parents.par_iter().enumerate().filter(|(vertex, parent)| parent.load(Relaxed) as usize == *vertex).count()
         as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_are_those_of_the_arc_tangent() {
+        let mut largest = 0.0f64;
+        for step in -100_000..=100_000 {
+            let wanted = f64::from(step) * std::f64::consts::PI / 100_000.0;
+            for length in [1.0, 1e-60, 3e70] {
+                let [sine, cosine] = [length * wanted.sin(), length * wanted.cos()];
+                let exact = sine.atan2(cosine);
+                largest = largest.max((angle_of(sine, cosine) - exact).abs() / exact.abs().max(1e-300));
+            }
+        }
+        assert!(largest < 4.5e-16, "{largest:e}");
+        assert_eq!([angle_of(0.0, 0.0), angle_of(0.0, 2.0), angle_of(2.0, 2.0)], [0.0, 0.0, IS_QUARTER_PI]);
+        assert_eq!([angle_of(0.0, -1.0), angle_of(-0.0, -1.0)], [4.0 * IS_QUARTER_PI, -4.0 * IS_QUARTER_PI]);
+        assert_eq!([angle_of(-3.0, 0.0), angle_of(3.0, -0.0)], [-2.0 * IS_QUARTER_PI, 2.0 * IS_QUARTER_PI]);
+    }
 }

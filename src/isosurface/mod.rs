@@ -35,17 +35,22 @@
 
 mod cells;
 mod cpu;
+mod cuda;
 mod measure;
 pub(crate) mod parameters;
 
-use crate::device::{Context, HostCopy};
+use crate::device::{Context, DeviceNeeds, HostCopy, Workload};
 use crate::error::{Result, finite};
 pub use crate::image::Foreground;
 use crate::image::{Image, check_shapes, check_spacing};
 use crate::parameter::FOREGROUNDS;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use crate::stream::Input;
 use std::time::Instant;
+
+/// The name of the stage that progress callbacks get.
+const STAGE: &str = "isosurface";
 
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,9 +170,8 @@ struct Plan {
     spacing: [f64; 3],
 }
 
-/// Computes the isosurface of the volume `input` (u8, u16 or f32) into `surface`, which is replaced only on success. It is
-/// computed on the CPU, whatever the context's device; pixels in CUDA memory are copied to the host. The same bits with
-/// any number of threads.
+/// Computes the isosurface of the volume `input` (u8, u16 or f32) into `surface`, which is replaced only on success. The same
+/// bits on every device, and with any number of threads.
 ///
 /// # Errors
 /// A parameter out of range, 2³² − 1 or more vertices or corners of triangles, out of memory, a device failure, or
@@ -199,41 +203,58 @@ pub fn run(
     params.check()?;
     check_shapes(input.shape(), input.shape())?;
     let _lock = context.lock()?;
-    let ticker = Ticker::new("isosurface");
-    ticker.report(&mut progress)?;
-    let found = match &input {
-        Image::Device(pixels) => {
-            let copy = HostCopy::new(context, pixels)?;
-            compute(context, &copy.view(), params, &mut progress, &ticker)
+    let &Params { foreground, close, spacing, .. } = params;
+    let level = match params.level {
+        Some(level) => level,
+        None => {
+            let [low, high] = context.extremes(STAGE, &mut Input::Image(input), &mut progress)?;
+            // Halved first, so that the sum does not overflow. It is not -0, whichever zero is the smallest.
+            low / 2.0 + high / 2.0 + 0.0
         }
-        _ => compute(context, &input, params, &mut progress, &ticker),
-    }?;
-    // The last call of the callback: a cancellation, however late, leaves the result untouched.
-    ticker.report(&mut progress)?;
+    };
+    let plan = Plan { level, foreground, close, spacing };
+    let needs = DeviceNeeds {
+        device_bytes: cuda::min_device_bytes(&plan, &input),
+        cpu_only: input.shape().iter().any(|side| *side > cuda::MOST_SIDE),
+        host_memory: !matches!(input, Image::Device(_)),
+    };
+    let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload(input.shape())), &mut progress)?;
+    let (mut report, found) = context.run_on_device(
+        needs,
+        cpu_is_faster,
+        &mut progress,
+        |cuda, progress| cuda::run(context, cuda, &plan, &input, progress),
+        |progress| on_cpu(context, &plan, &input, started, progress),
+    )?;
     *surface = found;
-    let mut report = Report::on_cpu(context, started, input.shape()[2]);
     report.complete(started, format_args!("isosurface of {:?} voxels", input.shape()));
     Ok(report)
 }
 
-/// Computes the surface of a volume in host memory.
-fn compute(
+/// Computes the surface on the CPU. Voxels in device memory, which have no room for the surface there, are copied.
+fn on_cpu(
     context: &Context,
+    plan: &Plan,
     input: &Image<'_>,
-    params: &Params,
+    started: Instant,
     progress: &mut Option<&mut Progress<'_>>,
-    ticker: &Ticker,
-) -> Result<Surface> {
-    run_with_progress(context.pool(), progress, ticker, || {
-        let level = match params.level {
-            Some(level) => level,
-            None => {
-                let [low, high] = input.extremes_while(ticker)?.unwrap_or_default();
-                // Halved first, so that the sum does not overflow.
-                low / 2.0 + high / 2.0
-            }
-        };
-        let &Params { foreground, close, spacing, .. } = params;
-        cpu::surface(&Plan { level, foreground, close, spacing }, input, ticker)
-    })
+) -> Result<(Report, Surface)> {
+    let copy = if let Image::Device(pixels) = input { Some(HostCopy::new(context, pixels)?) } else { None };
+    let input = &copy.as_ref().map_or_else(|| input.reborrow(), HostCopy::view);
+    let ticker = Ticker::following(STAGE);
+    let found = run_with_progress(context.pool(), progress, &ticker, || cpu::surface(plan, input, &ticker))?;
+    // The last call of the callback: a cancellation, however late, leaves the result untouched.
+    ticker.report(progress)?;
+    Ok((Report::on_cpu(context, started, input.shape()[2]), found))
+}
+
+/// Describes a call for the choice of its device.
+fn workload(shape: [usize; 3]) -> Workload {
+    let run = |context: &Context, image: &ndarray::Array3<u8>| {
+        let params = Params { level: Some(Workload::THRESHOLD), ..Params::default() };
+        run(context, image.view().into(), &params, None, &mut Surface::new()).map(drop)
+    };
+    let is_volume = shape[2] > 1;
+    let kind = format!("isosurface of {}", if is_volume { "a volume" } else { "a slice" });
+    Workload { kind, pixels: shape.iter().product(), is_volume, run: Box::new(run) }
 }

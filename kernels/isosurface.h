@@ -1,0 +1,76 @@
+// The constants and arguments of the isosurface's kernels that the crate shares.
+#pragma once
+
+#include "common.h"
+
+constexpr u32 IS_THREADS = 256;             // of a block of all kernels
+constexpr u32 IS_TILE = 8 * IS_THREADS;     // numbers of a list that a block adds up
+constexpr u32 IS_BLOCK = IS_THREADS;        // triangles whose measures are added up together
+constexpr u32 IS_NONE = 0xFFFFFFFF;         // in place of a cell, and of a side: the edge has one triangle
+constexpr u32 IS_MOST_FLAT = 64;            // triangles without area between two that have one: those around a voxel that
+                                            // equals the level
+
+// The lines of a row, in the order of their vertices: edges along x, y and z, and the means of loops.
+constexpr u32 IS_LINES = 4;
+
+// The edges of a cell, 4 along x, 4 along y, 4 along z, and the number of the vertex at the mean of a loop.
+constexpr u32 IS_EDGES = 12;
+
+// The table of the triangles of a cell, in words: for each set of high corners its first variant and, from bit 16 on, the
+// set of its ambiguous faces; for each face its corners in turn, a byte each; then the variants. Of a variant, the first
+// word has the crossed edges, from bit 12 on the edges of the loop that has a mean, and from bit 24 on the number of the
+// triangles; each other word has two triangles, 16 bits each, of three edges with 4 bits.
+constexpr u32 IS_CASES = 256, IS_FACES = 6, IS_VARIANTS = 656, IS_MOST_TRIANGLES = 12;
+constexpr u32 IS_VARIANT_WORDS = 1 + IS_MOST_TRIANGLES / 2;
+constexpr u32 IS_FIRST_VARIANT = IS_CASES + IS_FACES;
+constexpr u32 IS_TABLE_WORDS = IS_FIRST_VARIANT + IS_VARIANTS * IS_VARIANT_WORDS;
+
+// The arc tangent, by its series: the number of its terms, pi / 4, the tangent of pi / 8, and those of pi / 16 and
+// 3 pi / 16, from which on an angle is turned back by pi / 8 and by pi / 4.
+constexpr u32 IS_TERMS = 12;
+constexpr double IS_QUARTER_PI = 0.785398163397448309616;
+constexpr double IS_EIGHTH_TANGENT = 0.414213562373095048802;
+constexpr double IS_NEAR_TANGENT = 0.198912367379658006912;
+constexpr double IS_FAR_TANGENT = 0.668178637919298919998;
+
+// The measures of IS_BLOCK triangles. The number of borders is whole.
+struct isoline_is_sums {
+    double area, volume, curvature, borders;
+};
+
+// A list of numbers, or of words of which each has the number of its bits, for the sums before each of them. `before` may be
+// `values`. `sums` has those of tiles, and behind them the sum of all.
+struct isoline_is_list {
+    const u32 *values;
+    u32 *before;
+    u64 *sums;
+    u64 count;
+    u64 of_bits;
+};
+
+// The arguments of all other kernels. The size is that of the volume with the border that closes it, and `pitch` the number
+// of words of a row of bits. A row of voxels has a row of each of the lists of words, and IS_LINES of `words` and `before`.
+struct isoline_is_job {
+    const unsigned char *pixels;       // of slice `first_slice` of the image, and of the slices after it
+    u64 row_stride, slice_stride;      // bytes
+    const u32 *table;
+    u32 *high, *finite;                // the classes of voxels
+    u32 *cells;                        // the cells, by their first voxels, whose corners are all finite
+    u32 *active;                       // the cells that the surface passes; may be `finite`
+    u32 *cells_before;                 // their numbers before each word
+    u32 *triangles_before;             // the triangles of the cells of each word, then those before it; may be `cells`
+    u32 *words, *before;               // the vertices of each line, and their numbers before each word
+    unsigned short *variants;          // of each cell that the surface passes
+    u32 *firsts;                       // its first triangle
+    float *vertices, *normals;         // x, y, z of each vertex
+    u32 *triangles;                    // three vertices of each triangle
+    u32 *sides;                        // for side k of triangle t, 3t + k, from its corner k to the next: the one that it meets
+    u32 *parents;                      // of each vertex, a vertex of the same piece with a smaller number, or itself
+    isoline_is_sums *sums;             // of each block of triangles
+    u64 *pieces;                       // the number of vertices without a parent
+    double level, spacing[3];
+    u32 width, height, depth, pitch;
+    u32 border;                        // voxels that were added on each side: 1 or 0
+    u32 below;                         // voxels at or below the level are high, instead of those above it
+    u32 first_slice, pixel_bytes;      // of `pixels`; floats have four bytes
+};
