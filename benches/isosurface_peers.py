@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares the speed of isosurfaces with scikit-image, in one process on the same volumes.
 
-Usage: isosurface_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]
+Usage: isosurface_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) chooses
+where Isoline runs besides the CPU.
 
 Both give the same vertices on the grid's edges, normals and triangles. Isoline also gives area, volume, curvature and
-topology, on the CPU whatever the device.
+topology.
 """
 import importlib.metadata
 
@@ -29,8 +30,8 @@ def volume(shape, side):
     return ball if shape == "ball" else numpy.where(ball > 0, numpy.uint8(255), numpy.uint8(0))
 
 
-def isoline_calls(library, pixels, level):
-    yield "Isoline, cpu", library.context("cpu").isosurface_caller(pixels, level=level, close=False)
+def isoline_calls(library, device, pixels, level):
+    yield f"Isoline, {device}", library.context(device).isosurface_caller(pixels, level=level, close=False)
 
 
 def skimage_calls(pixels, level):
@@ -52,7 +53,8 @@ def main():
             if shape == "noise" and side > NOISE_MOST:
                 continue
             pixels = volume(shape, side)
-            calls = [*isoline_calls(options.library, pixels, level)]
+            calls = [call for device in peers.devices(options.library)
+                     for call in isoline_calls(options.library, device, pixels, level)]
             calls += [call for other in others for call in other(pixels, level)]
             records += peers.compare(f"{shape} {side}^3", calls, options.quick, peers.beside_all, image=shape, side=side)
     peers.write(options.json, records)

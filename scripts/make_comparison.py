@@ -146,7 +146,7 @@ LACKING = (
      "GPU, threads, a range or two regions beside the edges, a criterion that tells rest",
      "an edge image of one's own, weights of propagation and curvature apart"),
     ("isosurface", "scikit-image's `marching_cubes`",
-     "threads, a closed border, volume, curvature, topology",
+     "GPU, threads, a closed border, volume, curvature, topology",
      "the test for sheets that are joined inside a cell, a mask, a step size"),
     ("region snake", "no other program that was found has the method; scikit-image's `active_contour` follows edges",
      "GPU, threads, kinds of noise, many targets at a time, statistics", "open contours with fixed ends, a term for edges"),

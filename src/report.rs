@@ -57,7 +57,7 @@ pub struct Report {
     pub peak_device_bytes: u64,
     /// The number of parts that were copied to the device and computed one by one because a volume did not fit its memory:
     /// of a distance, the slabs of slices of the passes along x and y, and the slabs of rows of the pass along z; of edge
-    /// strength, the slabs of slices. 1 if no volume was cut.
+    /// strength and of an isosurface, the slabs of slices. 1 if no volume was cut.
     pub part_count: u64,
 }
 

@@ -490,6 +490,7 @@ fn every_large_allocation_of_cuda_may_fail() {
         "validated",
         "distances",
         "isolines",
+        "isosurface",
         "band",
         "dense_slices",
         "many_snakes",

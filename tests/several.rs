@@ -8,6 +8,7 @@ use common::Random;
 use isoline::edge_drawing::{self, Maps, Profile, Segments, Validation};
 use isoline::edge_strength::{self, Mode, Start};
 use isoline::isolines::{self, Polylines};
+use isoline::isosurface::{self, Surface};
 use isoline::snake::{self, Node, Overlap, Polygons, Snake};
 use isoline::{Context, Dimensions, Error, ErrorKind, Image, PixelType, distance, set_cancel_flag};
 use ndarray::{Array2, Array3, ArrayView3, ArrayViewMut3, s};
@@ -245,6 +246,9 @@ fn volumes_and_single_slices_run_on_the_first_device() {
             assert_eq!(report.device_count, 1);
             let params = distance::Params { threshold: 7500.0, ..Default::default() };
             let report = distance::run(&context, stack.view().into(), &params, None, output.view_mut().into()).unwrap();
+            assert_eq!((report.device_count, report.slices_done), (1, 7));
+            let (params, mut surface) = (isosurface::Params::default(), Surface::new());
+            let report = isosurface::run(&context, stack.view().into(), &params, None, &mut surface).unwrap();
             assert_eq!((report.device_count, report.slices_done), (1, 7));
         }
     }

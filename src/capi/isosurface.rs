@@ -109,8 +109,8 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 }
 
 /// Computes the isosurface, the surface on which a volume has a value (the level), as a mesh of triangles, by marching cubes
-/// with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
-/// context's device; every number of threads gives the same bits.
+/// with linear interpolation between voxel centres (Lorensen and Cline 1987). Every device and every number
+/// of threads gives the same bits.
 ///
 /// A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
 /// low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// slice, row and column of their cells.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+/// @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a
 ///   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.

@@ -62,11 +62,11 @@
  *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
- *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,
- *   and up to 1024 iterations of the edge strength. For that the first call of each kind on a machine measures both devices,
- *   in less than a second, and keeps the times in the user's cache folder, as isoline/device-times.tsv, which may be
- *   deleted. The report, the device's `reason` and the log give the cause. "cuda:N" and lists of devices never fall back: a
- *   call that the device cannot run is an error.
+ *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,
+ *   isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the first call of each kind on a
+ *   machine measures both devices, in less than a second, and keeps the times in the user's cache folder, as
+ *   isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the cause. "cuda:N"
+ *   and lists of devices never fall back: a call that the device cannot run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the
  *   edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within 1e-6 up to 200 iterations).

@@ -47,7 +47,8 @@ pub struct isoline_report {
     pub device_count: u32,
     /// The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
     /// or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
-    /// rows of the pass along z; of edge strength, the slabs of slices. 1 in a report that was written if no volume was cut.
+    /// rows of the pass along z; of edge strength and of an isosurface, the slabs of slices. 1 in a report that was written
+    /// if no volume was cut.
     pub part_count: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Copies of images in device memory, for measurements that the host makes of the images of every device.
+//! Copies of images in device memory, for what the host computes of the images of every device.
 
 use super::Context;
 use super::cuda::{Cuda, DeviceRows, Side, Stream};

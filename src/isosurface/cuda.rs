@@ -181,8 +181,15 @@ impl<'a> Finder<'a> {
         };
         let table = TABLE.words()?;
         let plane = grid.words() * WORD_BYTES;
-        let [high, finite, cells, cells_before, words, before, on_device] =
-            finder.allocate([plane, plane, plane, plane, IS_LINES * plane, IS_LINES * plane, size_of_val(&table[..])])?;
+        let [high, finite, cells, cells_before, words, before, on_device] = finder.allocate([
+            plane,
+            plane,
+            plane,
+            plane,
+            IS_LINES * plane,
+            IS_LINES * plane,
+            size_of_val(&table[..]),
+        ])?;
         finder.stream.copy_bytes(Side::of(&table), finder.buffers[6].side(0), size_of_val(&table[..]))?;
         // The table is freed when this returns.
         finder.stream.synchronize()?;
@@ -393,7 +400,8 @@ impl<'a> Finder<'a> {
         let held = self.held();
         let blocks = triangles.div_ceil(IS_BLOCK);
         let points = [vertices * POINT_BYTES, vertices * WORD_BYTES];
-        let others = [vertices * POINT_BYTES, triangles * TRIANGLE_BYTES, triangles * TRIANGLE_BYTES, blocks * SUMS_BYTES];
+        let others =
+            [vertices * POINT_BYTES, triangles * TRIANGLE_BYTES, triangles * TRIANGLE_BYTES, blocks * SUMS_BYTES];
         let sum = |bytes: &[usize]| bytes.iter().sum::<usize>() as u64;
         self.require(held + sum(&points) + sum(&others))?;
         self.fit(held + sum(&points))?;

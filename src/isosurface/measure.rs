@@ -298,7 +298,9 @@ pub(super) fn measures(
         let mut blocks = [Sums::default(); TASK_TRIANGLES / IS_BLOCK];
         if !ticker.is_cancelled() {
             for (block, sums) in (first..end).step_by(IS_BLOCK).zip(&mut blocks) {
-                let own = |at| if block + at < end { sums_of(vertices, triangles, &sides, block + at) } else { Sums::default() };
+                let own = |at| {
+                    if block + at < end { sums_of(vertices, triangles, &sides, block + at) } else { Sums::default() }
+                };
                 *sums = Sums::of_block(std::array::from_fn(own));
             }
         }

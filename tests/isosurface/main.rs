@@ -1,10 +1,11 @@
 //! Tests of the isosurface through the public Rust API: against the definition of its vertices, against bodies whose area,
-//! volume, curvature and topology are known, on noise, where every case of a cell occurs, and its invariants.
+//! volume, curvature and topology are known, on noise, where every case of a cell occurs, and its invariants. These tests run on
+//! the CPU; `cuda.rs` compares CUDA with it, where there is a CUDA device.
 
-#[path = "common/mod.rs"]
+#[path = "../common/mod.rs"]
 mod common;
+mod cuda;
 
-use common::cuda_and_cpu;
 use isoline::isolines::{self, Polylines};
 use isoline::isosurface::{self, Foreground, Params, Surface};
 use isoline::{Context, ErrorKind, Image};
@@ -473,22 +474,6 @@ fn bad_calls_are_refused_and_leave_the_result() {
     let error =
         isosurface::run(&context, volume.view().into(), &at(9.0), Some(&mut |_, _| ControlFlow::Break(())), &mut found);
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Cancelled);
-}
-
-#[test]
-fn voxels_in_cuda_memory_give_the_bits_of_the_cpu() {
-    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
-    let mut numbers = Numbers(5);
-    let bytes = Array3::from_shape_simple_fn((9, 33, 47), || numbers.next(256) as u8);
-    let wide = bytes.mapv(|pixel| 257 * u16::from(pixel));
-    let real = bytes.mapv(|pixel| if pixel == 3 { f32::NAN } else { f32::from(pixel) / 3.0 });
-    for input in [Image::from(bytes.view()), wide.view().into(), real.view().into()] {
-        let expected = bits(&surface_on(&cpu, input, &Params::default()));
-        assert!(bits(&surface_on(&cuda, input, &Params::default())) == expected);
-        let mut uploaded = cuda.device_image(input.pixel_type(), input.shape()).unwrap();
-        uploaded.upload(input).unwrap();
-        assert!(bits(&surface_on(&cuda, uploaded.view(), &Params::default())) == expected, "device memory");
-    }
 }
 
 #[test]
