@@ -3,7 +3,8 @@
 //   classes                  two bits a voxel: is it high, is it finite
 //   cells                    a bit a cell: are its corners finite
 //   marks                    a bit an edge: has it a vertex; a bit a cell: does the surface pass it
-//   tiles, sums, places      the sum of the numbers before each in a list, or of the bits before each word
+//   tiles, sums_before,      the sum of the numbers before each in a list, or of the bits before each word
+//   places
 //   variants                 the triangles of each cell, by its corners, and their number in each word
 //   vertices                 the position of each vertex
 //   triangles                the vertices of each triangle
@@ -158,10 +159,11 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_variants(iso
     for_each_word(job.active, first, count, [&](u64 at, u32 cells) {
         const u32 lane = threadIdx.x % WARP;
         const u64 row = at / job.pitch;
-        const u32 w = at % job.pitch;
+        const u32 w = at % job.pitch, own = job.cells_before[at] + bits_below(cells, lane);
+        const bool is_cell = cells >> lane & 1;
         u32 triangles = 0;
         bool has_mean = false;
-        if (cells >> lane & 1) {
+        if (is_cell) {
             u32 high = 0;
             for (u32 corner = 0; corner < 8; corner += 2) {
                 const u64 beside = at + words_to_corner(job, corner);
@@ -170,20 +172,22 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_variants(iso
             }
             const u32 number = variant_of(job, voxel_at(job, row, w, lane), high);
             const Variant variant(job, number);
-            job.variants[job.cells_before[at] + bits_below(cells, lane)] = number;
+            job.variants[own] = number;
+            job.places[own] = at * WARP + lane;
             triangles = variant.count();
             has_mean = variant.mean() != 0;
         }
-        const u32 means = __ballot_sync(ALL_LANES, has_mean);
-        triangles = lanes_total(triangles);
-        if (lane == 0) {
+        const u32 means = __ballot_sync(ALL_LANES, has_mean), up_to_here = lanes_inclusive_sum(triangles, lane);
+        if (is_cell) job.firsts[own] = up_to_here - triangles;
+        if (lane == WARP - 1) {
             job.words[(IS_LINES * row + IS_LINES - 1) * job.pitch + w] = means;
-            job.triangles_before[at] = triangles;
+            job.triangles_before[at] = up_to_here;
         }
     });
 }
 
-// A warp takes the vertices of a word of a line, a lane each. For each it reads two voxels, or those of a loop.
+// A warp takes the vertices of a word of a line, a lane each. For each it reads two voxels, or those of a loop. In place of
+// its normal it writes the number of its bit, so that `normals` finds it.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_vertices(isoline_is_job job, u64 first, u64 count)
 {
     for_each_word(job.words, first, count, [&](u64 at, u32 word) {
@@ -207,37 +211,39 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_vertices(iso
         }
         for (u32 i = 0; i < 3; ++i) job.vertices[3 * static_cast<u64>(number) + i] = __double2float_rn(position[i]);
         job.parents[number] = number;
+        // The normal comes later.
+        const u64 place = at * WARP + lane;
+        u32 *normal = reinterpret_cast<u32 *>(job.normals) + 3 * static_cast<u64>(number);
+        normal[0] = static_cast<u32>(place);
+        normal[1] = static_cast<u32>(place >> 32);
     });
 }
 
-// A warp takes the cells of a word, a lane each.
+// A thread takes a cell.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_triangles(isoline_is_job job, u64 first, u64 count)
 {
-    for_each_word(job.active, first, count, [&](u64 at, u32 cells) {
-        const u32 lane = threadIdx.x % WARP, number = job.cells_before[at] + bits_below(cells, lane);
-        const bool is_cell = cells >> lane & 1;
-        const Variant variant(job, is_cell ? job.variants[number] : 0);
-        const u32 own = is_cell ? variant.count() : 0;
-        const u32 before = job.triangles_before[at] + lanes_inclusive_sum(own, lane) - own;
-        if (!is_cell) return;
+    for_each_item(first, count, [&](u64 number) {
+        const Variant variant(job, job.variants[number]);
+        const u64 at = job.places[number] / WARP;
+        const u32 before = job.firsts[number] + job.triangles_before[at];
         job.firsts[number] = before;
-        const Voxel cell = voxel_at(job, at / job.pitch, at % job.pitch, lane);
-        for (u32 corner = 0; corner < 3 * own; ++corner)
+        const Voxel cell = voxel_at(job, at / job.pitch, at % job.pitch, job.places[number] % WARP);
+        for (u32 corner = 0; corner < 3 * variant.count(); ++corner)
             job.triangles[3 * static_cast<u64>(before) + corner] =
                 vertex_of_edge(job, cell, variant.edge(corner / 3, corner));
     });
 }
 
-// A warp takes the vertices of a word of a line, a lane each, which adds the normals of the triangles around its vertex up,
-// in the order of the triangles: those of the cells around an edge, or of the cell of a mean.
+// A thread takes a vertex, and adds the normals of the triangles around it up, in the order of the triangles: those of the
+// cells around an edge, or of the cell of a mean.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_normals(isoline_is_job job, u64 first, u64 count)
 {
-    for_each_word(job.words, first, count, [&](u64 at, u32 word) {
-        const u32 lane = threadIdx.x % WARP;
-        if ((word >> lane & 1) == 0) return;
-        const u64 line = at / job.pitch, vertex = job.before[at] + bits_below(word, lane);
+    for_each_item(first, count, [&](u64 vertex) {
+        float *normal = job.normals + 3 * vertex;
+        const u32 *own = reinterpret_cast<const u32 *>(normal);
+        const u64 place = own[0] | static_cast<u64>(own[1]) << 32, line = place / WARP / job.pitch;
         const u32 axis = line % IS_LINES;
-        const Voxel voxel = voxel_at(job, line / IS_LINES, at % job.pitch, lane);
+        const Voxel voxel = voxel_at(job, line / IS_LINES, place / WARP % job.pitch, place % WARP);
         Vector sum = {};
         for (u32 around = axis < 3 ? 4 : 1; around-- > 0;) {
             // The first cell is the one before the voxel along both other axes, for which the edge has two bits.
@@ -256,13 +262,12 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_normals(isol
                 const bool has_vertex = variant.edge(triangle, 0) == index || variant.edge(triangle, 1) == index
                     || variant.edge(triangle, 2) == index;
                 if (!has_vertex) continue;
-                const Vector normal = normal_of(job, job.firsts[number] + triangle);
-                sum = {__dadd_rn(sum.x, normal.x), __dadd_rn(sum.y, normal.y), __dadd_rn(sum.z, normal.z)};
+                const Vector more = normal_of(job, job.firsts[number] + triangle);
+                sum = {__dadd_rn(sum.x, more.x), __dadd_rn(sum.y, more.y), __dadd_rn(sum.z, more.z)};
             }
         }
         const double length = __dsqrt_rn(dot(sum, sum));
         const bool has_length = length > 0.0;
-        float *normal = job.normals + 3 * vertex;
         normal[0] = has_length ? __double2float_rn(__ddiv_rn(sum.x, length)) : 0.0f;
         normal[1] = has_length ? __double2float_rn(__ddiv_rn(sum.y, length)) : 0.0f;
         normal[2] = has_length ? __double2float_rn(__ddiv_rn(sum.z, length)) : 0.0f;
@@ -285,16 +290,14 @@ __device__ __forceinline__ u32 side_in_neighbour(const isoline_is_job &job, Voxe
     return side == IS_NONE ? IS_NONE : 3 * job.firsts[number] + side;
 }
 
-// A warp takes the cells of a word, a lane each. A side meets one of the same cell, or one of the cell beyond a face.
+// A thread takes a cell. A side meets one of the same cell, or one of the cell beyond a face.
 extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_sides(isoline_is_job job, u64 first, u64 count)
 {
-    for_each_word(job.active, first, count, [&](u64 at, u32 cells) {
-        const u32 lane = threadIdx.x % WARP;
-        if ((cells >> lane & 1) == 0) return;
-        const u32 number = job.cells_before[at] + bits_below(cells, lane);
-        const u32 own = 3 * job.firsts[number];
+    for_each_item(first, count, [&](u64 number) {
         const Variant variant(job, job.variants[number]);
-        const Voxel cell = voxel_at(job, at / job.pitch, at % job.pitch, lane);
+        const u64 place = job.places[number], at = place / WARP;
+        const Voxel cell = voxel_at(job, at / job.pitch, at % job.pitch, place % WARP);
+        const u32 own = 3 * job.firsts[number];
         for (u32 side = 0; side < 3 * variant.count(); ++side) {
             const u32 from = variant.edge(side / 3, side), to = variant.edge(side / 3, side + 1);
             const u32 inside = variant.side(to, from);

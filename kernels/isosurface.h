@@ -61,7 +61,8 @@ struct isoline_is_job {
     u32 *triangles_before;             // the triangles of the cells of each word, then those before it; may be `cells`
     u32 *words, *before;               // the vertices of each line, and their numbers before each word
     unsigned short *variants;          // of each cell that the surface passes
-    u32 *firsts;                       // its first triangle
+    u32 *firsts;                       // its first triangle, at first counted from that of its word
+    u64 *places;                       // its bit: that of the first word's first voxel is 0
     float *vertices, *normals;         // x, y, z of each vertex
     u32 *triangles;                    // three vertices of each triangle
     u32 *sides;                        // for side k of triangle t, 3t + k, from its corner k to the next: the one that it meets

@@ -168,8 +168,7 @@ __device__ __forceinline__ void position_of(const isoline_is_job &job, Voxel vox
         share = __ddiv_rn(__dsub_rn(job.level, a), __dsub_rn(b, a));
     const u32 at[3] = {voxel.x, voxel.y, voxel.z};
     for (u32 i = 0; i < 3; ++i) {
-        position[i] = __dsub_rn(at[i], job.border);
-        if (i == axis) position[i] = __dadd_rn(position[i], share);
-        position[i] = __dmul_rn(position[i], job.spacing[i]);
+        const double whole = __dsub_rn(at[i], job.border), moved = __dadd_rn(whole, share);
+        position[i] = __dmul_rn(i == axis ? moved : whole, job.spacing[i]);
     }
 }

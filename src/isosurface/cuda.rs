@@ -21,7 +21,6 @@ use crate::error::{Error, Result, human_bytes};
 use crate::image::{Foreground, Image, zeroed};
 use crate::progress::{Progress, may_cancel, run as run_with_progress};
 use crate::report::Report;
-use bytemuck::Pod;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,8 +41,8 @@ const STEPS: f64 = 12.0;
 const WORD_BYTES: usize = size_of::<u32>();
 const POINT_BYTES: usize = size_of::<[f32; 3]>();
 const TRIANGLE_BYTES: usize = size_of::<[u32; 3]>();
-/// The number of the variant of a cell, and its first triangle.
-const CELL_BYTES: usize = size_of::<u16>() + WORD_BYTES;
+/// The number of the variant of a cell, its first triangle, and its bit.
+const CELL_BYTES: [usize; 3] = [size_of::<u16>(), WORD_BYTES, size_of::<u64>()];
 const SUMS_BYTES: usize = size_of::<[f64; 4]>();
 
 /// The volume with the border that closes it.
@@ -72,15 +71,11 @@ impl Grid {
         ((4 + 2 * IS_LINES) * self.words() * WORD_BYTES) as u64
     }
 
-    /// Returns the words of the slices of the image in `slices`, of whose `depth` slices the first and the last have the border
-    /// beside them.
-    fn words_of(&self, slices: &Range<usize>, depth: usize) -> Range<usize> {
-        let [start, end] = [(slices.start, 0), (slices.end, depth)].map(|(slice, limit)| match slice == limit {
-            true if limit == 0 => 0,
-            true => self.size[2],
-            false => slice + self.border,
-        });
-        let plane = self.pitch * self.size[1];
+    /// Returns the words of some slices of the image. The first and the last one have the border beside them.
+    fn words_of(&self, slices: &Range<usize>) -> Range<usize> {
+        let (plane, depth) = (self.pitch * self.size[1], self.size[2] - 2 * self.border);
+        let start = if slices.start == 0 { 0 } else { slices.start + self.border };
+        let end = if slices.end == depth { self.size[2] } else { slices.end + self.border };
         start * plane..end * plane
     }
 }
@@ -143,6 +138,8 @@ struct Finder<'a> {
     plan: &'a Plan,
     input: Image<'a>,
     grid: Grid,
+    /// The device memory that the call may take, in bytes.
+    budget: u64,
     /// The stream comes before the memory, because dropping it waits for its work.
     stream: Stream,
     /// Events behind every second launch, which keep the queue short if the call can be cancelled.
@@ -151,6 +148,8 @@ struct Finder<'a> {
     /// The parts of the work that are done.
     steps: f64,
     job: Job,
+    /// The number of cells that the surface passes.
+    cells: usize,
     voxels: Option<Voxels>,
     tile_sums: Buffer,
     /// A number on the host.
@@ -169,11 +168,13 @@ impl<'a> Finder<'a> {
             plan,
             input,
             grid,
+            budget: cuda.budget()?,
             stream: cuda.stream()?,
             reached: [cuda.event()?, cuda.event()?],
             launches: 0,
             steps: 0.0,
             job: Job::default(),
+            cells: 0,
             voxels: None,
             tile_sums: memory.device(((IS_LINES * grid.words()).div_ceil(IS_TILE) + 1) * size_of::<u64>())?,
             total: memory.pinned(size_of::<u64>())?,
@@ -232,14 +233,14 @@ impl<'a> Finder<'a> {
 
     /// Returns an error if the call may not take `bytes` of device memory in all.
     fn require(&self, bytes: u64) -> Result<()> {
-        match self.context.cuda_for(bytes)? {
-            Some(_) => Ok(()),
-            None => Err(Error::memory(format!(
-                "cannot compute the isosurface on {}: volume and mesh need too much of its memory (got {}); use the device cpu",
-                self.context.device().id,
-                human_bytes(bytes)
-            ))),
+        if bytes <= self.budget || self.context.cuda_for(bytes)?.is_some() {
+            return Ok(());
         }
+        Err(Error::memory(format!(
+            "cannot compute the isosurface on {}: volume and mesh need too much of its memory (got {}); use the device cpu",
+            self.context.device().id,
+            human_bytes(bytes)
+        )))
     }
 
     /// Queues a kernel on a range of its items, `per_block` in a block, launch by launch. Ends a part of the work.
@@ -287,7 +288,7 @@ impl<'a> Finder<'a> {
         for first in (0..depth).step_by(together) {
             let slices = first..depth.min(first + together);
             self.upload(pipeline, &slices)?;
-            let words = self.grid.words_of(&slices, depth);
+            let words = self.grid.words_of(&slices);
             self.queue(pipeline, name, lines * words.start..lines * words.end, per_block)?;
         }
         pipeline.report.part_count = pipeline.report.part_count.max(depth.div_ceil(together) as u64);
@@ -299,7 +300,7 @@ impl<'a> Finder<'a> {
     fn fit(&mut self, others: u64) -> Result<()> {
         let (depth, slice) = (self.input.shape()[2], slice_bytes(&self.input) as u64);
         self.require(others + slice * slices_of_slab(&self.input, 1) as u64)?;
-        let room = self.cuda.budget()?.saturating_sub(others);
+        let room = self.budget.saturating_sub(others);
         let fitting = usize::try_from(room / slice.max(1)).unwrap_or(usize::MAX);
         let together = if fitting >= depth { depth } else { fitting.saturating_sub(1).max(1) };
         if self.voxels.as_ref().is_none_or(|voxels| voxels.together > together) {
@@ -367,15 +368,16 @@ impl<'a> Finder<'a> {
         self.queue_on_voxels(pipeline, "classes", (1, IS_THREADS / WARP), bytes)?;
         self.whole(pipeline, "cells", words)?;
         self.whole(pipeline, "marks", words)?;
-        let cells = self.number(self.job.active, self.job.cells_before, words, true)?;
+        self.cells = self.number(self.job.active, self.job.cells_before, words, true)? as usize;
         // Each has a triangle at least.
-        check_count(3 * cells, level)?;
-        let cell_bytes = [cells as usize * size_of::<u16>(), cells as usize * WORD_BYTES];
-        self.require(bytes + (cells as usize * CELL_BYTES) as u64)?;
-        [self.job.variants, self.job.firsts] = self.allocate(cell_bytes)?;
+        check_count(3 * self.cells as u64, level)?;
+        let cell_bytes = CELL_BYTES.map(|bytes| self.cells * bytes);
+        let bytes = bytes + cell_bytes.iter().sum::<usize>() as u64;
+        self.fit(bytes)?;
+        [self.job.variants, self.job.firsts, self.job.places] = self.allocate(cell_bytes)?;
         // The words without cells have no triangles.
         self.stream.fill(&self.buffers[2], 0, words * WORD_BYTES, 0)?;
-        self.queue_on_voxels(pipeline, "variants", (1, IS_THREADS), bytes + (cells as usize * CELL_BYTES) as u64)?;
+        self.queue_on_voxels(pipeline, "variants", (1, IS_THREADS), bytes)?;
         let vertices = self.number(self.job.words, self.job.before, IS_LINES * words, true)?;
         let triangles = self.number(self.job.triangles_before, self.job.triangles_before, words, false)?;
         check_count(vertices, level)?;
@@ -392,31 +394,29 @@ impl<'a> Finder<'a> {
 
     /// Makes the mesh and measures it.
     fn mesh(&mut self, pipeline: &mut Pipeline<'_, '_, '_>, vertices: usize, triangles: usize) -> Result<Surface> {
-        let (level, words) = (self.plan.level, self.grid.words());
+        let level = self.plan.level;
         if triangles == 0 {
             return Ok(Surface { measures: Sums::default().measures(level, 0, 0, 0), ..Surface::new() });
         }
         // 1. Positions are the last that needs the voxels.
         let held = self.held();
         let blocks = triangles.div_ceil(IS_BLOCK);
-        let points = [vertices * POINT_BYTES, vertices * WORD_BYTES];
-        let others =
-            [vertices * POINT_BYTES, triangles * TRIANGLE_BYTES, triangles * TRIANGLE_BYTES, blocks * SUMS_BYTES];
+        let points = [vertices * POINT_BYTES, vertices * POINT_BYTES, vertices * WORD_BYTES];
+        let others = [triangles * TRIANGLE_BYTES, triangles * TRIANGLE_BYTES, blocks * SUMS_BYTES, size_of::<u64>()];
         let sum = |bytes: &[usize]| bytes.iter().sum::<usize>() as u64;
         self.require(held + sum(&points) + sum(&others))?;
         self.fit(held + sum(&points))?;
         let first = self.buffers.len();
-        [self.job.vertices, self.job.parents] = self.allocate(points)?;
+        [self.job.vertices, self.job.normals, self.job.parents] = self.allocate(points)?;
         self.queue_on_voxels(pipeline, "vertices", (IS_LINES, IS_THREADS), held + sum(&points))?;
         self.stream.synchronize()?;
         self.voxels = None;
         // 2. The rest of the mesh, and its measures.
-        [self.job.normals, self.job.triangles, self.job.sides, self.job.sums] = self.allocate(others)?;
-        [self.job.pieces] = self.allocate([size_of::<u64>()])?;
+        [self.job.triangles, self.job.sides, self.job.sums, self.job.pieces] = self.allocate(others)?;
         self.stream.fill(&self.buffers[first + 6], 0, size_of::<u64>(), 0)?;
-        self.whole(pipeline, "triangles", words)?;
-        self.whole(pipeline, "normals", IS_LINES * words)?;
-        self.whole(pipeline, "sides", words)?;
+        self.whole(pipeline, "triangles", self.cells)?;
+        self.whole(pipeline, "normals", vertices)?;
+        self.whole(pipeline, "sides", self.cells)?;
         self.whole(pipeline, "measures", triangles)?;
         self.whole(pipeline, "join", triangles)?;
         self.whole(pipeline, "roots", vertices)?;
@@ -426,10 +426,19 @@ impl<'a> Finder<'a> {
         let mut found = Surface { vertices: zeroed(vertices)?, normals: zeroed(vertices)?, ..Surface::new() };
         found.triangles = zeroed(triangles)?;
         let mut sums: Vec<[f64; 4]> = zeroed(blocks)?;
-        self.download(pipeline, first, &mut found.vertices)?;
-        self.download(pipeline, first + 2, &mut found.normals)?;
-        self.download(pipeline, first + 3, &mut found.triangles)?;
-        self.download(pipeline, first + 5, &mut sums)?;
+        let (cuda, stream, pool, ticker) = (self.cuda, &self.stream, self.context.pool(), &pipeline.ticker);
+        let side = |buffer: usize| self.buffers[first + buffer].side(0);
+        let sides = [side(0), side(1), side(3), side(5)];
+        run_with_progress(pool, pipeline.progress, ticker, || {
+            // The thread may have worked for another device.
+            cuda.bind()?;
+            let transfer = cuda.transfer();
+            transfer.download_list(pool, stream, sides[0], &mut found.vertices, ticker)?;
+            transfer.download_list(pool, stream, sides[1], &mut found.normals, ticker)?;
+            transfer.download_list(pool, stream, sides[2], &mut found.triangles, ticker)?;
+            transfer.download_list(pool, stream, sides[3], &mut sums, ticker)?;
+            stream.synchronize()
+        })?;
         pipeline.report.seconds_download += started.elapsed().as_secs_f64();
         let add = |all: Sums, [area, volume, curvature, borders]: &[f64; 4]| {
             all.plus(Sums { area: *area, volume: *volume, curvature: *curvature, borders: *borders as u64 })
@@ -442,20 +451,25 @@ impl<'a> Finder<'a> {
     fn held(&self) -> u64 {
         self.buffers.iter().map(|buffer| buffer.bytes() as u64).sum()
     }
+}
 
-    /// Downloads a list from one of the buffers, and waits.
-    fn download<T: Pod + Send + Sync>(
-        &self,
-        pipeline: &mut Pipeline<'_, '_, '_>,
-        buffer: usize,
-        to: &mut [T],
-    ) -> Result<()> {
-        let (pool, ticker) = (self.context.pool(), &pipeline.ticker);
-        let (cuda, stream, side) = (self.cuda, &self.stream, self.buffers[buffer].side(0));
-        run_with_progress(pool, pipeline.progress, ticker, || {
-            cuda.bind()?;
-            cuda.transfer().download_list(pool, stream, side, to, ticker)?;
-            stream.synchronize()
-        })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_cover_the_words_of_a_volume() {
+        for (close, together) in [(true, 1), (true, 4), (true, 10), (false, 3), (false, 10)] {
+            let plan = Plan { level: 0.0, foreground: Foreground::Above, close, spacing: [1.0; 3] };
+            let grid = Grid::new(&plan, [31, 5, 10]);
+            let mut next = 0;
+            for first in (0..10).step_by(together) {
+                let words = grid.words_of(&(first..10.min(first + together)));
+                assert_eq!(words.start, next);
+                next = words.end;
+            }
+            assert_eq!(next, grid.words());
+            assert_eq!(next, if close { 2 * 7 * 12 } else { 5 * 10 });
+        }
     }
 }

@@ -220,7 +220,8 @@ pub fn run(
     };
     let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload(input.shape())), &mut progress)?;
     let (mut report, found) = context.run_on_device(
-        needs,
+        // The CPU takes voxels in device memory, too.
+        DeviceNeeds { host_memory: true, ..needs },
         cpu_is_faster,
         &mut progress,
         |cuda, progress| cuda::run(context, cuda, &plan, &input, progress),
@@ -241,7 +242,7 @@ fn on_cpu(
 ) -> Result<(Report, Surface)> {
     let copy = if let Image::Device(pixels) = input { Some(HostCopy::new(context, pixels)?) } else { None };
     let input = &copy.as_ref().map_or_else(|| input.reborrow(), HostCopy::view);
-    let ticker = Ticker::following(STAGE);
+    let ticker = Ticker::new(STAGE);
     let found = run_with_progress(context.pool(), progress, &ticker, || cpu::surface(plan, input, &ticker))?;
     // The last call of the callback: a cancellation, however late, leaves the result untouched.
     ticker.report(progress)?;
