@@ -62,11 +62,11 @@
  *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
- *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, edge drawing,
- *   and up to 1024 iterations of the edge strength. For that the first call of each kind on a machine measures both devices,
- *   in less than a second, and keeps the times in the user's cache folder, as isoline/device-times.tsv, which may be
- *   deleted. The report, the device's `reason` and the log give the cause. "cuda:N" and lists of devices never fall back: a
- *   call that the device cannot run is an error.
+ *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,
+ *   isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the first call of each kind on a
+ *   machine measures both devices, in less than a second, and keeps the times in the user's cache folder, as
+ *   isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the cause. "cuda:N"
+ *   and lists of devices never fall back: a call that the device cannot run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the
  *   edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within 1e-6 up to 200 iterations).
@@ -614,7 +614,8 @@ typedef struct {
     /**
      * The number of parts that were copied to the GPU and computed one by one because a volume did not fit into its memory,
      * or into the context's memory limit: of a distance, the slabs of slices of the passes along x and y, and the slabs of
-     * rows of the pass along z; of edge strength, the slabs of slices. 1 in a report that was written if no volume was cut.
+     * rows of the pass along z; of edge strength and of an isosurface, the slabs of slices. 1 in a report that was written
+     * if no volume was cut.
      */
     uint64_t part_count;
 } isoline_report;
@@ -2391,8 +2392,8 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
 
 /**
  * Computes the isosurface, the surface on which a volume has a value (the level), as a mesh of triangles, by marching cubes
- * with linear interpolation between voxel centres (Lorensen and Cline 1987). It is computed on the CPU, whatever the
- * context's device; every number of threads gives the same bits.
+ * with linear interpolation between voxel centres (Lorensen and Cline 1987). Every device and every number
+ * of threads gives the same bits.
  *
  * A voxel inside is high: one above the level, or, with ISOLINE_FOREGROUND_BELOW, below it or equal to it. Any other is
  * low. Between a high voxel and a low neighbour is one vertex, at (level - a) / (b - a) of the way from the one with the
@@ -2406,7 +2407,7 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * slice, row and column of their cells.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
+ * @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a
  *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis.
  * @param params NULL for the defaults.
  * @param progress NULL for none.

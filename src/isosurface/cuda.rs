@@ -200,7 +200,7 @@ impl<'a> Finder<'a> {
             high,
             finite,
             cells,
-            // What is not needed any more gives its memory.
+            // The bits of finite voxels and of cells give their memory to those that are made of them.
             active: finite,
             triangles_before: cells,
             cells_before,
