@@ -142,7 +142,7 @@ struct Finder<'a> {
     budget: u64,
     /// The stream comes before the memory, because dropping it waits for its work.
     stream: Stream,
-    /// Events behind every second launch, which keep the queue short if the call can be cancelled.
+    /// Events behind the last two launches, which keep the queue short if the call can be cancelled.
     reached: [Event; 2],
     launches: usize,
     /// The parts of the work that are done.
@@ -243,7 +243,7 @@ impl<'a> Finder<'a> {
         )))
     }
 
-    /// Queues a kernel on a range of its items, `per_block` in a block, launch by launch. Ends a part of the work.
+    /// Queues a kernel on a range of its items, `per_block` in a block, launch by launch.
     fn queue(
         &mut self,
         pipeline: &mut Pipeline<'_, '_, '_>,
@@ -304,11 +304,21 @@ impl<'a> Finder<'a> {
         let fitting = usize::try_from(room / slice.max(1)).unwrap_or(usize::MAX);
         let together = if fitting >= depth { depth } else { fitting.saturating_sub(1).max(1) };
         if self.voxels.as_ref().is_none_or(|voxels| voxels.together > together) {
-            // Kernels may still read the former ones.
-            self.stream.synchronize()?;
-            self.voxels = None;
+            self.free_voxels(true)?;
             let upload = Upload::new(self.cuda, &self.input, slices_of_slab(&self.input, together), 1)?;
             self.voxels = Some(Voxels { upload, together, complete: false });
+        }
+        Ok(())
+    }
+
+    /// Gives the voxels' memory back once no kernel reads it. Where memory `is_short`, lists of other sizes must not take it.
+    fn free_voxels(&mut self, is_short: bool) -> Result<()> {
+        if self.voxels.is_some() {
+            self.stream.synchronize()?;
+            self.voxels = None;
+            if is_short {
+                self.cuda.memory().trim();
+            }
         }
         Ok(())
     }
@@ -385,7 +395,7 @@ impl<'a> Finder<'a> {
         Ok([vertices, triangles])
     }
 
-    /// Queues a kernel on items from 0 on.
+    /// Queues a kernel on `count` items from 0 on, which is a part of the work.
     fn whole(&mut self, pipeline: &mut Pipeline<'_, '_, '_>, name: &str, count: usize) -> Result<()> {
         self.queue(pipeline, name, 0..count, IS_THREADS)?;
         self.steps += 1.0;
@@ -409,8 +419,7 @@ impl<'a> Finder<'a> {
         let first = self.buffers.len();
         [self.job.vertices, self.job.normals, self.job.parents] = self.allocate(points)?;
         self.queue_on_voxels(pipeline, "vertices", (IS_LINES, IS_THREADS), held + sum(&points))?;
-        self.stream.synchronize()?;
-        self.voxels = None;
+        self.free_voxels(self.voxels.as_ref().is_some_and(|voxels| !voxels.complete))?;
         // 2. The rest of the mesh, and its measures.
         [self.job.triangles, self.job.sides, self.job.sums, self.job.pieces] = self.allocate(others)?;
         self.stream.fill(&self.buffers[first + 6], 0, size_of::<u64>(), 0)?;
