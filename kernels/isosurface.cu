@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__(IS_THREADS) isoline_is_sums_before(
         if (tile < tiles) list.sums[tile] = before + sum;
         before += total;
     }
-    if (threadIdx.x == 0) list.sums[tiles] = before;
+    if (threadIdx.x == 0) *list.total = before;
 }
 
 // Grid: tiles of IS_TILE numbers, in runs of IS_THREADS.

@@ -39,11 +39,11 @@ struct isoline_is_sums {
 };
 
 // A list of numbers, or of words of which each has the number of its bits, for the sums before each of them. `before` may be
-// `values`. `sums` has those of tiles, and behind them the sum of all.
+// `values`. `sums` has those of tiles.
 struct isoline_is_list {
     const u32 *values;
     u32 *before;
-    u64 *sums;
+    u64 *sums, *total;
     u64 count;
     u64 of_bits;
 };
@@ -68,7 +68,7 @@ struct isoline_is_job {
     u32 *sides;                        // for side k of triangle t, 3t + k, from its corner k to the next: the one that it meets
     u32 *parents;                      // of each vertex, a vertex of the same piece with a smaller number, or itself
     isoline_is_sums *sums;             // of each block of triangles
-    u64 *pieces;                       // the number of vertices without a parent
+    u64 *pieces;                       // the number of vertices without a parent; 0 before
     double level, spacing[3];
     u32 width, height, depth, pitch;
     u32 border;                        // voxels that were added on each side: 1 or 0

@@ -45,6 +45,11 @@ const TRIANGLE_BYTES: usize = size_of::<[u32; 3]>();
 const CELL_BYTES: [usize; 3] = [size_of::<u16>(), WORD_BYTES, size_of::<u64>()];
 const SUMS_BYTES: usize = size_of::<[f64; 4]>();
 
+/// The places of the numbers that the host reads: the total of a list, and the number of pieces.
+const TOTAL: usize = 0;
+const PIECES: usize = 1;
+const COUNTS_BYTES: usize = 2 * size_of::<u64>();
+
 /// The volume with the border that closes it.
 #[derive(Clone, Copy)]
 struct Grid {
@@ -152,8 +157,10 @@ struct Finder<'a> {
     cells: usize,
     voxels: Option<Voxels>,
     tile_sums: Buffer,
-    /// A number on the host.
-    total: Pinned,
+    /// The numbers that the host reads.
+    counts: Buffer,
+    /// One of them, on the host.
+    read: Pinned,
     /// The memory to which the job points.
     buffers: Vec<Buffer>,
 }
@@ -176,10 +183,12 @@ impl<'a> Finder<'a> {
             job: Job::default(),
             cells: 0,
             voxels: None,
-            tile_sums: memory.device(((IS_LINES * grid.words()).div_ceil(IS_TILE) + 1) * size_of::<u64>())?,
-            total: memory.pinned(size_of::<u64>())?,
+            tile_sums: memory.device((IS_LINES * grid.words()).div_ceil(IS_TILE) * size_of::<u64>())?,
+            counts: memory.device(COUNTS_BYTES)?,
+            read: memory.pinned(size_of::<u64>())?,
             buffers: Vec::new(),
         };
+        finder.stream.fill(&finder.counts, 0, COUNTS_BYTES, 0)?;
         let table = TABLE.words()?;
         let plane = grid.words() * WORD_BYTES;
         let [high, finite, cells, cells_before, words, before, on_device] = finder.allocate([
@@ -214,6 +223,7 @@ impl<'a> Finder<'a> {
             pitch: grid.pitch as u32,
             border: grid.border as u32,
             below: u32::from(plan.foreground == Foreground::Below),
+            pieces: finder.counts.address() + (PIECES * size_of::<u64>()) as u64,
             pixel_bytes: input.pixel_type().bytes() as u32,
             ..Job::default()
         };
@@ -349,26 +359,33 @@ impl<'a> Finder<'a> {
     /// Replaces the `count` numbers at `values`, or the numbers of bits of the words there, by the sums of those before them,
     /// at `before`. Waits, and returns the sum of all.
     fn number(&mut self, values: u64, before: u64, count: usize, of_bits: bool) -> Result<u64> {
-        let list =
-            List { values, before, sums: self.tile_sums.address(), count: count as u64, of_bits: u64::from(of_bits) };
+        let list = List {
+            values,
+            before,
+            sums: self.tile_sums.address(),
+            total: self.counts.address() + (TOTAL * size_of::<u64>()) as u64,
+            count: count as u64,
+            of_bits: u64::from(of_bits),
+        };
         let kernel = |name: &str| self.cuda.kernel(MODULE, &format!("isoline_is_{name}"));
         let tiles = count.div_ceil(IS_TILE);
         let (one, all) = (geometry([1, 1, 1], [IS_THREADS, 1, 1]), geometry([tiles, 1, 1], [IS_THREADS, 1, 1]));
         // SAFETY: the kernels' arguments, in their order; both lists have `count` numbers, and the sums room for each tile of
-        // the longest list and one more. They live until the stream is done.
+        // the longest list. They live until the stream is done.
         unsafe {
             self.stream.launch(&kernel("tiles")?, all, &[&list])?;
             self.stream.launch(&kernel("sums_before")?, one, &[&list, &(tiles as u32)])?;
             self.stream.launch(&kernel("places")?, all, &[&list])?;
         }
-        self.read_number(self.tile_sums.side(tiles * size_of::<u64>()))
+        self.read_count(TOTAL)
     }
 
-    /// Waits, and returns a number in device memory.
-    fn read_number(&mut self, side: Side) -> Result<u64> {
-        self.stream.copy_bytes(side, self.total.side(), size_of::<u64>())?;
+    /// Waits, and returns one of the counts.
+    fn read_count(&mut self, count: usize) -> Result<u64> {
+        let side = self.counts.side(count * size_of::<u64>());
+        self.stream.copy_bytes(side, self.read.side(), size_of::<u64>())?;
         self.stream.synchronize()?;
-        Ok(bytemuck::cast_slice(&self.total.as_slice()[..size_of::<u64>()])[0])
+        Ok(bytemuck::cast_slice(&self.read.as_slice()[..size_of::<u64>()])[0])
     }
 
     /// Finds the cells that the surface passes and numbers the vertices and triangles. Returns how many there are.
@@ -412,7 +429,7 @@ impl<'a> Finder<'a> {
         let held = self.held();
         let blocks = triangles.div_ceil(IS_BLOCK);
         let points = [vertices * POINT_BYTES, vertices * POINT_BYTES, vertices * WORD_BYTES];
-        let others = [triangles * TRIANGLE_BYTES, triangles * TRIANGLE_BYTES, blocks * SUMS_BYTES, size_of::<u64>()];
+        let others = [triangles * TRIANGLE_BYTES, triangles * TRIANGLE_BYTES, blocks * SUMS_BYTES];
         let sum = |bytes: &[usize]| bytes.iter().sum::<usize>() as u64;
         self.require(held + sum(&points) + sum(&others))?;
         self.fit(held + sum(&points))?;
@@ -421,15 +438,14 @@ impl<'a> Finder<'a> {
         self.queue_on_voxels(pipeline, "vertices", (IS_LINES, IS_THREADS), held + sum(&points))?;
         self.free_voxels(self.voxels.as_ref().is_some_and(|voxels| !voxels.complete))?;
         // 2. The rest of the mesh, and its measures.
-        [self.job.triangles, self.job.sides, self.job.sums, self.job.pieces] = self.allocate(others)?;
-        self.stream.fill(&self.buffers[first + 6], 0, size_of::<u64>(), 0)?;
+        [self.job.triangles, self.job.sides, self.job.sums] = self.allocate(others)?;
         self.whole(pipeline, "triangles", self.cells)?;
         self.whole(pipeline, "normals", vertices)?;
         self.whole(pipeline, "sides", self.cells)?;
         self.whole(pipeline, "measures", triangles)?;
         self.whole(pipeline, "join", triangles)?;
         self.whole(pipeline, "roots", vertices)?;
-        let pieces = self.read_number(self.buffers[first + 6].side(0))?;
+        let pieces = self.read_count(PIECES)?;
         // 3. Download it.
         let started = Instant::now();
         let mut found = Surface { vertices: zeroed(vertices)?, normals: zeroed(vertices)?, ..Surface::new() };
