@@ -1,5 +1,6 @@
 # Reads include/isoline.h and writes a C program that prints the ABI as this compiler sees it: the number of every
-# enumerator, the type of every integer with a name, the size of every struct, offset and size of every field, and every function's prototype.
+# enumerator and of every macro but the version's, the type of every integer with a name, the size of every struct, offset
+# and size of every field, and every function's prototype.
 # Made from the header itself, so that nothing new can be forgotten.
 BEGIN {
     print "#include \"isoline.h\"\n#include <stdalign.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {"
@@ -7,6 +8,8 @@ BEGIN {
 /^ *\/\*\*/ { in_comment = 1 }
 in_comment { in_comment = !/\*\//; next }
 { sub(/\/\/.*/, "") }
+# The version is another one in every release.
+/^#define ISOLINE_[A-Z0-9_]+ [-0-9]/ && !/^#define ISOLINE_VERSION/ { printf "    printf(\"%s %%.17g\\n\", (double)%s);\n", $2, $2 }
 /^enum [a-z_]+/ { enumeration = $2 }
 enumeration != "" && $1 ~ /^ISOLINE_[A-Z0-9_]+$/ && $2 == "=" {
     printf "    printf(\"%s %s %%ld\\n\", (long)%s);\n", enumeration, $1, $1
