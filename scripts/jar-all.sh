@@ -20,6 +20,7 @@ declare -A triples=(
 )
 all=(linux-x86-64 linux-aarch64 win32-x86-64 darwin-x86-64 darwin-aarch64)
 
+major=$(sed -nE 's/^version = "([0-9]+)\..*/\1/p' Cargo.toml | head -1)
 target=$1
 shift
 chosen=("$@")
@@ -57,9 +58,11 @@ for platform in "${chosen[@]}"; do
         # PATH: it looks for zig in the first python3.
         linux-*) PATH=$venv:/usr/bin:$PATH cargo-zigbuild zigbuild "${arguments[@]}" ;;
         # zig's linker for macOS exports all that is visible. Rust would strip with a tool of Apple's or of rustup's, but
-        # there are no line numbers to strip.
+        # there are no line numbers to strip. The name that programs look for at run time is the path of the build otherwise;
+        # it is given to the linker, because the signature that Apple's processors require covers it.
         darwin-*)
-            RUSTFLAGS=-Zdefault-visibility=hidden CARGO_PROFILE_RELEASE_STRIP=none PATH=$venv:/usr/bin:$PATH \
+            RUSTFLAGS="-Zdefault-visibility=hidden -Clink-arg=-Wl,-install_name,@rpath/libisoline.$major.dylib" \
+                CARGO_PROFILE_RELEASE_STRIP=none PATH=$venv:/usr/bin:$PATH \
                 cargo-zigbuild zigbuild "${arguments[@]}"
             ;;
     esac
