@@ -80,6 +80,8 @@ jar-all: setup-jar-all ## the Fiji plugin jar for every platform: target/platfor
 
 dist: jar-all ## an archive for each platform of jar-all, with checksums and a list of what is in them: target/dist
 	scripts/dist.sh $(TARGET)
+	@scripts/setup-system.sh test-platforms
+	tests/dist_test.sh $(TARGET)/dist
 
 update-site: jar-all ## the folder of an ImageJ update site with the jar of jar-all
 	scripts/update_site.py $(TARGET)/platforms/Isoline_-*.jar $(SITE)

@@ -55,6 +55,8 @@ if [ "$goal" = test ] || [ "$goal" = demo ]; then
 fi
 if [ "$goal" = test ]; then
     need valgrind valgrind
+fi
+if [ "$goal" = test ] || [ "$goal" = test-platforms ]; then
     need cmake cmake
     need pkg-config pkg-config
 fi

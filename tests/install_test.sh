@@ -2,13 +2,21 @@
 # Installs into a temporary prefix and uses what is there as a C or C++ program's author would: pkg-config, CMake, shared,
 # static, and the tree moved to another place. Ends with 'N passed, N failed'.
 # Usage: install_test.sh FOLDER-OF-LIBISOLINE
+#        install_test.sh --unpacked FOLDER   only uses what is in FOLDER, an archive of scripts/dist.sh that was unpacked
+#   CC, CXX                the compilers; with those for another system, whose archive it is, come
+#   ISOLINE_TESTS_RUNNER   the command that runs that system's programs, such as "wine" (default: empty)
+#   CMAKE_OPTIONS          what CMake has to be told then (default: empty)
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-native=$(realpath "$1")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-prefix=$work/prefix
+if [ "$1" = --unpacked ]; then
+    prefix=$(realpath "$2")
+else
+    native=$(realpath "$1")
+    prefix=$work/prefix
+fi
 lib=$prefix/lib
 passed=0
 failed=0
@@ -47,40 +55,67 @@ small_enough() {
     [ "$bytes" -le 12000000 ]
 }
 
-programs_of_pkg_config() { # programs_of_pkg_config OPTIONS...: a C program, run
-    local flags
-    flags=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags --libs "$@" isoline) || return
-    # shellcheck disable=SC2086 # several words
-    cc -std=c11 examples/minimal.c $flags -o "$work/minimal" &&
-        LD_LIBRARY_PATH=$lib "$work/minimal" < tests/data/pattern.pgm > "$work/field.pgm" &&
-        [ "$(stat -c %s "$work/field.pgm")" -gt 100 ]
+run() { # run PROGRAM ARGUMENTS...
+    local program=$1
+    shift
+    if [ -e "$program.exe" ]; then
+        program+=.exe
+    fi
+    # Windows finds a DLL by PATH alone.
+    WINEPATH=$prefix/bin ${ISOLINE_TESTS_RUNNER:-env} "$program" "$@"
 }
 
-static_of_pkg_config() { # the static library, as one links it where both are there
+# shellcheck disable=SC2086 # several words
+shared_of_pkg_config() { # a C program with the shared library
+    local flags
+    flags=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --cflags --libs isoline) || return
+    ${CC:-cc} -std=c11 examples/edge_strength.c $flags -o "$work/shared" &&
+        LD_LIBRARY_PATH=$lib run "$work/shared" -d cpu tests/data/pattern.pgm "$work/field.pfm" &&
+        [ "$(stat -c %s "$work/field.pfm")" -gt 1000000 ]
+}
+
+# shellcheck disable=SC2086 # several words
+static_of_pkg_config() { # the same with the static library, as one links it where both are there
     local flags
     flags=$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --static --cflags --libs isoline) || return
-    # shellcheck disable=SC2086 # several words
-    cc -std=c11 examples/minimal.c ${flags/-lisoline/-l:libisoline.a} -o "$work/minimal" &&
-        "$work/minimal" < tests/data/pattern.pgm | cmp - "$work/field.pgm"
+    ${CC:-cc} -std=c11 examples/edge_strength.c ${flags/-lisoline/-l:libisoline.a} -o "$work/static" &&
+        run "$work/static" -d cpu tests/data/pattern.pgm "$work/static.pfm" && cmp "$work/static.pfm" "$work/field.pfm"
 }
 
+# shellcheck disable=SC2086 # several words
 cmake_examples() { # cmake_examples PREFIX OPTIONS...: built and one of each language run
     local from=$1 build
     shift
     build=$(mktemp -d -p "$work")
-    cmake -S examples -B "$build" -DCMAKE_PREFIX_PATH="$from" "$@" && cmake --build "$build" --parallel 2 &&
-        "$build/stack" cpu && "$build/minimal" < tests/data/pattern.pgm | cmp - "$work/field.pgm"
+    cmake -S examples -B "$build" -DCMAKE_PREFIX_PATH="$from" ${CMAKE_OPTIONS:-} "$@" &&
+        cmake --build "$build" --parallel 2 && run "$build/stack" cpu &&
+        run "$build/edge_strength" -d cpu tests/data/pattern.pgm "$build/field.pfm" && cmp "$build/field.pfm" "$work/field.pfm"
 }
 
+use() { # the programs with what is in $prefix
+    check "pkg-config: a program with the shared library" shared_of_pkg_config
+    check "pkg-config: a program with the static library" static_of_pkg_config
+    check "CMake: the examples with the shared library" cmake_examples "$prefix"
+    check "CMake: the examples with the static library" cmake_examples "$prefix" -DISOLINE_STATIC=ON
+}
+
+finish() {
+    echo "$passed passed, $failed failed"
+    [ "$failed" = 0 ]
+    exit
+}
+
+if [ "$1" = --unpacked ]; then
+    use
+    finish
+fi
 check "it installs" env PREFIX="$prefix" scripts/install.sh "$native"
 check "the library has its SONAME" grep -F 'libisoline.so.0' <(objdump -p "$lib/libisoline.so" | grep SONAME)
 check "every function is exported with a version, and nothing else" exports_are_versioned
 check "the library has at most 12 MB" small_enough
-check "licences and notices are there" ls "$prefix"/share/doc/isoline/{LICENSE-MIT,LICENSE-APACHE,THIRD-PARTY-NOTICES}
-check "pkg-config: a program with the shared library" programs_of_pkg_config
-check "pkg-config: a program with the static library" static_of_pkg_config
-check "CMake: the examples with the shared library" cmake_examples "$prefix"
-check "CMake: the examples with the static library" cmake_examples "$prefix" -DISOLINE_STATIC=ON
+check "licences, notices and documents are there" \
+    ls "$prefix"/share/doc/isoline/{LICENSE-MIT,LICENSE-APACHE,THIRD-PARTY-NOTICES,c_api.md,c_rules.md}
+use
 mv "$prefix" "$work/elsewhere"
 check "the tree may be moved" cmake_examples "$work/elsewhere"
 check "DESTDIR and LIBDIR" env DESTDIR="$work/package" PREFIX=/usr LIBDIR=/usr/lib/x86_64-linux-gnu \
@@ -88,5 +123,4 @@ check "DESTDIR and LIBDIR" env DESTDIR="$work/package" PREFIX=/usr LIBDIR=/usr/l
 check "their files are there" ls "$work/package/usr/include/isoline.h" "$work/package/usr/lib/x86_64-linux-gnu/libisoline.so.0"
 check "CMake finds them" cmake_examples "$work/package/usr" -DCMAKE_LIBRARY_ARCHITECTURE=x86_64-linux-gnu
 check "a relative PREFIX is refused" fails_with 'PREFIX must be an absolute path' env PREFIX=here scripts/install.sh "$native"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish
