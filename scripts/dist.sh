@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what C and C++ programs need for each platform of scripts/jar-all.sh: TARGET/dist/isoline-VERSION-PLATFORM.tar.gz
 # (.zip for Windows), as scripts/install.sh installs it. Beside them: the plugin's jar, the Python wheels, SHA256SUMS, and
-# isoline.spdx.json, the list of the crates in the library.
+# isoline.spdx.json, the list of the crates and of the compiler's and linkers' parts in the library.
 # Usage: dist.sh TARGET-FOLDER   (after 'make jar-all')
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,6 +20,7 @@ declare -A folders=(
 )
 declare -A zig=([linux-x86-64]=x86_64-linux-gnu.2.17 [linux-aarch64]=aarch64-linux-gnu.2.17)
 
+scripts/third_party.py --check-all
 rm -rf "$dist"
 mkdir -p "$dist"
 stage=$(mktemp -d)
