@@ -55,6 +55,7 @@ if [ "$goal" = test ] || [ "$goal" = demo ]; then
 fi
 if [ "$goal" = test ]; then
     need valgrind valgrind
+    need abidiff abigail-tools
 fi
 if [ "$goal" = test ] || [ "$goal" = test-platforms ]; then
     need cmake cmake

@@ -9,7 +9,7 @@ BEGIN {
 in_comment { in_comment = !/\*\//; next }
 { sub(/\/\/.*/, "") }
 # The version is another one in every release.
-/^#define ISOLINE_[A-Z0-9_]+ [-0-9]/ && !/^#define ISOLINE_VERSION/ { printf "    printf(\"%s %%.17g\\n\", (double)%s);\n", $2, $2 }
+/^#define ISOLINE_[A-Z0-9_]+ [-(0-9]/ && !/^#define ISOLINE_VERSION/ { printf "    printf(\"%s %%.17g\\n\", (double)%s);\n", $2, $2 }
 /^enum [a-z_]+/ { enumeration = $2 }
 enumeration != "" && $1 ~ /^ISOLINE_[A-Z0-9_]+$/ && $2 == "=" {
     printf "    printf(\"%s %s %%ld\\n\", (long)%s);\n", enumeration, $1, $1

@@ -10,7 +10,8 @@
 #        run.sh --no-build FOLDER-OF-PROGRAMS      only run such programs
 #        run.sh --threads FOLDER                   only build and run them with ThreadSanitizer, with the libisoline.a and
 #                                                  libtsan.a of FOLDER (scripts/sanitize-threads.sh)
-#        run.sh --update-abi                       write abi_baseline.txt anew, after a change that is meant
+#        run.sh --update-abi                       write abi_baseline.txt and abi_baseline.abi anew, after a change that is
+#                                                  meant (the latter by abidw)
 #
 # ISOLINE_LIB_DIR         the folder of libisoline.so when none is given (default: target/release)
 # ISOLINE_NO_VALGRIND=1   leave valgrind out; it is also left out where it is not installed
@@ -289,6 +290,19 @@ abi_is_the_baseline() { # abi_is_the_baseline LANGUAGE
     fi
 }
 
+# libabigail reads the ABI from debug information. That of the library itself is of Rust's types.
+header_in_debug_information() { # writes a library of the header's functions, empty, and a variable of each enum
+    abi_of c | {
+        echo '#include "isoline.h"'
+        sed -nE 's/^enum (isoline_[a-z_]+).*/enum \1 number_of_\1;/p' "$root/include/isoline.h"
+        sed -nE '/^typedef/d; s/^(void .*);$/\1 { }/p; t; s/^([a-z].*\));$/\1 { return 0; }/p'
+    } | "$cc" -x c -std=c11 -w -g -shared -fPIC -I"$root/include" - -o "$out/header.so"
+}
+
+abidiff_finds_no_change() {
+    header_in_debug_information && abidiff "$here/abi_baseline.abi" "$out/header.so"
+}
+
 # -------------------------------------------------------------------------------------------------------------- main
 
 out=${CARGO_TARGET_DIR:-$root/target}/c-tests
@@ -326,7 +340,8 @@ case "$mode" in
         ;;
     --update-abi)
         mkdir -p "$out"
-        abi_of c > "$here/abi_baseline.txt"
+        abi_of c > "$here/abi_baseline.txt" && header_in_debug_information &&
+            abidw --no-corpus-path --no-comp-dir-path --no-show-locs "$out/header.so" --out-file "$here/abi_baseline.abi"
         exit
         ;;
     -*)
@@ -363,6 +378,12 @@ check "header and library have the same functions" header_and_exports_agree "$li
 check "the document names the oldest glibc" document_says_the_glibc "$library/libisoline.so"
 check "the ABI is that of the baseline, in C" abi_is_the_baseline c
 check "the ABI is that of the baseline, in C++" abi_is_the_baseline c++
+# The numbers of its file are those of one processor.
+if command -v abidiff > /dev/null && [[ $("$cc" -dumpmachine) = x86_64-* ]]; then
+    check "abidiff finds no change against the baseline" abidiff_finds_no_change
+else
+    echo "  abidiff is left out: not installed, or not x86-64"
+fi
 
 # The plain pass runs alone: it judges times.
 if ! build "$library" "$out/plain"; then
