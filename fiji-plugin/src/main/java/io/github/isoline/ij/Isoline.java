@@ -180,7 +180,7 @@ public final class Isoline {
      * @param options such as {@code start=detect} (with {@code threshold}, pixel value, and {@code prominence}, in the
      *     image's unit) or {@code labels} (with {@code start_image}), {@code alpha=0.5}, {@code stack=slices} or
      *     {@code volume}
-     * @return the label image of 16 bits, or of 32 if that of the starts is, and a row for each object
+     * @return the label image of 16 bits, or of 32 if that of the starts is, outlines, and a row for each object
      * @throws IsolineException as described above
      */
     public static Result growObjects(ImagePlus image, String options) throws IsolineException {

@@ -91,7 +91,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         if (settings.is(LevelSetSettings.MASK_STACK)) {
             masks = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
         }
-        objects = settings.is(LevelSetSettings.LABEL_IMAGE) ? new LevelSetObjects(planes, voxel, isVolume()) : null;
+        objects = settings.is(LevelSetSettings.LABEL_IMAGE) ? new LevelSetObjects(planes, voxel, settings) : null;
         if (settings.is(LevelSetSettings.PHI)) {
             phi = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
         }
@@ -389,8 +389,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 + range.side + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (objects != null) {
-            objects.rois.forEach(roi -> roi.setProperty(RoiOutput.PROPERTY, settings.kind));
-            rois.addAll(objects.rois);
+            rois.addAll(objects.rois());
             labelImage = finish(objects.labelImage(), info);
         }
         if (phi != null) {

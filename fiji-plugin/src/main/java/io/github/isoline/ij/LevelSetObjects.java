@@ -3,10 +3,8 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
-import java.util.ArrayList;
+import io.github.isoline.IsolineException;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 
 /**
@@ -14,26 +12,14 @@ import java.util.function.Consumer;
  * everywhere, from 1 on in the order of volumes or slices.
  */
 final class LevelSetObjects {
-    /** The digits of the numbers in names. */
-    private static final int DIGITS = 4;
-
     private final HyperStackSelection planes;
-    private final ImagePlus image;
-    private final VoxelSize voxel;
-    private final boolean volume;
-    private final FrontMeasure front;
+    private final MeasuredObjects measured;
     private final int[][] labels;
     private int count;
 
-    /** Holds the selections in the order of planes and numbers. */
-    final List<Roi> rois = new ArrayList<>();
-
-    LevelSetObjects(HyperStackSelection planes, VoxelSize voxel, boolean volume) {
+    LevelSetObjects(HyperStackSelection planes, VoxelSize voxel, LevelSetSettings settings) {
         this.planes = planes;
-        this.voxel = voxel;
-        this.volume = volume;
-        image = planes.image;
-        front = new FrontMeasure(image.getWidth(), volume, voxel.x, voxel.y, voxel.z);
+        measured = new MeasuredObjects(planes, voxel, settings.isVolume(), settings.kind);
         labels = new int[planes.size()][];
     }
 
@@ -45,38 +31,16 @@ final class LevelSetObjects {
      * @return what adds the row of each object to a table
      */
     List<Consumer<ResultsTable>> add(byte[][] masks, int... indices) throws BadInput {
-        MaskObjects objects = new MaskObjects(masks, image.getWidth());
-        RegionStatistics[] statistics = new RegionStatistics[objects.count + 1];
-        for (int i = 0; i < statistics.length; i++) {
-            statistics[i] = new RegionStatistics();
+        MaskObjects objects = new MaskObjects(masks, planes.image.getWidth());
+        int[] numbers = new int[objects.count + 1];
+        for (int i = 1; i < numbers.length; i++) {
+            numbers[i] = count + i;
         }
-        long[][] crossings = front.nothing(objects.count);
-        Map<Integer, Roi> outlines = new TreeMap<>();
-        for (int slot = 0; slot < indices.length; slot++) {
-            front.count(slot == 0 ? null : objects.labels[slot - 1], objects.labels[slot], crossings);
-            Object pixels = Pixels.of(image, indices[slot]);
-            for (int i = 0; i < masks[slot].length; i++) {
-                if (masks[slot][i] != 0) {
-                    statistics[objects.labels[slot][i]].add(i, pixels, image, slot, indices.length);
-                }
-            }
-        }
-        for (int slot = 0; slot < indices.length; slot++) {
-            int index = indices[slot];
-            outlines.clear();
-            outlines.putAll(objects.outlines(slot));
-            outlines.forEach((label, roi) -> rois.add(named(roi, count + label, index)));
-        }
-        List<Consumer<ResultsTable>> rows = new ArrayList<>();
-        for (int label = 1; label <= objects.count; label++) {
-            double length = front.of(crossings[label]);
-            Roi outline = volume ? null : (Roi) outlines.get(label).clone();
-            rows.add(row(count + label, indices[0], statistics[label], length, outline));
-        }
+        List<Consumer<ResultsTable>> rows = measured.add(objects.labels, numbers, indices);
         for (int slot = 0; slot < indices.length; slot++) {
             int[] slice = objects.labels[slot];
             for (int i = 0; i < slice.length; i++) {
-                slice[i] += slice[i] == 0 ? 0 : count;
+                slice[i] = numbers[slice[i]];
             }
             labels[planes.place(indices[slot])] = slice;
         }
@@ -84,35 +48,13 @@ final class LevelSetObjects {
         return rows;
     }
 
-    private Roi named(Roi roi, int number, int index) {
-        roi.setName("object-" + ij.IJ.pad(number, DIGITS) + ResultImage.where(image, index));
-        roi.setStrokeColor(SegmentColours.of(number - 1));
-        ResultImage.setPosition(roi, image, planes.position(index));
-        return roi;
-    }
-
-    private Consumer<ResultsTable> row(int number, int index, RegionStatistics s, double length, Roi outline) {
-        double size = voxel.x * voxel.y * (volume ? voxel.z : 1);
-        return table -> {
-            table.addValue("Object", number);
-            StackJob.addPosition(table, planes, index, !volume);
-            table.addValue(volume ? "Volume" : "Area", s.count() * size);
-            if (volume) {
-                s.addCentroid(table, image, true);
-                table.addValue("Surface", length);
-            } else {
-                ShapeColumns.add(table, image, outline, length);
-            }
-            s.addIntensity(table, image, size);
-        };
-    }
-
-    int count() {
-        return count;
+    /** Returns the selections in the order of planes and numbers. */
+    List<Roi> rois() {
+        return measured.rois;
     }
 
     /** Returns the label image. */
-    ImagePlus labelImage() throws BadInput, io.github.isoline.IsolineException {
+    ImagePlus labelImage() throws BadInput, IsolineException {
         return SnakeLabels.of(planes, labels, count);
     }
 }

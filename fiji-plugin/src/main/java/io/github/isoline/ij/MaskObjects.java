@@ -8,8 +8,6 @@ import java.util.TreeMap;
 
 /** The objects of a mask: components of pixels that are connected by their sides, in a slice or a volume. */
 final class MaskObjects {
-    private final int width;
-
     /** Holds for each slice the number of the object that a pixel belongs to, from 1 on; 0 outside. */
     final int[][] labels;
 
@@ -22,7 +20,6 @@ final class MaskObjects {
      * @param slices of one volume, or a single one; 0 outside
      */
     MaskObjects(byte[][] slices, int width) {
-        this.width = width;
         labels = new int[slices.length][slices[0].length];
         // Each provisional number points to a smaller one of the same object, or to itself.
         int[] parents = new int[64];
@@ -77,9 +74,12 @@ final class MaskObjects {
         return root;
     }
 
-    /** Returns the outlines of the objects on a slice, by their numbers. */
-    Map<Integer, Roi> outlines(int slice) {
-        int[] here = labels[slice];
+    /**
+     * Returns the outlines of the objects on a slice, by their numbers.
+     *
+     * @param here the number of the object that each pixel belongs to; 0 outside
+     */
+    static Map<Integer, Roi> outlines(int[] here, int width) {
         Map<Integer, Rectangle> bounds = new TreeMap<>();
         for (int i = 0; i < here.length; i++) {
             if (here[i] != 0) {

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.measure.ResultsTable;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Objects;
@@ -9,7 +10,9 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 
 /** Grows the objects of each volume, or slice, of an ImagePlus. */
 final class ObjectsJob extends StackJob<ObjectsSettings> {
@@ -19,11 +22,11 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     /** The start; null if starts are detected. */
     private ObjectsStart start;
 
+    /** Measures the objects; null if no output has rows or selections. */
+    private MeasuredObjects measured;
+
     /** Holds the labels of each plane. */
     private Object[] labels;
-
-    /** Holds true for planes without a start, which stay empty. */
-    private boolean[] empty;
 
     private int count;
     private int largest;
@@ -44,8 +47,9 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         start = ObjectsStart.of(planes, settings);
         boolean large = outputType() == PixelBuffer.Type.F32;
         int pixels = image.getWidth() * image.getHeight();
-        empty = new boolean[planes.size()];
         labels = Parallel.fill(new Object[planes.size()], () -> large ? new float[pixels] : (Object) new short[pixels]);
+        boolean needed = settings.is(Settings.RESULTS_TABLE) || settings.wantsRois();
+        measured = needed ? new MeasuredObjects(planes, size, isVolume(), settings.kind) : null;
     }
 
     @Override
@@ -76,64 +80,74 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         } else {
             try (PixelBuffer labels = start.labels(context, part)) {
                 if (labels == null) {
-                    for (int index : part) {
-                        empty[planes.place(index)] = true;
-                    }
+                    // A slice without a start stays empty.
                     return null;
                 }
                 found = Objects.run(context, params, input, labels, output, part.length, progress);
             }
         }
         count += found.count();
+        for (int slot = 0; slot < part.length; slot++) {
+            read(output, slot, labels[planes.place(part[slot])]);
+        }
         for (int object = 0; object < found.count(); object++) {
-            addRow(found, object, part[0]);
             largest = Math.max(largest, found.label(object));
             vanished += found.voxels(object) == 0 ? 1 : 0;
         }
         unfinished |= !found.report().converged();
+        if (measured != null) {
+            measure(found, part);
+        }
         return found.report();
     }
 
-    private void addRow(Objects found, int object, int index) {
-        boolean volume = isVolume();
-        rows.add(table -> {
-            table.addValue("Object", found.label(object));
-            addPosition(table, planes, index, !volume);
-            table.addValue("Voxels", found.voxels(object));
-            table.addValue(volume ? "Volume" : "Area", found.volume(object));
-            table.addValue("X", found.centre(object, 0));
-            table.addValue("Y", found.centre(object, 1));
-            if (volume) {
-                table.addValue("Z", found.centre(object, 2));
-            }
-            table.addValue("Mean", found.mean(object));
-            table.addValue("Background mean", found.background(object));
-            table.addValue("At border", found.isAtBorder(object) ? 1 : 0);
-            table.addValue("Touches", found.touches(object) ? 1 : 0);
-            table.addValue("Unit", size.unit);
+    /** Makes the selections and the rows of the objects of a slice or a volume. */
+    private void measure(Objects found, int... part) throws BadInput, IsolineException {
+        int[] numbers = new int[found.count() + 1];
+        int most = 0;
+        for (int object = 0; object < found.count(); object++) {
+            numbers[object + 1] = found.label(object);
+            most = Math.max(most, found.label(object));
+        }
+        int[] places = new int[most + 1];
+        for (int place = 1; place < numbers.length; place++) {
+            places[numbers[place]] = place;
+        }
+        int[][] objects = new int[part.length][planePixels()];
+        Parallel.each(part.length, slot -> {
+            Object here = labels[planes.place(part[slot])];
+            Arrays.setAll(objects[slot], i -> places[(int) IntensitySample.value(here, i)]);
         });
-    }
-
-    @Override
-    void take(PixelBuffer output, int slot, int place) {
-        if (!empty[place]) {
-            read(output, slot, labels[place]);
+        List<Consumer<ResultsTable>> measures = measured.add(objects, numbers, part);
+        double offset = Pixels.rawThreshold(image, 0);
+        for (int object = 0; object < found.count(); object++) {
+            Consumer<ResultsTable> measure = measures.get(object);
+            long voxels = found.voxels(object);
+            double outside = found.background(object) - offset;
+            boolean overlaps = found.touches(object);
+            rows.add(table -> {
+                measure.accept(table);
+                table.addValue("Voxels", voxels);
+                table.addValue("Mean outside", outside);
+                table.addValue("Overlaps", overlaps ? 1 : 0);
+                ShapeColumns.addUnit(table, image);
+            });
         }
     }
 
+    /** The labels were read with the objects. */
+    @Override
+    void take(PixelBuffer output, int slot, int place) {}
+
     @Override
     ImagePlus end(Progress progress) {
+        if (measured != null) {
+            rois.addAll(measured.rois);
+        }
         if (!settings.is(ObjectsSettings.LABEL_IMAGE)) {
             return null;
         }
         return finish(SnakeLabels.of(planes, labels, largest), "\nIsoline objects: " + count);
-    }
-
-    @Override
-    void deliver() throws BadInput, IsolineException {
-        if (settings.is(Settings.RESULTS_TABLE)) {
-            deliverRows();
-        }
     }
 
     @Override

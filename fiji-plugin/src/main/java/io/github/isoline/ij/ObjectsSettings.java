@@ -64,7 +64,11 @@ final class ObjectsSettings extends Settings {
                                         + " start stay in its object.")
                         .advanced(),
                 Setting.output(LABEL_IMAGE).first(true),
-                Setting.output(RESULTS_TABLE));
+                Setting.output(OVERLAY),
+                Setting.output(ROI_MANAGER),
+                Setting.output(RESULTS_TABLE),
+                // The outlines are saved to this ZIP file.
+                Setting.file(ROI_FILE));
         declareOthers(KEEP_STARTS);
     }
 
@@ -88,8 +92,6 @@ final class ObjectsSettings extends Settings {
         if (is(START, LABELS) && text(START_IMAGE).isEmpty()) {
             return "start_image must be the title of an open label image: it is where start=labels starts.";
         }
-        return is(LABEL_IMAGE) || is(RESULTS_TABLE)
-                ? null
-                : "No output is chosen. Choose at least one of label_image, results_table.";
+        return outputProblem();
     }
 }

@@ -77,10 +77,11 @@ final class RegionStatistics {
      * @param size of a pixel or voxel, in the image's unit
      */
     void addIntensity(ResultsTable table, ImagePlus image, double size) {
-        double mean = sum / count - Pixels.rawThreshold(image, 0);
-        table.addValue("Mean", mean);
-        table.addValue("IntDen", count == 0 ? 0 : mean * count * size);
-        table.addValue("RawIntDen", sum);
+        // The sum is of pixels as they are stored.
+        double shown = sum - count * Pixels.rawThreshold(image, 0);
+        table.addValue("Mean", shown / count);
+        table.addValue("IntDen", shown * size);
+        table.addValue("RawIntDen", shown);
         table.addValue("Touches image", touches ? 1 : 0);
     }
 }

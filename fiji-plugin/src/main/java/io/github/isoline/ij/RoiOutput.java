@@ -17,6 +17,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -100,6 +101,13 @@ final class RoiOutput {
             extended.add((Roi) roi.clone());
         }
         image.setOverlay(extended);
+    }
+
+    /** Returns the selections that no earlier run of a kind has added; all of them if there are no others. */
+    static List<Roi> foreign(List<Roi> all, String kind) {
+        List<Roi> foreign = new ArrayList<>(all);
+        foreign.removeIf(roi -> kind.equals(roi.getProperty(PROPERTY)));
+        return foreign.isEmpty() ? all : foreign;
     }
 
     /** A source that passes selections on one by one. */

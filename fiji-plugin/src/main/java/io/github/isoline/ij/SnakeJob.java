@@ -355,7 +355,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             table.addValue("Area", area);
             table.addValue("Mean", shape.mean - offset);
             table.addValue("IntDen", (shape.mean - offset) * area);
-            table.addValue("RawIntDen", shape.mean * shape.pixels);
+            table.addValue("RawIntDen", (shape.mean - offset) * shape.pixels);
             if (shape.roi != null) {
                 ShapeColumns.add(table, image, shape.roi, shape.perimeter);
             }

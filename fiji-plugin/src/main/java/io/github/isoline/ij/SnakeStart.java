@@ -210,15 +210,7 @@ final class SnakeStart {
      */
     private List<Roi> managedStarts() {
         List<Roi> all = settings.workspace.rois();
-        List<Roi> foreign = new ArrayList<>();
-        for (Roi roi : all) {
-            if (!KIND.equals(roi.getProperty(RoiOutput.PROPERTY))) {
-                foreign.add(roi);
-            }
-        }
-        if (foreign.isEmpty()) {
-            return all;
-        }
+        List<Roi> foreign = RoiOutput.foreign(all, KIND);
         skipped = all.size() - foreign.size();
         return foreign;
     }

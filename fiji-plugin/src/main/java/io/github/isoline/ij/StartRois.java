@@ -57,7 +57,9 @@ final class StartRois {
         }
         String file = settings.text(ObjectsSettings.START_FILE);
         String source = file.isEmpty() ? settings.workspace.source() : "the file " + file;
-        List<Roi> rois = file.isEmpty() ? settings.workspace.rois() : RoiFile.read(file, "areas and points");
+        List<Roi> rois = file.isEmpty()
+                ? RoiOutput.foreign(settings.workspace.rois(), settings.kind)
+                : RoiFile.read(file, "areas and points");
         if (rois.isEmpty()) {
             throw new BadInput(
                     "start=manager needs areas or points, but the ROI Manager is empty. Draw or click them, and"

@@ -20,9 +20,11 @@ import io.github.isoline.Context;
 import io.github.isoline.Objects;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -105,7 +107,11 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
 
     @Test
     void objectsAreFoundAndMeasured() {
-        ImagePlus labels = run(command(), balls(), "stack=volume start=detect label_image results_table");
+        ImagePlus image = balls();
+        image.getCalibration().xOrigin = 4;
+        image.getCalibration().yOrigin = -3;
+        image.getCalibration().zOrigin = 2;
+        ImagePlus labels = run(command(), image, "stack=volume start=detect label_image results_table overlay");
         assertEquals("Labels of balls", labels.getTitle());
         assertEquals(16, labels.getBitDepth());
         assertEquals(
@@ -120,15 +126,91 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
             double volume = 4 * Math.PI / 3 * radius * radius * radius;
             assertEquals(volume, table.getValue("Volume", row), 0.07 * volume);
             assertEquals(table.getValue("Volume", row), 0.25 * 1.0001 * table.getValue("Voxels", row), 1e-6);
-            assertEquals(row == 0 ? 9 : 19.8, table.getValue("X", row), 0.2);
-            assertEquals(9.9, table.getValue("Y", row), 0.2);
-            assertEquals(7, table.getValue("Z", row), 0.2);
+            // The balls' centres are given from the centre of the first voxel, and columns from the origin.
+            assertEquals((row == 0 ? 9 : 19.8) + (0.5 - 4) * 0.5, table.getValue("X", row), 0.2);
+            assertEquals(9.9 + (0.5 + 3) * 0.5, table.getValue("Y", row), 0.2);
+            assertEquals(7 + 0.5 - 2, table.getValue("Z", row), 0.2);
+            assertEquals(4 * Math.PI * radius * radius, table.getValue("Surface", row), 40);
             assertEquals(150, table.getValue("Mean", row), 3);
-            assertEquals(30, table.getValue("Background mean", row), 3);
-            assertEquals(1, table.getValue("Touches", row));
-            assertEquals(0, table.getValue("At border", row));
+            assertEquals(30, table.getValue("Mean outside", row), 3);
+            assertEquals(1, table.getValue("Overlaps", row));
+            assertEquals(0, table.getValue("Touches image", row));
             assertEquals(balls().getCalibration().getUnits(), table.getStringValue("Unit", row));
         }
+        // Each object has an outline on each of its slices.
+        int pixels = 0;
+        for (Roi roi : image.getOverlay().toArray()) {
+            assertTrue(roi.getName().matches("object-000[12] s[1-9][0-9]*"), roi.getName());
+            pixels += roi.getContainedPoints().length;
+        }
+        assertEquals(table.getValue("Voxels", 0) + table.getValue("Voxels", 1), pixels);
+    }
+
+    @Test
+    void sizesAndShapesAreThoseOfImageJsOwnMeasure() {
+        for (boolean signed : new boolean[] {false, true}) {
+            ResultsTable.getResultsTable().reset();
+            ImagePlus image = new ImagePlus("discs", balls().getStack().getProcessor(8));
+            if (signed) {
+                convert(image, 16);
+                // Pixels are stored with this offset.
+                image.getProcessor().add(1 << 15);
+                image.getCalibration().setSigned16BitCalibration();
+            }
+            image.getCalibration().pixelWidth = 0.5;
+            image.getCalibration().pixelHeight = 0.5;
+            image.getCalibration().setUnit("um");
+            image.getCalibration().xOrigin = 12;
+            image.getCalibration().yOrigin = -7;
+            image.getCalibration().setInvertY(true);
+            macro(image, line("results_table overlay"));
+            ResultsTable table = ResultsTable.getResultsTable();
+            assertEquals(2, table.size());
+            for (int row = 0; row < 2; row++) {
+                ResultsTable measured =
+                        TablesTest.measured(image, image.getOverlay().get(row));
+                for (String column : ("Area Mean IntDen RawIntDen " + TablesTest.SHAPE).split(" ")) {
+                    // The perimeter is measured without the steps of the pixels.
+                    if (!"Perim. Circ.".contains(column)) {
+                        assertEquals(measured.getValue(column, 0), table.getValue(column, row), 1e-6, column);
+                    }
+                }
+                double radius = row == 0 ? 6 : 5;
+                assertEquals(2 * Math.PI * radius, table.getValue("Perim.", row), 0.1 * radius);
+                assertEquals(30, table.getValue("Mean outside", row), 3);
+            }
+        }
+    }
+
+    @Test
+    void outlinesAreNoStartsOfTheNextRun() throws Exception {
+        Map<String, Object> options = new HashMap<>();
+        options.put("stack", "volume");
+        PointRoi point = new PointRoi(18, 20);
+        point.setPosition(8);
+        options.put("rois", point);
+        Result found = Isoline.growObjects(balls(), options);
+        assertEquals("object-0001 s3", found.getRois().get(0).getName());
+        List<Roi> all = new ArrayList<>(found.getRois());
+        all.add(point);
+        options.put("rois", all);
+        assertEquals(1, Isoline.growObjects(balls(), options).getTable().size());
+    }
+
+    @Test
+    void vanishedObjectsHaveARowAndNoOutline() throws Exception {
+        PointRoi ball = new PointRoi(18, 20);
+        PointRoi outside = new PointRoi(58, 2);
+        Map<String, Object> options = new HashMap<>();
+        options.put("rois", Arrays.asList(ball, outside));
+        options.put("radius", 1);
+        options.put("moving", true);
+        Result found =
+                Isoline.growObjects(new ImagePlus("discs", balls().getStack().getProcessor(8)), options);
+        assertEquals(2, found.getTable().size());
+        assertEquals(1, found.getRois().size());
+        assertEquals(0, found.getTable().getValue("Voxels", 1));
+        assertEquals(0, found.getTable().getValue("Area", 1));
     }
 
     @Test

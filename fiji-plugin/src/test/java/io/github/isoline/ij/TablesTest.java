@@ -15,8 +15,7 @@ import org.junit.jupiter.api.Test;
 
 /** Tests names, units and numbers of the columns of the tables. */
 class TablesTest extends SnakeTest {
-    private static final String SHAPE =
-            "X Y Perim. Major Minor Angle Circ. Feret FeretAngle MinFeret AR Round Solidity";
+    static final String SHAPE = "X Y Perim. Major Minor Angle Circ. Feret FeretAngle MinFeret AR Round Solidity";
 
     @Test
     void shapesAreThoseOfImageJsOwnMeasure() {
@@ -43,10 +42,12 @@ class TablesTest extends SnakeTest {
         }
     }
 
-    private static ResultsTable measured(ImagePlus image, Roi outline) {
+    static ResultsTable measured(ImagePlus image, Roi outline) {
         ResultsTable measured = new ResultsTable();
         image.setRoi(outline);
         int what = Measurements.AREA
+                + Measurements.MEAN
+                + Measurements.INTEGRATED_DENSITY
                 + Measurements.CENTROID
                 + Measurements.PERIMETER
                 + Measurements.ELLIPSE

@@ -1,0 +1,105 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import ij.ImagePlus;
+import ij.gui.Roi;
+import ij.measure.ResultsTable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+
+/**
+ * Measures the numbered objects of slices or volumes: makes an outline on each slice and a row of the table for each.
+ */
+final class MeasuredObjects {
+    /** The digits of the numbers in names. */
+    private static final int DIGITS = 4;
+
+    private final HyperStackSelection planes;
+    private final ImagePlus image;
+    private final VoxelSize voxel;
+    private final boolean volume;
+    private final String kind;
+    private final FrontMeasure front;
+
+    /** Holds the selections in the order of planes and numbers. */
+    final List<Roi> rois = new ArrayList<>();
+
+    /** @param kind the property of the selections, by which a later run can replace them */
+    MeasuredObjects(HyperStackSelection planes, VoxelSize voxel, boolean volume, String kind) {
+        this.planes = planes;
+        this.voxel = voxel;
+        this.volume = volume;
+        this.kind = kind;
+        image = planes.image;
+        front = new FrontMeasure(image.getWidth(), volume, voxel.x, voxel.y, voxel.z);
+    }
+
+    /**
+     * Adds the objects of a volume, or of a slice.
+     *
+     * @param objects for each slice the place in the numbers that a pixel belongs to; 0 outside
+     * @param numbers those of the objects, from place 1 on
+     * @param indices the stack index of each slice
+     * @return what adds the row of each object to a table
+     */
+    List<Consumer<ResultsTable>> add(int[][] objects, int[] numbers, int... indices) throws BadInput {
+        int count = numbers.length - 1;
+        RegionStatistics[] statistics = new RegionStatistics[count + 1];
+        for (int i = 0; i < statistics.length; i++) {
+            statistics[i] = new RegionStatistics();
+        }
+        long[][] crossings = front.nothing(count);
+        Map<Integer, Roi> outlines = new TreeMap<>();
+        for (int slot = 0; slot < indices.length; slot++) {
+            int[] here = objects[slot];
+            front.count(slot == 0 ? null : objects[slot - 1], here, crossings);
+            Object pixels = Pixels.of(image, indices[slot]);
+            for (int i = 0; i < here.length; i++) {
+                if (here[i] != 0) {
+                    statistics[here[i]].add(i, pixels, image, slot, indices.length);
+                }
+            }
+            outlines = MaskObjects.outlines(here, image.getWidth());
+            for (Map.Entry<Integer, Roi> outline : outlines.entrySet()) {
+                rois.add(named(outline.getValue(), numbers[outline.getKey()], indices[slot]));
+            }
+        }
+        List<Consumer<ResultsTable>> rows = new ArrayList<>();
+        for (int place = 1; place <= count; place++) {
+            double length = front.of(crossings[place]);
+            // An object that has vanished has no outline.
+            Roi outline = volume || !outlines.containsKey(place)
+                    ? null
+                    : (Roi) outlines.get(place).clone();
+            rows.add(row(numbers[place], indices[0], statistics[place], length, outline));
+        }
+        return rows;
+    }
+
+    private Roi named(Roi roi, int number, int index) {
+        roi.setName("object-" + IJ.pad(number, DIGITS) + ResultImage.where(image, index));
+        roi.setStrokeColor(SegmentColours.of(number - 1));
+        roi.setProperty(RoiOutput.PROPERTY, kind);
+        ResultImage.setPosition(roi, image, planes.position(index));
+        return roi;
+    }
+
+    private Consumer<ResultsTable> row(int number, int index, RegionStatistics s, double length, Roi outline) {
+        double size = voxel.x * voxel.y * (volume ? voxel.z : 1);
+        return table -> {
+            table.addValue("Object", number);
+            StackJob.addPosition(table, planes, index, !volume);
+            table.addValue(volume ? "Volume" : "Area", s.count() * size);
+            if (volume) {
+                s.addCentroid(table, image, true);
+                table.addValue("Surface", length);
+            } else if (outline != null) {
+                ShapeColumns.add(table, image, outline, length);
+            }
+            s.addIntensity(table, image, size);
+        };
+    }
+}
