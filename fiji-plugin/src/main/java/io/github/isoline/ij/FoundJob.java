@@ -36,7 +36,7 @@ abstract class FoundJob<S extends Settings> extends StackJob<S> {
 
     @Override
     final RowTable rowTable() {
-        return RowTable.of(command, found().column, null, image);
+        return RowTable.of(command, image, Collections.singletonList(found().column));
     }
 
     @Override

@@ -9,6 +9,7 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /** Computes the isosurface of each volume of an ImagePlus. */
@@ -77,7 +78,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
 
     @Override
     RowTable rowTable() {
-        return RowTable.of(IsosurfacePlugin.COMMAND, "Surface area", null, image);
+        return RowTable.of(IsosurfacePlugin.COMMAND, image, Collections.singletonList("Surface area"));
     }
 
     @Override

@@ -14,6 +14,7 @@ import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -332,9 +333,10 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     RowTable rowTable() {
+        String other = isVolume() ? "Area" : "Volume";
         return objects == null
-                ? RowTable.of(LevelSetPlugin.COMMAND, "Converged", "Object", image)
-                : RowTable.of(LevelSetPlugin.COMMAND, "Object", null, image);
+                ? RowTable.of(LevelSetPlugin.COMMAND, image, Collections.singletonList("Outcome"), "Object", other)
+                : RowTable.of(LevelSetPlugin.COMMAND, image, Arrays.asList("Outcome", "Object"), other);
     }
 
     private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {

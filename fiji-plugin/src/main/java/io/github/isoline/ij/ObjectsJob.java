@@ -152,7 +152,8 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     @Override
     RowTable rowTable() {
-        return RowTable.of(ObjectsPlugin.COMMAND, "Touches", isVolume() ? "Area" : "Volume", image);
+        return RowTable.of(
+                ObjectsPlugin.COMMAND, image, Arrays.asList("Object", "Voxels"), isVolume() ? "Area" : "Volume");
     }
 
     @Override

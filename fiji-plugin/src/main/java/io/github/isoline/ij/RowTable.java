@@ -4,6 +4,8 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.measure.ResultsTable;
 import java.awt.GraphicsEnvironment;
+import java.util.Arrays;
+import java.util.List;
 import java.util.function.Predicate;
 
 /** The table that gets a command's rows: ImageJ's Results, or one of its own if that has rows of another kind. */
@@ -22,13 +24,14 @@ final class RowTable {
      * Returns the table for the rows of a run.
      *
      * @param command its name, without the dots of the menu
-     * @param has a column that these rows have, and those of other commands lack
-     * @param lacks a column that other rows of the same command have; null if all have the same columns
+     * @param has columns that these rows have, and those of every other command lack at least one of
+     * @param lacks columns that other rows of the same command have
      */
-    static RowTable of(String command, String has, String lacks, ImagePlus image) {
+    static RowTable of(String command, ImagePlus image, List<String> has, String... lacks) {
         Predicate<ResultsTable> fits = table -> table == null
                 || table.size() == 0
-                || table.columnExists(has) && (lacks == null || !table.columnExists(lacks));
+                || has.stream().allMatch(table::columnExists)
+                        && Arrays.stream(lacks).noneMatch(table::columnExists);
         ResultsTable results = ResultsTable.getResultsTable();
         if (fits.test(results)) {
             return new RowTable(results, RESULTS);

@@ -376,8 +376,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     @Override
     RowTable rowTable() {
         return start.isTrack()
-                ? RowTable.of(SnakePlugin.COMMAND, "Track", null, image)
-                : RowTable.of(SnakePlugin.COMMAND, "Target", "Track", image);
+                ? RowTable.of(SnakePlugin.COMMAND, image, Collections.singletonList("Track"))
+                : RowTable.of(SnakePlugin.COMMAND, image, Collections.singletonList("Target"), "Track");
     }
 
     /** Returns the way in which the search ended. */

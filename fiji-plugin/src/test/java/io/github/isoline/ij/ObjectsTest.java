@@ -64,7 +64,7 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
         return number * number;
     }
 
-    private static ImagePlus balls() {
+    static ImagePlus balls() {
         ImageStack stack = new ImageStack(WIDTH, HEIGHT);
         for (int z = 0; z < DEPTH; z++) {
             ByteProcessor slice = new ByteProcessor(WIDTH, HEIGHT);

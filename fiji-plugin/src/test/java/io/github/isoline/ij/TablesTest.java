@@ -108,6 +108,51 @@ class TablesTest extends SnakeTest {
         assertEquals(-1, outcome.log.indexOf("Clear Results"), outcome.log);
     }
 
+    /** The kinds of rows: the command, and options that give rows on a slice of balls, or on its volume. */
+    static final String[] ROWS = {
+        "Region Snake..., slice, start=rectangle max_iterations=3",
+        "Region Snake..., volume, stack=track start=rectangle max_iterations=3",
+        "Level Set..., slice, start=box mode=iterations iterations=1",
+        "Level Set..., volume, start=box mode=iterations iterations=1 stack=volume",
+        "Level Set..., slice, start=box mode=iterations iterations=1 label_image",
+        "Level Set..., volume, start=box mode=iterations iterations=1 label_image stack=volume",
+        "Grow Objects..., slice, threshold=90",
+        "Grow Objects..., volume, threshold=90 stack=volume",
+        "Edge Drawing..., slice, gradient_threshold=30",
+        "Edge Drawing..., slice, gradient_threshold=30 find=lines all_lines",
+        "Edge Drawing..., slice, gradient_threshold=30 find=ellipses all_ellipses",
+        "Isolines..., slice, levels=90",
+        "Isosurface..., volume, level=90",
+    };
+
+    /** Adds rows of a kind to the Results table, of an image in a unit; returns what was logged. */
+    private static String addRows(String kind, String unit) {
+        String[] parts = kind.split(", ");
+        ImagePlus balls = ObjectsTest.balls();
+        balls.getCalibration().setUnit(unit);
+        ImagePlus slice = new ImagePlus("slice", balls.getStack().getProcessor(8));
+        slice.setCalibration(balls.getCalibration());
+        ImagePlus image = "slice".equals(parts[1]) ? slice : balls;
+        int before = table().size();
+        String log = macro(image, "run(\"" + parts[0] + "\", \"results_table " + parts[2] + "\");").log;
+        assertTrue(table().size() > before, "no row: " + kind + ": " + log);
+        return log;
+    }
+
+    @Test
+    void rowsComeBelowThoseOfTheirKindAlone() {
+        for (String first : ROWS) {
+            table().reset();
+            addRows(first, "um");
+            ResultsTable rows = (ResultsTable) table().clone();
+            for (String second : ROWS) {
+                Analyzer.setResultsTable((ResultsTable) rows.clone());
+                boolean said = addRows(second, "um").contains("the Results table has rows of another kind");
+                assertEquals(!first.equals(second), said, second + " below " + first);
+            }
+        }
+    }
+
     @Test
     void slantedSegmentHasItsDirection() {
         ImagePlus image = NewImage.createByteImage("slope", 80, 80, 1, NewImage.FILL_BLACK);
