@@ -75,7 +75,7 @@ final class FoundEllipses extends Found<Ellipses> {
         table.addValue("Coverage", ellipses.coverage(at));
         table.addValue("Arcs", ellipses.arcCount(at));
         table.addValue("Points", ellipses.pointCount(at));
-        table.addValue("RMS (pixels)", ellipses.rms(at));
+        ShapeColumns.addRms(table, image, ellipses.rms(at));
         table.addValue("Log NFA", ellipses.logFalseAlarms(at));
     }
 }

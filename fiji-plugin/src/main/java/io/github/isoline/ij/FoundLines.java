@@ -42,7 +42,7 @@ final class FoundLines extends Found<Lines> {
         table.addValue("Angle", Math.toDegrees(Math.atan2(dy, dx)));
         table.addValue("Length", Math.hypot(dx, dy));
         table.addValue("Points", lines.pointCount(at));
-        table.addValue("RMS (pixels)", lines.rms(at));
+        ShapeColumns.addRms(table, image, lines.rms(at));
         table.addValue("Log NFA", lines.logFalseAlarms(at));
     }
 }

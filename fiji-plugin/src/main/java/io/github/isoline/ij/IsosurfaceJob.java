@@ -50,7 +50,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
             table.addValue("Closed", surface.isClosed() ? 1 : 0);
             table.addValue("Vertices", surface.vertexCount());
             table.addValue("Triangles", surface.triangleCount());
-            table.addValue("Unit", size.unit);
+            ShapeColumns.addUnit(table, image);
         });
         return surface.report();
     }

@@ -34,6 +34,19 @@ final class ShapeColumns {
     }
 
     /**
+     * Adds the root mean square distance of points from a curve that was fitted to them in pixels, which has no length
+     * where pixels are not square.
+     */
+    static void addRms(ResultsTable table, ImagePlus image, double pixels) {
+        Calibration size = image.getCalibration();
+        table.addValue("RMS", isSquare(size) ? pixels * size.pixelWidth : Double.NaN);
+    }
+
+    private static boolean isSquare(Calibration size) {
+        return Math.abs(size.pixelWidth - size.pixelHeight) < size.pixelWidth * MOST_DIFFERENCE;
+    }
+
+    /**
      * Adds centroid, perimeter, ellipse, calipers and their ratios.
      *
      * @param roi an area, of which at least one pixel is in the image
@@ -59,7 +72,7 @@ final class ShapeColumns {
         double[] feret = moved.getFeretValues();
         Polygon hull = moved.getConvexHull();
         // ImageJ fits ellipses in pixels, which have no length where pixels are not square.
-        boolean square = Math.abs(size.pixelWidth - size.pixelHeight) < size.pixelWidth * MOST_DIFFERENCE;
+        boolean square = isSquare(size);
         double major = square ? s.major : Double.NaN;
         double minor = square ? s.minor : Double.NaN;
         table.addValue("Perim.", perimeter);

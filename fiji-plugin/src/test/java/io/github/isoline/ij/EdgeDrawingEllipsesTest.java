@@ -107,7 +107,7 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
             assertEquals(isDisc ? 1 : 0, table.getValue("Bright", row));
             assertTrue(table.getValue("Coverage", row) > 0.9, "coverage");
             assertTrue(table.getValue("Arcs", row) >= 1 && table.getValue("Points", row) > 80, "points");
-            assertTrue(table.getValue("RMS (pixels)", row) < 0.6, "distance");
+            assertTrue(table.getValue("RMS", row) < 0.3, "distance");
             assertTrue(table.getValue("Log NFA", row) < -10, "false alarms");
             assertEquals("\u00b5m", table.getStringValue("Unit", row));
             // The selection has the pixels that the row says.
@@ -174,7 +174,7 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
             assertEquals(2 * one.getDouble(24), table.getValue("Minor", row), 1e-9);
             double angle = Math.toDegrees(one.getDouble(32));
             assertEquals(angle == 0 ? 0 : 180 - angle, table.getValue("Angle", row), 1e-6);
-            assertEquals(one.getDouble(40), table.getValue("RMS (pixels)", row));
+            assertEquals(one.getDouble(40), table.getValue("RMS", row));
             assertEquals(one.getDouble(48), table.getValue("Coverage", row));
             assertEquals(one.getDouble(56), table.getValue("Log NFA", row));
             assertEquals(one.getInt(72), table.getValue("Points", row));

@@ -64,7 +64,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertEquals("true", seen.get("selected"));
         assertEquals("true", seen.get("measured"));
         String table = seen.get("table");
-        assertTrue(table.endsWith("Label,Line,Slice,X1,Y1,X2,Y2,Angle,Length,Points,RMS (pixels),Log NFA,Unit"), table);
+        assertTrue(table.endsWith("Label,Line,Slice,X1,Y1,X2,Y2,Angle,Length,Points,RMS,Log NFA,Unit"), table);
         String recorded = seen.get("recorded");
         assertTrue(recorded.contains(" find=lines shortest_line=18 line_deviation=1 line_gap=6 "), recorded);
         String options = recorded.split("\"")[3];
