@@ -34,7 +34,7 @@ final class Setting {
         }
     }
 
-    /** The library's unit of values that depend on the kind of pixels. */
+    /** The beginning of the library's units of values that depend on the kind of pixels. */
     private static final String PIXEL_VALUES = "pixel values";
 
     final String key;
@@ -123,7 +123,7 @@ final class Setting {
         made.unit = parameter.unit();
         made.help = parameter.help();
         made.advanced = parameter.isAdvanced();
-        made.perBitDepth = PIXEL_VALUES.equals(made.unit);
+        made.perBitDepth = made.unit.startsWith(PIXEL_VALUES);
         return made;
     }
 

@@ -66,6 +66,28 @@ class RecorderTest {
         }
     }
 
+    /** A number of pixel values that suits 8 bits is nothing in 16. */
+    @Test
+    void pixelValuesAreRememberedForOneKindOfPixels() throws Exception {
+        Set<String> tried = new HashSet<>();
+        for (String command : commands()) {
+            Settings settings = settings(command);
+            for (String key : settings.keys()) {
+                Setting setting = settings.setting(key);
+                String units = setting.unit + (setting.parameter == null ? "" : setting.parameter.unit());
+                if (!setting.remembered || !units.contains("pixel value")) {
+                    continue;
+                }
+                Object other = setting.initial instanceof Double ? (Object) 77.0 : "77";
+                setting.savePrefs("isoline.test.", 8, other);
+                assertEquals(other, setting.fromPrefs("isoline.test.", 8), command + ": " + key);
+                assertEquals(setting.first, setting.fromPrefs("isoline.test.", 16), command + ": " + key);
+                tried.add(key);
+            }
+        }
+        assertTrue(tried.contains("edge_contrast") && tried.contains("gradient_threshold"), tried.toString());
+    }
+
     private static Settings settings(String command) throws ReflectiveOperationException {
         return (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
     }
