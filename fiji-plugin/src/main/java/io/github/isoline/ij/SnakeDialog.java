@@ -26,6 +26,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
             // A user who has drawn an area or points wants to start from them.
             settings.set(SnakeSettings.START, SnakeSettings.ROI);
+        } else if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
+            // There is nothing to start from yet, but objects may be found.
+            settings.set(SnakeSettings.START, SnakeSettings.DETECT);
         }
     }
 

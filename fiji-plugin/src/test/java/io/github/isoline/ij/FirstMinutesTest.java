@@ -83,9 +83,7 @@ class FirstMinutesTest extends WindowTest {
         private static Dialog dialog(String name, ImagePlus image) throws Exception {
             switch (name) {
                 case "nuclei":
-                    Dialog snakes = open(image, "Region Snake...");
-                    choose(snakes, "detect");
-                    return snakes;
+                    return open(image, "Region Snake...");
                 case "cell":
                     image.setRoi(new OvalRoi(400, 350, 50, 50));
                     return open(image, "Level Set...");
