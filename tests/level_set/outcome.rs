@@ -180,6 +180,7 @@ fn white_matter_is_found_from_two_points() {
         let (given, good) = run(range(225.0, 30.0));
         let what = format!("{name}: {} of {}, {state:?}", dice(&automatic, &given), good.inside);
         assert!(dice(&automatic, &given) > 0.85 && state.converged && state.outcome == Outcome::Front, "{what}");
+        assert!(state.iterations < 2000, "{what}");
         assert_eq!(good.outcome, Outcome::Front, "{name}: {good:?}");
         let (_, bad) = run(range(225.0, 10.0));
         assert_eq!(bad.outcome, Outcome::AtLimit, "{name}: {bad:?}");
