@@ -51,10 +51,10 @@ final class Citation {
             Map<String, String> work = works.get(works.size() - 1);
             String[] field = line.trim().replaceFirst("^- ", "").split(": ", 2);
             if (field.length == 2) {
+                String value = field[1].replaceAll("^\"|\"$", "");
                 boolean given = field[0].equals("given-names");
                 boolean author = given || field[0].equals("family-names") || field[0].equals("name");
-                work.merge(
-                        author ? "authors" : field[0], field[1], (before, now) -> before + (given ? " " : ", ") + now);
+                work.merge(author ? "authors" : field[0], value, (before, now) -> before + (given ? " " : ", ") + now);
             }
         }
         return works;

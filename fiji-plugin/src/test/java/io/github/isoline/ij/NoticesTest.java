@@ -53,20 +53,22 @@ class NoticesTest {
     @ParameterizedTest
     @CsvSource({
         "edge-strength, Keleş, Özsen",
-        "edge-drawing, Akınlar, Keleş",
+        "edge-drawing, Parallelizing Edge Drawing; A combined real-time edge; >EDPF:; >EDLines:; >EDCircles:, Keleş",
         "distance, Felzenszwalb, Keleş",
-        "level-set, Mostofi, Keleş",
+        "level-set, Mostofi; Chan T. F.; Caselles V., Keleş",
         "region-snake, Couturier, Keleş",
         "isolines, Lorensen, Keleş",
         "isosurface, Nielson, Keleş",
         "objects, Elsey, Keleş",
     })
-    void helpSaysHowToCite(String page, String author, String other) {
+    void helpSaysHowToCite(String page, String works, String other) {
         String help = Help.text(page);
         assertTrue(help.contains("<h3>How to cite</h3>"), help);
         assertTrue(help.contains("The Isoline authors: <i>Isoline</i>, version "), help);
         String references = help.substring(help.indexOf("How to cite"));
-        assertTrue(references.contains(author), references);
+        for (String work : works.split("; ")) {
+            assertTrue(references.contains(work), work + ": " + references);
+        }
         assertFalse(references.contains(other), references);
         assertTrue(help.trim().endsWith("</html>"), help);
         assertFalse(help.matches("(?s).*<b>[^<]*_.*?</b>.*"), "fields are named as in the dialog, without underscores");
