@@ -76,16 +76,17 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     /** The planes that the run did not reach before Escape. */
     private final Set<Integer> unreached = new TreeSet<>();
 
-    /** The numbers of targets that ended at the border of their window, and of those that share pixels with others. */
-    private int held;
+    /** Holds the targets that ended at the border of their window, for messages. */
+    private final List<String> held = new ArrayList<>();
 
-    private int overlapping;
+    /** Holds the targets that share pixels with others. */
+    private final List<String> overlapping = new ArrayList<>();
 
     /** The number of rows that the results table had before. */
     private int rowsBefore;
 
-    /** Holds the numbers of the targets by the way in which they ended. */
-    private final Map<String, List<Integer>> ends = new TreeMap<>();
+    /** Holds the targets by the way in which they ended. */
+    private final Map<String, List<String>> ends = new TreeMap<>();
 
     /** Holds the rows and selections in the order in which they were found. */
     private final List<Found> found = new ArrayList<>();
@@ -265,9 +266,14 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             boolean isHidden = there && pixels != null && pixels.isHidden(i + 1);
             String status = isHidden ? HIDDEN : status(told);
             found.add(new Found(index, target, name, shape.roi, row(index, target, name, told, shape, status)));
-            ends.computeIfAbsent(status, end -> new ArrayList<>()).add(target.id);
-            held += there && told.touchesWindow() ? 1 : 0;
-            overlapping += there && told.overlaps() && !settings.isCompeting() ? 1 : 0;
+            String number = target.told(image, index);
+            ends.computeIfAbsent(status, end -> new ArrayList<>()).add(number);
+            if (there && told.touchesWindow()) {
+                held.add(number);
+            }
+            if (there && told.overlaps() && !settings.isCompeting()) {
+                overlapping.add(number);
+            }
             if (there) {
                 on.add(target.next(loosened(nodes), name, index));
             }
@@ -468,9 +474,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 said,
                 FLAT,
                 (count, names) -> String.format(
-                        "nothing to segment: all pixels of %s and of the background are equal. The table says "
+                        "nothing to segment: all pixels of %s (%s) and of the background are equal. The table says "
                                 + "\"flat\"; the outline is still the start.",
-                        count));
+                        count, names));
         warn(
                 said,
                 TargetStatistics.State.LEFT_IMAGE.toString(),
@@ -479,19 +485,21 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 said,
                 TargetStatistics.State.ITERATION_LIMIT.toString(),
                 (count, names) -> String.format(
-                        "still moving after %s iterations: %s. Raise max_iterations.",
-                        Setting.shortest(settings.number(SnakeSettings.MAX_ITERATIONS)), count));
-        if (overlapping > 0) {
+                        "still moving after %s iterations: %s (%s). Raise max_iterations.",
+                        Setting.shortest(settings.number(SnakeSettings.MAX_ITERATIONS)), count, names));
+        if (!overlapping.isEmpty()) {
             said.add(String.format(
-                    "%s %s pixels with others (yellow; column \"Overlaps\"). In the label image the smallest number has "
+                    "%s %s pixels with others (%s; yellow; column \"Overlaps\"). In the label image the smallest number has "
                             + "them. Choose overlap=excluded, so that each pixel belongs to one target.",
-                    count(overlapping, "target"), overlapping == 1 ? "shares" : "share"));
+                    count(overlapping.size(), "target"),
+                    overlapping.size() == 1 ? "shares" : "share",
+                    numbers(overlapping)));
         }
-        if (held > 0) {
+        if (!held.isEmpty()) {
             said.add(String.format(
-                    "%s reached the border of the window (white; column \"Touches window\"): what is there may be larger, or nothing stood out. "
+                    "%s reached the border of the window (%s; white; column \"Touches window\"): what is there may be larger, or nothing stood out. "
                             + "Draw starts that cover more of it, or raise margin.",
-                    count(held, "target")));
+                    count(held.size(), "target"), numbers(held)));
         }
         tracks.warn(said);
         if (start.note() != null) {
@@ -502,13 +510,15 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     /** Adds what is said of the targets that ended in one way, if there are any. */
     private void warn(List<String> said, String status, BinaryOperator<String> text) {
-        List<Integer> ids = ends.getOrDefault(status, Collections.emptyList());
-        if (ids.isEmpty()) {
-            return;
+        List<String> ended = ends.getOrDefault(status, Collections.emptyList());
+        if (!ended.isEmpty()) {
+            said.add(text.apply(count(ended.size(), "target"), numbers(ended)));
         }
-        String names = ids.stream().limit(MOST_NAMED).map(String::valueOf).collect(Collectors.joining(", "));
-        String more = ids.size() > MOST_NAMED ? ", ..." : "";
-        said.add(text.apply(count(ids.size(), "target"), (ids.size() == 1 ? "number " : "numbers ") + names + more));
+    }
+
+    private static String numbers(List<String> targets) {
+        String first = targets.stream().limit(MOST_NAMED).collect(Collectors.joining(", "));
+        return (targets.size() == 1 ? "number " : "numbers ") + first + (targets.size() > MOST_NAMED ? ", ..." : "");
     }
 
     private static String count(int number, String what) {

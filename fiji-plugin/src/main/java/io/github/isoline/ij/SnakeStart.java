@@ -21,6 +21,9 @@ final class SnakeStart {
     /** The property that marks selections made by the command itself. */
     static final String KIND = "region snake";
 
+    /** The beginning of the names of targets that have none of their own. */
+    static final String NAME = "snake";
+
     private static final int DIGITS = 4;
 
     /** The least number of pixels of a part of the thresholded pixels: smaller ones are noise. */
@@ -85,7 +88,7 @@ final class SnakeStart {
             default:
                 int w = image.getWidth();
                 int h = image.getHeight();
-                add("snake", new int[3], 0, StartOutlines.rectangle(w / 4, h / 4, w - w / 4, h - h / 4));
+                add(NAME, new int[3], 0, StartOutlines.rectangle(w / 4, h / 4, w - w / 4, h - h / 4));
                 break;
         }
     }
@@ -123,7 +126,7 @@ final class SnakeStart {
         String name = roi.getName() == null || points.size() > 1 ? null : roi.getName();
         for (StartPoints.Point point : points) {
             int[] place = {0, point.z, point.t};
-            String own = name == null ? "snake-" + IJ.pad(given.size() + 1, DIGITS) : name;
+            String own = name == null ? NAME + "-" + IJ.pad(given.size() + 1, DIGITS) : name;
             add(own, place, name == null ? 0 : planeOf(place), null);
             // A point's whole numbers are centres of pixels.
             given.get(given.size() - 1).point = new double[] {point.x + 0.5, point.y + 0.5};
@@ -145,7 +148,7 @@ final class SnakeStart {
             addPoints((PointRoi) roi, "the selection");
             return;
         }
-        String name = roi.getName() == null ? "snake" : roi.getName();
+        String name = roi.getName() == null ? NAME : roi.getName();
         List<int[]> parts = outlines.of(roi, "the selection");
         if (parts.isEmpty()) {
             throw new BadInput("The selection has no pixel within \""
@@ -180,7 +183,7 @@ final class SnakeStart {
                 addPoints((PointRoi) roi, source);
                 continue;
             }
-            String name = roi.getName() == null ? "snake" : roi.getName();
+            String name = roi.getName() == null ? NAME : roi.getName();
             if (!roi.isArea()) {
                 throw new BadInput(
                         "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
@@ -305,7 +308,7 @@ final class SnakeStart {
 
     /** Returns a target that has no name of its own. */
     static SnakeTarget numbered(int id, int[] nodes) {
-        return new SnakeTarget(id, "snake-" + IJ.pad(id, DIGITS), 0, nodes);
+        return new SnakeTarget(id, NAME + "-" + IJ.pad(id, DIGITS), 0, nodes);
     }
 
     /** Returns true if targets of earlier planes continue on this one. */

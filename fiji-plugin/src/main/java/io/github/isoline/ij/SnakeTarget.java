@@ -59,6 +59,12 @@ final class SnakeTarget {
         return new SnakeTarget(id, name, home, from, outline, index, false);
     }
 
+    /** Returns the number with the name that the user gave it, or with its plane, for messages. */
+    String told(ImagePlus image, int index) {
+        boolean isNamed = !name.startsWith(SnakeStart.NAME);
+        return id + (isNamed ? " (\"" + name(image, index) + "\")" : ResultImage.where(image, index));
+    }
+
     /** Returns the name on a plane: "nucleus 7" on its own, "nucleus 7 s3" on others. */
     String name(ImagePlus image, int index) {
         return index == home ? name : name + ResultImage.where(image, index);

@@ -166,7 +166,7 @@ class SnakeImagesTest extends SnakeTest {
         Roi start = new OvalRoi(60, 65, 50, 50);
         image.setRoi(start);
         Outcome outcome = macro(image, call("results_table overlay"));
-        assertTrue(outcome.log.contains("1 target reached the border of the window"));
+        assertTrue(outcome.log.contains("1 target reached the border of the window (number 1; white"));
         assertEquals(1, table().getValue("Touches window", 0));
         assertEquals(Color.WHITE, image.getOverlay().get(0).getStrokeColor());
         for (String enough : new String[] {"margin=2", "background=image"}) {

@@ -194,15 +194,18 @@ class SnakeNeighboursTest extends SnakeTest {
         same.add(new OvalRoi(30, 25, 20, 20));
         same.add(new OvalRoi(30, 25, 20, 20));
         same.add(new OvalRoi(34, 29, 12, 12));
+        same.get(1).setName("dim cell");
         String options = from(same) + " label_image results_table";
         Outcome outcome = macro(image, call(options + " overlap=allowed"));
-        assertTrue(outcome.log.contains("hidden: no pixel has the number 2"), outcome.log);
-        assertTrue(outcome.log.contains("3 targets share pixels with others"), outcome.log);
+        assertTrue(outcome.log.contains("hidden: no pixel has the number 2 (\"dim cell\")"), outcome.log);
+        assertTrue(
+                outcome.log.contains("3 targets share pixels with others (numbers 1, 2 (\"dim cell\"), 3; yellow"),
+                outcome.log);
         assertEquals("hidden", table().getStringValue("Status", 1));
         table().reset();
         outcome = macro(image, call(options));
         assertTrue(outcome.log.contains("2 targets vanished"), outcome.log);
-        assertTrue(outcome.log.contains("no pixel has the numbers 2, 3"), outcome.log);
+        assertTrue(outcome.log.contains("no pixel has the numbers 2 (\"dim cell\"), 3"), outcome.log);
         assertEquals("vanished", table().getStringValue("Status", 1));
         assertFalse(outcome.log.contains("hidden"), outcome.log);
     }
