@@ -28,8 +28,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * The common part of the operations' dialogs: a field for each parameter, the device, a preview, and a hint that states
@@ -53,9 +51,6 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private static final int MOST_DECIMALS = 9;
     private static final double SMALL = 0.01;
     private static final double SMALL_DEFAULT = 1e-3;
-
-    /** Matches a macro key, or "key=word". */
-    private static final Pattern KEY = Pattern.compile("\\b([a-z]+(?:_[a-z]+)*)\\b(?:=([a-z]+)\\b)?");
 
     /** Holds images with an open dialog: two previews on one image would replace each other's overlay. */
     private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -340,7 +335,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             check();
             problem = null;
         } catch (BadInput e) {
-            problem = inLabels(e.getMessage());
+            problem = MessageLabels.in(e.getMessage(), settings, components.keySet());
         }
         return problem == null && refusal == null;
     }
@@ -381,7 +376,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     @Override
     public final void refused(String why) {
-        refusal = inLabels(why);
+        refusal = MessageLabels.in(why, settings, components.keySet());
         previewStatus = "none";
         checkAgain();
     }
@@ -389,29 +384,6 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     @Override
     public final void imageClosed() {
         dialog.windowClosing(null);
-    }
-
-    /**
-     * Returns a message with the labels of the dialog: macro keys become the labels of their fields, and key=word the
-     * choice in it.
-     */
-    final String inLabels(String message) {
-        Matcher matcher = KEY.matcher(message);
-        StringBuffer text = new StringBuffer();
-        while (matcher.find()) {
-            boolean first = matcher.start() == 0;
-            boolean chosen = matcher.group(2) != null;
-            // A single word may be an ordinary word of the sentence.
-            boolean isKey = first || chosen || matcher.group(1).indexOf('_') > 0;
-            String key = isKey && components.containsKey(matcher.group(1)) ? matcher.group(1) : null;
-            String label = key == null ? null : settings.setting(key).label;
-            String words = matcher.group();
-            if (label != null) {
-                words = chosen ? label + " \"" + matcher.group(2) + "\"" : label;
-            }
-            matcher.appendReplacement(text, Matcher.quoteReplacement(words));
-        }
-        return matcher.appendTail(text).toString();
     }
 
     /** Returns the smallest and largest value, the first one and the step of a slider; null for a field without one. */

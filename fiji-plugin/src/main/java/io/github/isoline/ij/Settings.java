@@ -37,6 +37,9 @@ abstract class Settings implements Cloneable {
     static final String ROI_FILE = "roi_file";
     static final String MOST_ROIS = "most_rois";
 
+    /** The beginning of the message that lists all outputs. */
+    static final String NO_OUTPUT = "No output is chosen.";
+
     /** The word for a start from the image's selection. */
     static final String ROI = "roi";
 
@@ -367,8 +370,9 @@ abstract class Settings implements Cloneable {
             return null;
         }
         return String.format(
-                "No output is chosen. Choose at least one of %s (in a macro also %s=FILE.zip).",
-                String.join(", ", outputs), ROI_FILE);
+                NO_OUTPUT + " Choose at least one of %s (in a macro also %s=FILE.zip).",
+                String.join(", ", outputs),
+                ROI_FILE);
     }
 
     /** Returns the library's parameters, as far as they are declared. */

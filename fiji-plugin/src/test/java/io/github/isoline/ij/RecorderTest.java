@@ -8,6 +8,7 @@ import io.github.isoline.Operation;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -64,6 +65,23 @@ class RecorderTest {
                 assertTrue(help.contains(setting.label), command + ": the help lacks " + setting.label);
             }
         }
+    }
+
+    @Test
+    void dialogNamesMissingOutputsByTheirLabels() throws Exception {
+        int named = 0;
+        for (String command : commands()) {
+            Settings settings = settings(command);
+            settings.outputs().forEach(output -> settings.set(output, false));
+            String problem = settings.has(Settings.ROI_FILE) ? settings.outputProblem() : null;
+            String said = problem == null ? "" : MessageLabels.in(problem, settings, new HashSet<>(settings.keys()));
+            for (String output : problem == null ? Collections.<String>emptyList() : settings.outputs()) {
+                String label = settings.setting(output).label;
+                assertTrue(said.matches(".*(of|,) " + label + "[, ].*"), command + ": " + output + ": " + said);
+                named++;
+            }
+        }
+        assertTrue(named > 15, "only " + named);
     }
 
     /** A number of pixel values that suits 8 bits is nothing in 16. */
