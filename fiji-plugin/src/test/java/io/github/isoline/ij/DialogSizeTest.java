@@ -26,11 +26,12 @@ import java.awt.Dimension;
 import java.awt.Label;
 import java.awt.ScrollPane;
 import java.awt.TextField;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Tests that every dialog fits the screen of a small laptop, in ImageJ's normal size and twice as large. */
@@ -45,28 +46,44 @@ class DialogSizeTest extends WindowTest {
         startDisplay(WIDTH + "x" + HEIGHT + "x24");
     }
 
-    /** Every command with parameters, in both sizes. */
-    static Stream<Arguments> commandsAndScales() {
-        return SampleImagesTest.commands().stream()
-                .filter(command -> !command.equals("Devices"))
-                .flatMap(command -> Stream.of(Arguments.of(command, 1), Arguments.of(command, 2)));
+    static List<String> commands() {
+        return SampleImagesTest.commands();
     }
 
     @ParameterizedTest
-    @MethodSource("commandsAndScales")
-    void dialogFitsTheScreen(String command, int scale) throws Exception {
-        Map<String, String> seen = play("size " + command, "-Disoline.gui.scale=" + scale);
-        for (String fold : new String[] {"folded", "unfolded", "hyperstack folded", "hyperstack unfolded"}) {
-            String[] size = seen.get(fold).split(" ");
-            assertTrue(Integer.parseInt(size[0]) <= WIDTH, fold + ": " + seen);
-            assertTrue(Integer.parseInt(size[1]) <= HEIGHT - TASK_BAR, fold + ": " + seen);
-            assertEquals("", seen.get(fold + " cut"), fold);
-            assertEquals("true", seen.get(fold + " buttons"), fold);
-            if (scale == 1) {
-                assertEquals("false", seen.get(fold + " scrolls"), fold);
+    @MethodSource("commands")
+    void dialogFitsTheScreen(String command) throws Exception {
+        Map<String, String> normal = play("size " + command, "-Disoline.gui.scale=1");
+        Map<String, String> large = play("size " + command, "-Disoline.gui.scale=2");
+        boolean folds = !command.equals("Devices");
+        String states = folds ? "folded,unfolded,hyperstack folded,hyperstack unfolded" : "shown";
+        for (String state : states.split(",")) {
+            for (Map<String, String> seen : Arrays.asList(normal, large)) {
+                String[] size = seen.get(state).split(" ");
+                assertTrue(Integer.parseInt(size[0]) <= WIDTH, state + ": " + seen);
+                assertTrue(Integer.parseInt(size[1]) <= HEIGHT - TASK_BAR, state + ": " + seen);
+                assertEquals("", seen.get(state + " cut"), state);
+                assertEquals("true", seen.get(state + " buttons"), state);
             }
+            assertEquals("false", normal.get(state + " scrolls"), state);
+            // Each text is twice as large as in the normal size.
+            assertEquals(twice(normal.get(state + " texts")), large.get(state + " texts"), state);
         }
-        // The unfolded dialog shows more, and is as small as before when it is folded again.
+        if (folds) {
+            assertFolds(normal);
+            assertFolds(large);
+        }
+    }
+
+    private static String twice(String texts) {
+        return Arrays.stream(texts.split(" "))
+                .map(text -> text.split(":"))
+                .map(text -> text[0] + ":" + 2 * Integer.parseInt(text[1]))
+                .collect(Collectors.joining(" "));
+    }
+
+    /** Asserts that the unfolded dialog shows more, and is as small as before when it is folded again. */
+    private static void assertFolds(Map<String, String> seen) {
         assertTrue(Integer.parseInt(seen.get("fields unfolded")) > Integer.parseInt(seen.get("fields folded")));
         int again = Integer.parseInt(seen.get("folded again").split(" ")[1]);
         assertTrue(again <= Integer.parseInt(seen.get("folded").split(" ")[1]), seen.toString());
@@ -81,6 +98,14 @@ class DialogSizeTest extends WindowTest {
         static void play(GuiDriver driver, String name, ImagePlus cell) throws Exception {
             String picture =
                     "size-" + name.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale");
+            if (name.equals("Devices")) {
+                command(cell, name + "...");
+                Dialog devices = dialog();
+                report(driver, devices, "shown", picture);
+                press(button(devices, "Cancel"));
+                await("the end", () -> !devices.isShowing());
+                return;
+            }
             ImagePlus first = cell;
             if (name.equals("Isosurface")) {
                 // It takes volumes only.
@@ -141,6 +166,7 @@ class DialogSizeTest extends WindowTest {
             say(fold, dialog.getWidth() + " " + dialog.getHeight());
             say(fold + " scrolls", !all(dialog, ScrollPane.class).isEmpty());
             say(fold + " cut", cut(dialog));
+            say(fold + " texts", texts(dialog));
             Component ok = button(dialog, "OK");
             int bottom = ok.getLocationOnScreen().y + ok.getHeight();
             say(fold + " buttons", bottom <= dialog.getY() + dialog.getHeight() && dialog.getY() >= 0);
@@ -153,6 +179,16 @@ class DialogSizeTest extends WindowTest {
                 shown += field && part.isShowing() ? 1 : 0;
             }
             return shown;
+        }
+
+        /** Returns the size of the font of each component with a text, in the order of their kinds. */
+        private static String texts(Dialog dialog) {
+            return all(dialog, Component.class).stream()
+                    .filter(part -> part.isShowing() && !(part instanceof Container))
+                    .map(part -> part.getClass().getSimpleName() + ":"
+                            + part.getFont().getSize())
+                    .sorted()
+                    .collect(Collectors.joining(" "));
         }
 
         /** Returns the texts that have less room than they need. */
