@@ -1,5 +1,5 @@
 // Edge strength of every image in a folder, written as 32-bit TIFF into its subfolder "esf".
-// Headless on a cluster, in Fiji:  fiji --headless -macro batch.ijm /data/drawings
+// Headless on a cluster, in Fiji:  ./fiji --headless -macro batch.ijm /data/drawings
 folder = getArgument();
 if (folder == "") folder = getDirectory("Choose a folder");
 if (!endsWith(folder, "/")) folder = folder + "/";

@@ -84,7 +84,7 @@ pub(crate) const VALIDATION: Parameter = Parameter::choice(
             1,
             c"false_alarms",
             c"False alarms",
-            c"Edges that the image's own gradients would make by chance are dropped: EDPF, which needs no thresholds.",
+            c"Edges that the image's own gradients would make by chance are dropped: EDPF, which needs no thresholds. Weak real edges may go, too.",
         ),
     ],
     c"The test that edges must pass after they are drawn.",

@@ -75,7 +75,10 @@ final class LevelSetSettings extends Settings {
                 Setting.text(BOX_X, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Y, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
-                Setting.of(parameter(REGIONS)).recordedIfChanged().forgotten(),
+                Setting.of(parameter(REGIONS))
+                        .unit("instead of a range: the kind of noise")
+                        .recordedIfChanged()
+                        .forgotten(),
                 Setting.choice(RANGE, AUTO, VALUES, ROI).usedWith(REGIONS, OFF).forgotten(),
                 Setting.of(parameter(SIDE)).usedWith(REGIONS, OFF).forgotten(),
                 // Their fields show the range that was found, and moving one selects the range by values.
@@ -97,7 +100,7 @@ final class LevelSetSettings extends Settings {
         declare(
                 Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
                 Setting.of(parameter(EDGE_WEIGHT))
-                        .unit("0: none; 1 to 10")
+                        .unit("0: none; else begin with 2")
                         .recordedIfChanged()
                         .forgotten());
         declare(

@@ -52,8 +52,8 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     @Override
     String meaning() {
         String planes = settings.planes(image).describe();
-        return starts() + " Takes " + (planes.isEmpty() ? "the whole stack" : planes)
-                + (settings.is(Settings.START, Settings.ROI) ? "." : "; a selection is ignored.");
+        String what = stack ? " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "." : "";
+        return starts() + what + (settings.is(Settings.START, Settings.ROI) ? "" : " A selection is ignored.");
     }
 
     private String starts() {

@@ -77,9 +77,10 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
             what = "The current slice";
         }
         return String.format(
-                "%s%s; targets are compared with %s",
+                "%s%s. The inside of each outline is compared with %s%s",
                 what,
                 where.isEmpty() ? "" : ", " + where,
-                settings.isWindow() ? "a window around their start." : "all of the image outside them.");
+                settings.isWindow() ? "the pixels around it, in a window" : "all of the image outside",
+                settings.is(SnakeSettings.START, SnakeSettings.ROI) ? "." : "; a selection is ignored.");
     }
 }

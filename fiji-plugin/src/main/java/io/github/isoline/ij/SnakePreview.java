@@ -39,7 +39,7 @@ final class SnakePreview extends LivePreview<SnakeSettings> {
                 draw ? " (blue)" : "",
                 start.describe(),
                 settings.isAutomatic(SnakeSettings.LARGEST_STEP)
-                        ? "; largest step auto: " + settings.largestStep(here) + " pixels"
+                        ? "; largest step auto: " + RunLog.count(settings.largestStep(here), "pixel")
                         : "",
                 start.note() == null ? "" : "; " + start.note());
     }
