@@ -51,8 +51,8 @@ using F3Edges = float2[2][T][F3_WARPS][2][WARP];
 // other warps are those stored at the last step.
 template <int T>
 __device__ __forceinline__ void slice_levels(float (&kept)[T][2][F3_ROWS][F3_COLUMNS], const u32 (&bits)[T],
-                                             float (&v)[F3_ROWS][F3_COLUMNS], F3Edges<T> &edges, int i, float dt,
-                                             const isoline_es_weights &weights)
+                                             float (&v)[F3_ROWS][F3_COLUMNS], F3Edges<T> &edges, int i,
+                                             const AxisWeights &axes, float dt, const isoline_es_weights &weights)
 {
     constexpr int C = F3_COLUMNS, R = F3_ROWS;
     const int lane = threadIdx.x, warp = threadIdx.y;
@@ -78,7 +78,7 @@ __device__ __forceinline__ void slice_levels(float (&kept)[T][2][F3_ROWS][F3_COL
                 const float next =
                     update_3d(centre[r][j], j > 0 ? centre[r][j - 1] : left, j < C - 1 ? centre[r][j + 1] : right,
                               r > 0 ? centre[r - 1][j] : above[j], r < R - 1 ? centre[r + 1][j] : below[j],
-                              front[r][j], v[r][j], m, weights.k[t - 1]);
+                              front[r][j], v[r][j], axes, m, weights.k[t - 1]);
                 front[r][j] = v[r][j];   // the newest slice takes the place of the oldest
                 v[r][j] = next;
             }
@@ -93,7 +93,8 @@ __device__ __forceinline__ void slice_levels(float (&kept)[T][2][F3_ROWS][F3_COL
 template <int T, bool FLUSH>
 __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__restrict__ out,
                                          const u32 *__restrict__ mask, int width, int height, int depth, u64 pitch,
-                                         u32 mask_pitch, int chunk_slices, float dt, const isoline_es_weights &weights)
+                                         u32 mask_pitch, int chunk_slices, const AxisWeights &axes, float dt,
+                                         const isoline_es_weights &weights)
 {
     constexpr int C = F3_COLUMNS, R = F3_ROWS, HALO = F3_HALO<T>;
     static_assert(T == 1 || T % 2 == 0, "the slices in turn are unrolled T or 2 at a time");
@@ -157,7 +158,7 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
             next_bits = load(step + 1, next_v);
 
             // 2. Take it through the levels.
-            slice_levels<T>(kept, bits, v, s_edge, i, dt, weights);
+            slice_levels<T>(kept, bits, v, s_edge, i, axes, dt, weights);
             bits[i % T] = slice_bits;
 
             // 3. The last level's slice is z0 - T + (step - T); its inner part is valid and is stored.
@@ -184,9 +185,11 @@ __device__ __forceinline__ void fused_3d(const float *__restrict__ in, float *__
 #define ISOLINE_ES_FUSED_3D(NAME, T, FLUSH, MIN_BLOCKS)                                                              \
     extern "C" __global__ void __launch_bounds__(WARP * F3_WARPS, MIN_BLOCKS)                                        \
     NAME(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width, u32 height, \
-         u32 depth, u64 pitch, u32 mask_pitch, u32 chunk_slices, float dt, isoline_es_weights k)                     \
+         u32 depth, u64 pitch, u32 mask_pitch, u32 chunk_slices, float weight_y, float weight_z, float dt,           \
+         isoline_es_weights k)                                                                                       \
     {                                                                                                                \
-        fused_3d<T, FLUSH>(in, out, mask, width, height, depth, pitch, mask_pitch, chunk_slices, dt, k);             \
+        const AxisWeights axes{weight_y, weight_z};                                                                  \
+        fused_3d<T, FLUSH>(in, out, mask, width, height, depth, pitch, mask_pitch, chunk_slices, axes, dt, k);       \
     }
 ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4, 4, false, 1)
 ISOLINE_ES_FUSED_3D(isoline_es_fused_3d_4_flush, 4, true, 1)

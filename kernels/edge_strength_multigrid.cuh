@@ -5,24 +5,26 @@
 //   smooth    2D: STEPS steps of a Chebyshev polynomial of the five-point update, in registers, and in the same pass
 //             over memory the operation before (adding the coarse correction) and after (restricting the residual,
 //             measuring the change)
-//   3D        the same steps one launch at a time: step, restrict, correct
+//   3D        the same steps one launch at a time: step, restrict, correct; the neighbours along y and z have weights
 //
 // Operations and their order are those of src/edge_strength/multigrid/: the same cycles give the same bits. Buffers are
 // as in edge_strength.cu (pitch, bit mask), but pads of coarse masks are not filled and never read. All reductions are
 // maxima of non-negative floats, compared as integers, so the order of blocks changes no bit. Fine f32 arrays have
-// shape (width, height), coarse ones (coarse_width, coarse_height), where a coarse side is half, rounded up or down.
+// shape (width, height), coarse ones (coarse_width, coarse_height), where a coarse side is half, rounded up or down; in
+// 3D an axis of a weak coupling may keep its size.
 // Rounded up, the last cell's second child is the mirror image of the first; rounded down, the last cell has a third
 // child that only counts for the mask.
 #pragma once
 
 #include "edge_strength_tile.cuh"
+#include "edge_strength_update.cuh"
 
 __device__ __forceinline__ float mg_blend(float near, float far)
 {
     return __fmaf_rn(near, MG_NEAR, __fmul_rn(MG_FAR, far));
 }
 
-// The coarse cells that fine cell i is interpolated from.
+// The coarse cells that fine cell i is interpolated from, along an axis that is halved.
 __device__ __forceinline__ int mg_near(int i, int coarse) { return min(i / 2, coarse - 1); }
 __device__ __forceinline__ int mg_far(int i, int coarse)
 {
@@ -34,10 +36,11 @@ __device__ __forceinline__ float mg_clamp_0_to_1(float v) { return v <= 0.0f ? 0
 
 // ------------------------------------------------------------------------------------------------ coarsen
 
-// Returns one past the last child of coarse cell i.
+// Returns the first child of coarse cell i, and one past the last: there is one along an axis that is not halved.
+__device__ __forceinline__ int mg_children_begin(int i, int coarse, int fine) { return coarse == fine ? i : 2 * i; }
 __device__ __forceinline__ int mg_children_end(int i, int coarse, int fine)
 {
-    return i + 1 == coarse ? fine : 2 * i + 2;
+    return coarse == fine ? i + 1 : i + 1 == coarse ? fine : 2 * i + 2;
 }
 
 // Moves bits 0, 2, 4, ... together.
@@ -66,6 +69,7 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
     // Bits beyond the fine width do not belong to the image; a third child of the last cell does.
     const u32 last_bits = width % MASK_WORD_BITS == 0 ? ~0u : (1u << width % MASK_WORD_BITS) - 1u;
     const bool third = word + 1 == words && width > 2 * coarse_width;
+    const bool halved = coarse_width != width;
 
     u32 found = 0;
     const u64 rows = static_cast<u64>(coarse_height) * coarse_depth;
@@ -73,16 +77,17 @@ isoline_mg_coarsen(const u32 *__restrict__ fine, u32 fine_pitch, int width, int 
         const int cy = static_cast<int>(row % coarse_height), cz = static_cast<int>(row / coarse_height);
         u32 low = 0, high = 0;
         bool extra = false;
-        for (int z = 2 * cz; z < mg_children_end(cz, coarse_depth, depth); ++z)
-            for (int y = 2 * cy; y < mg_children_end(cy, coarse_height, height); ++y) {
+        for (int z = mg_children_begin(cz, coarse_depth, depth); z < mg_children_end(cz, coarse_depth, depth); ++z)
+            for (int y = mg_children_begin(cy, coarse_height, height); y < mg_children_end(cy, coarse_height, height);
+                 ++y) {
                 const u32 *line = fine + (static_cast<u64>(z) * height + y) * fine_pitch;
-                const int first = 2 * word;
+                const int first = halved ? 2 * word : word;
                 low |= line[MASK_LEAD + first] & (first + 1 == fine_words ? last_bits : ~0u);
-                if (first + 1 < fine_words)
+                if (halved && first + 1 < fine_words)
                     high |= line[MASK_LEAD + first + 1] & (first + 2 == fine_words ? last_bits : ~0u);
                 if (third) extra |= mask_bit(line, width - 1);
             }
-        u32 bits = mg_even_bits(low | low >> 1) | mg_even_bits(high | high >> 1) << 16;
+        u32 bits = halved ? mg_even_bits(low | low >> 1) | mg_even_bits(high | high >> 1) << 16 : low;
         if (extra) bits |= 1u << (cells - 1);
         bits &= all;
         coarse[row * coarse_pitch + MASK_LEAD + word] = bits;
@@ -390,13 +395,14 @@ struct MgVolume {
     __device__ __forceinline__ float back(int x, int y, int z) const { return at(x, y, min(z + 1, depth - 1)); }
 };
 
-// One step of the smoother. `in` null: from zero. `right` null: zero. `change` not null: the step ends a cycle on the
+// One step of the smoother. The sum of the neighbours' weights and lambda are `centre` and `rest`. `in` null: from zero. `right` null: zero. `change` not null: the step ends a cycle on the
 // finest grid, so the new `out` is clamped to 0..1, and its largest difference to the old one goes to `change`.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
                    const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,
-                   float lambda, float weight, u32 *change)
+                   float weight_y, float weight_z, float centre, float rest, float weight, u32 *change)
 {
+    const AxisWeights axes{weight_y, weight_z};
     const MgVolume from{in, width, height, depth, pitch};
     float largest = 0.0f;
     mg_each_voxel(width, height, depth, [&](int x, int y, int z) {
@@ -404,10 +410,10 @@ isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__rest
         float c = 0.0f, t = 0.0f;
         if (in) {
             c = from.at(x, y, z);
-            const float in_slice = __fadd_rn(__fadd_rn(from.left(x, y, z), from.right(x, y, z)),
-                                             __fadd_rn(from.up(x, y, z), from.down(x, y, z)));
-            const float sum = __fadd_rn(in_slice, __fadd_rn(from.front(x, y, z), from.back(x, y, z)));
-            t = __fmaf_rn(-lambda, c, __fmaf_rn(-6.0f, c, sum));
+            const float sum = axes.sum(__fadd_rn(from.left(x, y, z), from.right(x, y, z)),
+                                       __fadd_rn(from.up(x, y, z), from.down(x, y, z)),
+                                       __fadd_rn(from.front(x, y, z), from.back(x, y, z)));
+            t = __fmaf_rn(-rest, c, __fmaf_rn(-centre, c, sum));
         }
         if (right) t = __fsub_rn(t, right[at]);
         float next = __fmaf_rn(mask_bit(mask + row * mask_pitch, x) ? 0.0f : weight, t, c);
@@ -420,36 +426,45 @@ isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__rest
     if (change && largest > 0.0f) atomicMax(change, __float_as_uint(largest));
 }
 
-// Computes the coarse right-hand side: half the sum of the eight children's residuals. A thread has a coarse voxel.
+// Computes the coarse right-hand side: the sum of the eight children's residuals, times `factor`. A thread has a coarse
+// voxel. Along an axis that is not halved its two children are the same.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ right, const u32 *__restrict__ mask,
-                       int width, int height, int depth, u32 pitch, u32 mask_pitch, float lambda,
-                       float *__restrict__ coarse_right, int coarse_width, int coarse_height, int coarse_depth,
+                       int width, int height, int depth, u32 pitch, u32 mask_pitch, float weight_y, float weight_z,
+                       float lambda, float factor, float *__restrict__ coarse_right, int coarse_width, int coarse_height, int coarse_depth,
                        u32 coarse_pitch)
 {
     const MgVolume from{in, width, height, depth, pitch};
+    const AxisWeights axes{weight_y, weight_z};
     auto residual = [&](int x, int y, int z) {
         const u64 row = static_cast<u64>(z) * height + y;
         if (mask_bit(mask + row * mask_pitch, x)) return 0.0f;
         const float c = from.at(x, y, z);
-        const float in_slice = __fadd_rn(
-            __fadd_rn(__fsub_rn(from.left(x, y, z), c), __fsub_rn(from.right(x, y, z), c)),
-            __fadd_rn(__fsub_rn(from.up(x, y, z), c), __fsub_rn(from.down(x, y, z), c)));
-        const float sum = __fadd_rn(
-            in_slice, __fadd_rn(__fsub_rn(from.front(x, y, z), c), __fsub_rn(from.back(x, y, z), c)));
+        const float sum = axes.sum(__fadd_rn(__fsub_rn(from.left(x, y, z), c), __fsub_rn(from.right(x, y, z), c)),
+                                   __fadd_rn(__fsub_rn(from.up(x, y, z), c), __fsub_rn(from.down(x, y, z), c)),
+                                   __fadd_rn(__fsub_rn(from.front(x, y, z), c), __fsub_rn(from.back(x, y, z), c)));
         const float t = __fmaf_rn(-lambda, c, sum);
         return right ? __fsub_rn(right[row * pitch + x], t) : -t;
     };
+    const int step_x = coarse_width == width ? 1 : 2, step_y = coarse_height == height ? 1 : 2;
+    const int step_z = coarse_depth == depth ? 1 : 2;
     mg_each_voxel(coarse_width, coarse_height, coarse_depth, [&](int x, int y, int z) {
-        const int second_x = min(2 * x + 1, width - 1);
+        const int first_x = step_x * x, second_x = min(first_x + step_x - 1, width - 1);
         auto four = [&](int slice) {
-            const int first = 2 * y, second = min(2 * y + 1, height - 1);
-            return __fadd_rn(__fadd_rn(residual(2 * x, first, slice), residual(second_x, first, slice)),
-                             __fadd_rn(residual(2 * x, second, slice), residual(second_x, second, slice)));
+            const int first = step_y * y, second = min(first + step_y - 1, height - 1);
+            return __fadd_rn(__fadd_rn(residual(first_x, first, slice), residual(second_x, first, slice)),
+                             __fadd_rn(residual(first_x, second, slice), residual(second_x, second, slice)));
         };
-        coarse_right[(static_cast<u64>(z) * coarse_height + y) * coarse_pitch + x] =
-            __fmul_rn(__fadd_rn(four(2 * z), four(min(2 * z + 1, depth - 1))), 0.5f);
+        coarse_right[(static_cast<u64>(z) * coarse_height + y) * coarse_pitch + x] = __fmul_rn(
+            __fadd_rn(four(step_z * z), four(min(step_z * z + step_z - 1, depth - 1))), factor);
     });
+}
+
+// Returns the mean of the coarse cells from which fine cell i is interpolated along an axis; at(cell) gives their values.
+template <typename AT>
+__device__ __forceinline__ float mg_interpolate(int i, int coarse, int fine, const AT &at)
+{
+    return coarse == fine ? at(i) : mg_blend(at(mg_near(i, coarse)), at(mg_far(i, coarse)));
 }
 
 // Computes out = in + the interpolated coarse correction, off the shape, along z, then y, then x, as the CPU does it.
@@ -464,18 +479,14 @@ isoline_mg_correct_3d(const float *__restrict__ in, float *__restrict__ out, con
         const bool fixed = mask_bit(mask + row * mask_pitch, x);
         float value = in ? in[at] : fixed ? 1.0f : 0.0f;
         if (!fixed && coarse) {
-            const int near_z = mg_near(z, coarse_depth), far_z = mg_far(z, coarse_depth);
-            auto cell = [&](int cx, int cy, int cz) {
-                return coarse[(static_cast<u64>(cz) * coarse_height + cy) * coarse_pitch + cx];
-            };
-            // A volume whose coarse grid is one slice deep is interpolated as that slice.
-            auto column = [&](int cx, int cy) {
-                return coarse_depth > 1 ? mg_blend(cell(cx, cy, near_z), cell(cx, cy, far_z)) : cell(cx, cy, 0);
-            };
-            auto line = [&](int cx) {
-                return mg_blend(column(cx, mg_near(y, coarse_height)), column(cx, mg_far(y, coarse_height)));
-            };
-            value = __fadd_rn(mg_blend(line(mg_near(x, coarse_width)), line(mg_far(x, coarse_width))), value);
+            const float correction = mg_interpolate(x, coarse_width, width, [&](int cx) {
+                return mg_interpolate(y, coarse_height, height, [&](int cy) {
+                    return mg_interpolate(z, coarse_depth, depth, [&](int cz) {
+                        return coarse[(static_cast<u64>(cz) * coarse_height + cy) * coarse_pitch + cx];
+                    });
+                });
+            });
+            value = __fadd_rn(correction, value);
         }
         out[at] = value;
     });

@@ -288,11 +288,13 @@ pub(crate) fn check_shapes(input: [usize; 3], output: [usize; 3]) -> Result<()> 
     check_size("output", output, "the input", input)
 }
 
+/// The largest ratio of two spacings with which squares of lengths, in units of the smallest one, are finite floats.
+pub(crate) const MOST_ANISOTROPY: f64 = 1e9;
+
 /// Refuses spacings along x, y and z with which squares of lengths, in units of the smallest one, or lengths themselves might
-/// not be finite floats, whatever the image's size.
-pub(crate) fn check_spacing(spacings: &[f64]) -> Result<()> {
+/// not be finite floats, whatever the image's size, and those of which one is more than `most_anisotropy` times another.
+pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()> {
     const RANGE: RangeInclusive<f64> = 1e-15..=1e15;
-    const MOST_ANISOTROPY: f64 = 1e9;
     for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(spacings) {
         let name = format!("spacing along {axis}");
         if !RANGE.contains(&finite(&name, spacing)?) {
@@ -303,9 +305,9 @@ pub(crate) fn check_spacing(spacings: &[f64]) -> Result<()> {
         }
     }
     let [least, most] = [f64::min, f64::max].map(|best| spacings.iter().copied().reduce(best).unwrap_or(1.0));
-    if most > MOST_ANISOTROPY * least {
+    if most > most_anisotropy * least {
         return Err(Error::argument(format!(
-            "one spacing may be at most {MOST_ANISOTROPY:e} times another, but they are {spacings:?}"
+            "one spacing may be at most {most_anisotropy:e} times another, but they are {spacings:?}"
         )));
     }
     Ok(())

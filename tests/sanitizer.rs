@@ -99,6 +99,29 @@ fn sanitizer_volumes() {
     compare(Dimensions::Volume, sizes(&VOLUMES, &FEW_VOLUMES));
 }
 
+/// Tests the weights of the axes in every variant, and the grids of a volume of which some axes are not halved; along x, too.
+#[test]
+fn sanitizer_spacing() {
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    for &shape in sizes(&VOLUMES, &FEW_VOLUMES) {
+        let input = Array3::from_shape_fn(shape, |(z, y, x)| value([z, y, x]));
+        for spacing in [[1.0, 1.0, 5.0], [3.0, 1.0, 0.4]] {
+            let mode = Mode::Iterate { iterations: FEW_ITERATIONS };
+            let dimensions = Dimensions::Volume;
+            let params = Params { dimensions, spacing, mode, threshold: 200.0, rho: 9.0, ..Params::default() };
+            let expected = run(&cpu, input.view().into(), shape, &params);
+            for variant in [Variant::Fused, Variant::Shared, Variant::Texture] {
+                let got = run(&cuda, input.view().into(), shape, &Params { variant, ..params.clone() });
+                assert_same(&got, &expected, &format!("{variant:?} on {shape:?}, {spacing:?}"));
+            }
+            let params = Params { mode: Mode::Converged { tolerance: 1e-6, max_cycles: 100 }, ..params };
+            let expected = run(&cpu, input.view().into(), shape, &params);
+            let got = run(&cuda, input.view().into(), shape, &params);
+            assert_close(&got, &expected.mapv(f64::from), 1e-4, &format!("converged {shape:?}, {spacing:?}"));
+        }
+    }
+}
+
 /// Tests the kernels that compute the range of an image in device memory.
 #[test]
 fn sanitizer_range() {

@@ -61,7 +61,8 @@ static_assert(TILE3_X == WARP, "a warp is one row of the tile, so that its mask 
 // mask bit, writes 4.
 extern "C" __global__ void __launch_bounds__(TILE3_X * TILE3_Y * TILE3_Z)
 isoline_es_shared_3d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width,
-                     u32 height, u32 depth, u64 pitch, u32 mask_pitch, float dt, float k, u32 flush_threshold)
+                     u32 height, u32 depth, u64 pitch, u32 mask_pitch, float weight_y, float weight_z, float dt, float k,
+                     u32 flush_threshold)
 {
     __shared__ float s_v[TILE3_Z + 2 * HALO][TILE3_Y + 2 * HALO][TILE3_X + 2 * HALO];
     const int tx = threadIdx.x, ty = threadIdx.y, tz = threadIdx.z;
@@ -95,7 +96,7 @@ isoline_es_shared_3d(const float *__restrict__ in, float *__restrict__ out, cons
                 const float m = (word >> tx) & 1u ? 0.0f : dt;
                 const float v = update_3d(s[ty + HALO][tx + HALO], s[ty + HALO][tx], s[ty + HALO][tx + 2 * HALO],
                                           s[ty][tx + HALO], s[ty + 2 * HALO][tx + HALO], s_v[tz][ty + HALO][tx + HALO],
-                                          s_v[tz + 2 * HALO][ty + HALO][tx + HALO], m, k);
+                                          s_v[tz + 2 * HALO][ty + HALO][tx + HALO], {weight_y, weight_z}, m, k);
                 out[line * pitch + x] = flush(v, __uint_as_float(flush_threshold));
             }
             __syncthreads();   // the next tile of this block overwrites s_v
@@ -134,7 +135,8 @@ isoline_es_texture_2d(cudaTextureObject_t in, float *__restrict__ out, const u32
 // per axis, so the indices are clamped here. Per voxel: seven texture reads, a mask bit, writes 4.
 extern "C" __global__ void __launch_bounds__(TILE3_X * TILE3_Y * TILE3_Z)
 isoline_es_texture_3d(cudaTextureObject_t in, float *__restrict__ out, const u32 *__restrict__ mask, u32 width,
-                      u32 height, u32 depth, u64 pitch, u32 mask_pitch, float dt, float k, u32 flush_threshold)
+                      u32 height, u32 depth, u64 pitch, u32 mask_pitch, float weight_y, float weight_z, float dt, float k,
+                      u32 flush_threshold)
 {
     const int x = blockIdx.x * TILE3_X + threadIdx.x;
     if (x >= static_cast<int>(width)) return;
@@ -155,7 +157,7 @@ isoline_es_texture_3d(cudaTextureObject_t in, float *__restrict__ out, const u32
                 tex1Dfetch<float>(in, y > 0 ? at - row : at),
                 tex1Dfetch<float>(in, y + 1 < static_cast<int>(height) ? at + row : at),
                 tex1Dfetch<float>(in, z > 0 ? at - slice : at),
-                tex1Dfetch<float>(in, z + 1 < static_cast<int>(depth) ? at + slice : at), m, k);
+                tex1Dfetch<float>(in, z + 1 < static_cast<int>(depth) ? at + slice : at), {weight_y, weight_z}, m, k);
             out[line * pitch + x] = flush(v, __uint_as_float(flush_threshold));
         }
 }

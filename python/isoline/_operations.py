@@ -113,14 +113,16 @@ def completed(name: str) -> Callable:
     return function
 
 
-@from_table("edge_strength")
-def edge_strength(image: ImageLike, *, out: Any = None, device: DeviceLike = "auto", progress: ProgressLike = None,
-                  report: Report | None = None, **parameters: Any) -> Any:
+@from_table("edge_strength", spacing="The distance between voxels along the axes (z, y, x), or one number for all, in the unit of "
+                                     "`rho`; None for 1. Slices do not use it.")
+def edge_strength(image: ImageLike, *, spacing: Spacing = None, out: Any = None, device: DeviceLike = "auto",
+                  progress: ProgressLike = None, report: Report | None = None, **parameters: Any) -> Any:
     """{help}
 
     Returns the edge strength function (float32): 1 on the shape, falling to 0 around it.
     """
-    return context_of(device, image).run("edge_strength", image, out=out, progress=progress, report=report, **parameters)
+    return context_of(device, image).run("edge_strength", image, spacing=spacing, out=out, progress=progress, report=report,
+                                         **parameters)
 
 
 @from_table("edge_drawing", segments="False computes the map alone, which is faster; the second result is then None.")

@@ -30,6 +30,7 @@ __all__ = [
 def edge_strength(
     image: ImageLike,
     *,
+    spacing: Spacing = None,
     out: Any = None,
     device: DeviceLike = 'auto',
     progress: ProgressLike = None,

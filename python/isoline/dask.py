@@ -46,14 +46,15 @@ def drawn(block, device, parameters):
     return isoline.edge_drawing(block, segments=False, device=device, **parameters)[0]
 
 
-def edge_strength(image: da.Array, *, exchange_every: int | None = None, device: str = "auto",
+def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: int | None = None, device: str = "auto",
                   **parameters: Any) -> da.Array:
     """The edge strength (float32) of each slice, or of a volume (`dimensions="volume"`).
 
     A halo has as many voxels as there are iterations between two exchanges; chunks are joined where they are smaller than
     that. exchange_every: a multiple of 16; None for one exchange, before all iterations. Several exchanges have the same
     bits only where 4 + 1/rho² (in a volume 6 + 1/rho²) is a 32-bit number, as for rho = 64 and every other power of two up
-    to 1024; else they are refused. The converged mode computes whole slices, or a volume of one chunk. image, device: as for
+    to 1024; else they are refused. spacing: of a volume, in the order of the axes, as of isoline.edge_strength; with unequal
+    ones the number is 2 + 2 (x/y)² + 2 (x/z)² + (x/rho)². The converged mode computes whole slices, or a volume of one chunk. image, device: as for
     edge_drawing. Further keywords: the parameters of isoline.edge_strength; start="image" needs `start_min` and `start_max`
     for other types than uint8.
     """
@@ -69,13 +70,18 @@ def edge_strength(image: da.Array, *, exchange_every: int | None = None, device:
     lengths = exchanges(values["iterations"], exchange_every, FLUSHED_EVERY)
     image = with_room(image, volume, 1, max(lengths, default=0))
     split = split_axes(image, volume)
+    steps = per_axis(spacing, image)
+    parameters = {**parameters, "spacing": steps}
     if not split:
         return image.map_blocks(strength, device=device, parameters=parameters, dtype=numpy.float32,
                                 meta=empty(image, numpy.float32))
-    exact = (6 if volume else 4) + float(values["rho"]) ** -2
+    axes = [1.0] * (3 - image.ndim) + steps if volume else [1.0, 1.0]
+    weights = [float(numpy.float32((axes[-1] / step) ** 2)) for step in axes]
+    exact = 2 * sum(weights) + (float(values["rho"]) / axes[-1]) ** -2
     if len(lengths) > 1 and float(numpy.float32(exact)) != exact:
         raise InvalidArgument(f"cannot exchange halos every {exchange_every} iterations with the same bits: rho must be a "
-                              f"power of two up to 1024 (got {values['rho']}); leave exchange_every out")
+                              f"power of two up to 1024 times an equal spacing (got {values['rho']} and {axes}); leave "
+                              "exchange_every out")
     options = dict(device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
     state = image.map_blocks(strength_state, **options)
     for length in lengths:

@@ -31,6 +31,8 @@ def same(lazy, wanted):
     (dict(dimensions="volume", threshold=190, iterations=20), None),
     (dict(dimensions="volume", threshold=190, iterations=40), 16),
     (dict(dimensions="volume", threshold=100, iterations=35, start="image", foreground="below", rho=8), 32),
+    (dict(dimensions="volume", threshold=190, iterations=20, spacing=(3, 1, 1.5), rho=20), None),
+    (dict(dimensions="volume", threshold=190, iterations=40, spacing=0.5, rho=32), 16),
     (dict(threshold=190, iterations=20, rho=10.3), None), (dict(threshold=190, iterations=70, time_step=0.1), 16),
     (dict(threshold=190, iterations=0), None), (dict(threshold=190, iterations=500), None),
     (dict(threshold=190, mode="converged", rho=4), None)], ids=str)
@@ -154,6 +156,7 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.edge_strength(image, rho=-1), isoline.InvalidArgument, "rho must be at least"),
     (lambda image: by_chunk.edge_strength(image, exchange_every=10), isoline.InvalidArgument, "a multiple of 16"),
     (lambda image: by_chunk.edge_strength(image, exchange_every=16, rho=10), isoline.InvalidArgument, "a power of two"),
+    (lambda image: by_chunk.edge_strength(image, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
     (lambda image: by_chunk.edge_strength(image, mode="converged", dimensions="volume"), isoline.InvalidArgument,
      "every voxel depends on all others"),
     (lambda image: by_chunk.edge_strength(image.astype("f4"), start="image"), isoline.InvalidArgument, "start_min"),

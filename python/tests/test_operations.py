@@ -81,6 +81,24 @@ def test_edge_strength_and_its_report():
     assert report.converged and report.device == "cpu" and report.iterations > 0 and "on cpu" in repr(report)
 
 
+def test_edge_strength_of_a_volume_has_a_spacing():
+    volume = numpy.zeros((9, 30, 28), numpy.uint8)
+    volume[4, 10:20, 12], volume[7, 5, 5] = 1, 1
+    spacing, rho = numpy.array([2.5, 0.5, 0.4]), 1.5  # along z, y, x
+    field = volume.astype(float)
+    for _ in range(40):
+        padded = numpy.pad(field, 1, mode="edge")
+        second = sum((numpy.roll(padded, 1, axis) - 2 * padded + numpy.roll(padded, -1, axis)) / spacing[axis] ** 2
+                     for axis in range(3))[1:-1, 1:-1, 1:-1]
+        field = numpy.where(volume, 1, field + 0.1 * 0.4 ** 2 * (second - field / rho ** 2))
+    options = dict(dimensions="volume", rho=rho, time_step=0.1, iterations=40, device="cpu")
+    assert abs(isoline.edge_strength(volume, spacing=spacing, **options) - field).max() < 1e-5
+    converged = dict(dimensions="volume", mode="converged", device="cpu")
+    equal = isoline.edge_strength(volume, rho=6, spacing=2, **converged)
+    assert numpy.array_equal(equal, isoline.edge_strength(volume, rho=3, **converged))
+    assert numpy.array_equal(isoline.edge_strength(volume, spacing=2), isoline.edge_strength(volume))  # slices do not use it
+
+
 def test_edge_drawing_has_a_map_and_segments():
     edges, segments = isoline.edge_drawing(IMAGE, gradient_threshold=50)
     assert set(numpy.unique(edges)) == {0, 255} and len(segments) == 1 and "1 segments" in repr(segments)

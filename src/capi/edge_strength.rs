@@ -74,12 +74,14 @@ pub struct isoline_edge_strength_params {
     /// if 100 cycles have made no smaller change than one before them, the result so far is returned and the report's
     /// `converged` is 0.
     pub max_cycles: u64,
-    /// ρ in pixels, at least 1e-18 (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
-    /// exp(-distance/ρ): a larger ρ reaches further and smooths more.
+    /// ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18 times the
+    /// largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as exp(-distance/ρ): a larger ρ
+    /// reaches further and smooths more.
     pub rho: f64,
-    /// The time step Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. ISOLINE_AUTOMATIC (default):
-    /// automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. With a larger time step the
-    /// field spreads further per iteration.
+    /// The time step Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. With a spacing h_x, h_y, h_z of a
+    /// volume it is in units of h², the square of the smallest of them, and at most 1/(2 (w_x + w_y + w_z) + h²/ρ²), where
+    /// w_x = (h/h_x)² and so on. ISOLINE_AUTOMATIC (default): automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the
+    /// limit) in 3D. With a larger time step the field spreads further per iteration.
     pub time_step: f64,
     /// The threshold of the foreground, in the image's own units; finite. Default 0. With the default foreground every pixel
     /// above it belongs to the shape.
@@ -117,7 +119,7 @@ params_of!(
 );
 
 impl isoline_edge_strength_params {
-    fn translate(&self) -> Result<Params> {
+    fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
         check_ranges(self)?;
         let modes = [
             Mode::Iterate { iterations: self.iterations },
@@ -131,6 +133,7 @@ impl isoline_edge_strength_params {
             start: parameters::START.chosen(self.start, &[Start::Mask, Start::Input(range)])?,
             variant: parameters::VARIANT.chosen(self.variant, &parameters::VARIANTS)?,
             time_step: parameters::TIME_STEP.unless_automatic(self.time_step),
+            spacing,
             rho: self.rho,
             threshold: self.threshold,
         })
@@ -155,17 +158,19 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// is 1 on the shape and within 0 to 1 everywhere, in both modes. It solves dv/dt = (Laplacian - 1/ρ²) v with v = 1
 /// on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 ///
-/// Distances are in pixels; the images' spacing is not used. NaN pixels never belong to the shape and start at 0.
+/// With 3 dimensions distances are in the unit of the input's spacing, and each second derivative of the Laplacian has that
+/// along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and start at 0.
 ///
 /// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z with
 /// the same bits, if a slice with as many slices on either side as there are iterations fits; in the converged mode it is
 /// out of memory. With "auto" the GPU does at most twice the work for this.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory, or slices.
+/// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a voxel: along
+///   each axis from 1e-15 to 1e15, and at most 100 times that along another axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
-/// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices.
+/// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
 ///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
@@ -190,8 +195,8 @@ pub unsafe extern "C" fn isoline_edge_strength(
             output.check_output(&input)?;
             isoline_report::check(report)?;
             let target = output.sink(PixelType::F32)?;
-            let done =
-                edge_strength::run(context, input.source()?, &params.translate()?, progress.as_deref_mut(), target)?;
+            let params = params.translate(input.spacing())?;
+            let done = edge_strength::run(context, input.source()?, &params, progress.as_deref_mut(), target)?;
             isoline_report::give(report, &done)
         }
     })

@@ -25,7 +25,8 @@ pub(crate) mod parameters;
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::Result;
 use crate::image::{
-    Dimensions, Foreground, Image, ImageMut, PixelType, check_shapes, check_spacing, check_type, host_only,
+    Dimensions, Foreground, Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_spacing, check_type,
+    host_only,
 };
 use crate::parameter;
 use crate::progress::Progress;
@@ -80,7 +81,7 @@ impl Params {
     fn check(&self) -> Result<()> {
         parameters::THRESHOLD.check(self.threshold)?;
         let used = &self.spacing[..if self.dimensions == Dimensions::Volume { 3 } else { 2 }];
-        check_spacing(used)
+        check_spacing(used, MOST_ANISOTROPY)
     }
 }
 

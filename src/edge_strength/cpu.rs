@@ -162,7 +162,7 @@ impl<'a> Call<'a, '_> {
             (Mode::Converged { tolerance, max_cycles }, _) => {
                 let (mut field, fixed) = prepare(&pixels)?;
                 ticker.check()?;
-                let options = multigrid::SolveOptions { lambda: plan.lambda, tolerance, max_cycles };
+                let options = multigrid::SolveOptions { operator: plan.operator(), tolerance, max_cycles };
                 let solution = multigrid::solve(&mut field, &fixed, shape, &options, ticker)?;
                 let outcome =
                     Outcome { iterations: solution.cycles, residual: solution.residual, converged: solution.converged };

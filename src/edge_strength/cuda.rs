@@ -111,7 +111,7 @@ impl SlotLayout {
     fn slot_bytes(&self, plan: &Plan) -> u64 {
         let extra = match plan.mode {
             Mode::Iterate { .. } => 0,
-            Mode::Converged { .. } => multigrid::extra_bytes(self.field.shape),
+            Mode::Converged { .. } => multigrid::extra_bytes(self.field.shape, plan.operator()),
         };
         (self.raw_bytes + 2 * self.field.value_bytes() + self.field.mask_bytes()) as u64 + extra
     }
@@ -223,7 +223,7 @@ impl SliceOperation for Call<'_> {
                 self.outcome.iterations = iterations;
             }
             Mode::Converged { tolerance, max_cycles } => {
-                let options = SolveOptions { lambda: self.plan.lambda, tolerance, max_cycles };
+                let options = SolveOptions { operator: self.plan.operator(), tolerance, max_cycles };
                 let field = multigrid::FieldBuffers {
                     values: &buffers.values[0],
                     workspace: &buffers.values[1],

@@ -7,11 +7,19 @@
 //! v' = v + Δt·(v_left + v_right + v_up + v_down − (4 + 1/ρ²)·v)      in 3D: six neighbours and 6 + 1/ρ²
 //! ```
 //!
+//! With a **spacing** h_x, h_y, h_z of a volume's voxels ρ is in its unit, and each second difference is divided by h_a². Times
+//! are in units of h², the square of the smallest spacing, so that w_a = (h/h_a)² is the weight of the neighbours along axis a:
+//!
+//! ```text
+//! v' = v + Δt·(Σ_a w_a·(v_before + v_after) − (2·Σ_a w_a + h²/ρ²)·v)
+//! ```
+//!
 //! * **Shape pixels** are the foreground of the input (see [`Foreground`]), found once; they stay at 1.
 //! * **Flush:** after every 16th iteration of a call (the 16th, the 32nd, …), values below 2⁻⁸⁰ (8e-25) are set to 0.
 //!   Without it the far field would be subnormal numbers, with which some CPUs took 1.7 to 7 times as long.
 //! * **Border:** the pixel beyond the border equals the border pixel.
-//! * **Spacing:** not used; ρ is in pixels. **NaN** pixels are never shape and start at 0.
+//! * **Spacing:** a volume's only; slices have ρ in pixels. A spacing s along all axes gives the bits of ρ/s in voxels.
+//! * **NaN** pixels are never shape and start at 0.
 //! * **Range:** 0 ≤ v ≤ 1 always. Iterations hold it by the maximum principle, for every Δt that is accepted; in
 //!   converged mode each multigrid cycle ends by clamping the values.
 //! * **Reproducibility:** the fast CPU path (with FMA) and all CUDA variants give the same bits; `Scalar`, and
@@ -29,7 +37,7 @@ use crate::device::kernels::edge_strength::FLUSH_THRESHOLD;
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
 pub use crate::image::{Dimensions, Foreground};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, host_only};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_spacing, check_type, host_only};
 use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
@@ -97,11 +105,15 @@ pub struct Params {
     pub dimensions: Dimensions,
     /// When to stop. Default: 50 iterations.
     pub mode: Mode,
-    /// ρ in pixels, at least 1e-18. Default 64. The field falls off as exp(−distance/ρ); a larger ρ reaches further
-    /// and smooths more.
+    /// The voxel's size along x, y, z of [`Dimensions::Volume`], each from 1e-15 to 1e15 and at most 100 times another, in
+    /// the unit of `rho`. Default 1, 1, 1. [`Dimensions::Slices`] do not use it.
+    pub spacing: [f64; 3],
+    /// ρ in pixels, with [`Dimensions::Volume`] in the unit of the spacing; at least 1e-18, and 1e-18 of the largest spacing.
+    /// Default 64. The field falls off as exp(−distance/ρ); a larger ρ reaches further and smooths more.
     pub rho: f64,
-    /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails). `None` (default):
-    /// min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
+    /// Δt, at most 1/(4 + 1/ρ²) in 2D and 1/(6 + 1/ρ²) in 3D (above, the maximum principle fails); with a spacing
+    /// 1/(2·Σ_a w_a + h²/ρ²), in units of the square of the smallest spacing, h². `None` (default): min(0.2, 0.9 of the limit)
+    /// in 2D, min(0.15, 0.9 of the limit) in 3D. Larger steps go further per iteration.
     pub time_step: Option<f64>,
     /// The side of the threshold that is the shape. Default: above.
     pub foreground: Foreground,
@@ -121,6 +133,7 @@ impl Default for Params {
                 Mode::Iterate { iterations: parameters::ITERATIONS.default as u64 },
                 Mode::Converged { tolerance: DEFAULT_TOLERANCE, max_cycles: DEFAULT_MAX_CYCLES },
             ]),
+            spacing: [1.0; 3],
             rho: parameters::RHO.default,
             time_step: None,
             foreground: parameters::FOREGROUND.default_of(&parameter::FOREGROUNDS),
@@ -140,13 +153,17 @@ pub const DEFAULT_MAX_CYCLES: u64 = parameters::MAX_CYCLES.default as u64;
 /// The largest number of iterations of a call. No image needs more, and a call keeps the weight of each iteration.
 pub const MAX_ITERATIONS: u64 = parameters::ITERATIONS.maximum as u64;
 
+/// The largest ratio of two spacings. Weights are its inverse square, and beside much smaller ones than 1e-4 the rounding of the
+/// others keeps the converged mode from its tolerance.
+const MOST_ANISOTROPY: f64 = 100.0;
+
 /// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`], 2⁻⁸⁰, to 0. That is far
 /// below every promised accuracy.
 ///
 /// In each iteration the smallest values reach one pixel further and fall by the factor Δt. From one flush to the next
 /// they fall to no less than 2⁻⁸⁰ · 0.15¹⁶ = 5e-38 (Δt = 0.15 is the automatic one of 3D). Subnormal numbers begin
 /// below 1.2e-38, so none arises with the automatic Δt and ρ ≥ 0.62 (3D: 1.29). With a smaller ρ the automatic Δt
-/// is below 0.136, and a few may arise.
+/// is below 0.136, and a few may arise. So they may along the larger spacings of a volume, where values fall by Δt·w_a.
 const FLUSH_EVERY: usize = 16;
 
 /// Returns whether the results of an iteration are flushed; the first iteration is 1.
@@ -159,8 +176,11 @@ fn is_flushed(iteration: usize) -> bool {
 struct Plan {
     /// 2 or 3.
     dimensions: u32,
-    /// λ = 1/ρ².
+    /// The weights of second differences, relative to those along x: 1, (h_x/h_y)², (h_x/h_z)².
+    weights: [f32; 3],
+    /// λ = 1/ρ², ρ in units of the spacing along x.
     lambda: f64,
+    /// Δt in units of the square of the spacing along x.
     time_step: f32,
     /// The centre weight of every iteration; empty in converged mode.
     centre_weights: Vec<f32>,
@@ -175,6 +195,8 @@ struct Plan {
 struct Steps<'a> {
     /// 2 or 3.
     dimensions: u32,
+    /// [`Plan::weights`].
+    weights: [f32; 3],
     /// Δt.
     time_step: f32,
     /// The centre weights k_i, one for each iteration to do.
@@ -182,44 +204,55 @@ struct Steps<'a> {
 }
 
 impl Plan {
+    /// Returns the equation of the converged mode.
+    fn operator(&self) -> multigrid::Operator {
+        multigrid::Operator { weights: self.weights.map(f64::from), lambda: self.lambda }
+    }
+
     fn steps(&self) -> Steps<'_> {
-        Steps { dimensions: self.dimensions, time_step: self.time_step, centre_weights: &self.centre_weights }
+        Steps {
+            dimensions: self.dimensions,
+            weights: self.weights,
+            time_step: self.time_step,
+            centre_weights: &self.centre_weights,
+        }
     }
 }
 
 impl Params {
     fn plan(&self) -> Result<Plan> {
-        let rho = self.rho;
-        parameters::RHO.check(rho)?;
-        // A very large ρ gives 0, which changes nothing: 4 + λ already rounds to 4 for a much smaller ρ.
-        let lambda = (rho * rho).recip();
-        let dimensions = match self.dimensions {
-            Dimensions::Slices => 2,
-            Dimensions::Volume => 3,
+        parameters::RHO.check(self.rho)?;
+        let (dimensions, spacing) = match self.dimensions {
+            Dimensions::Slices => (2, [1.0; 3]),
+            Dimensions::Volume => (3, self.spacing),
         };
-        let neighbours = f64::from(2 * dimensions);
-        let limit = (neighbours + lambda).recip();
-        let time_step = match self.time_step {
-            None => (if dimensions == 2 { 0.2f64 } else { 0.15 }).min(0.9 * limit),
-            Some(step) => {
-                parameters::TIME_STEP.check_given(step)?;
-                if step > limit {
-                    return Err(Error::argument(format!(
-                        "time_step must be at most 1/({neighbours} + 1/rho²) = {limit:.6} for rho = {rho} in {dimensions}D, \
-                         but it is {step}; lower it, or leave it automatic"
-                    )));
-                }
-                step
-            }
-        };
+        check_spacing(&spacing, MOST_ANISOTROPY)?;
+        let [smallest, largest] = [f64::min, f64::max].map(|best| spacing.into_iter().fold(spacing[0], best));
+        if self.rho / largest < parameters::RHO.minimum {
+            return Err(Error::argument(format!(
+                "rho must be at least {:e} times the largest spacing, {largest}, but it is {}; raise it, or look at its unit",
+                parameters::RHO.minimum,
+                self.rho
+            )));
+        }
+        let square = |of: f64| of * of;
+        // 1. Choose the time step, in units of the smallest spacing.
+        let axes = &spacing[..dimensions as usize];
+        let neighbours = 2.0 * axes.iter().map(|step| square(smallest / step)).sum::<f64>();
+        let time_step = self.chosen_time_step(dimensions, neighbours, square(self.rho / smallest).recip())?;
         parameters::THRESHOLD.check(self.threshold)?;
         if let Start::Input(Some(range)) = self.start {
             check_ends(&parameters::START_MIN, &parameters::START_MAX, range)?;
         }
+        // 2. Give everything in units of the spacing along x: then the weight along x is 1 and takes no multiplication. A very
+        // large ρ gives a λ of 0, which changes nothing: 4 + λ already rounds to 4 for a much smaller ρ.
+        let weights = spacing.map(|step| square(spacing[0] / step) as f32);
+        let lambda = square(self.rho / spacing[0]).recip();
+        let exact = 2.0 * weights[..dimensions as usize].iter().copied().map(f64::from).sum::<f64>() + lambda;
         let centre_weights = match self.mode {
             Mode::Iterate { iterations } => {
                 parameters::ITERATIONS.check(iterations as f64)?;
-                centre_weights(neighbours + lambda, iterations as usize)?
+                centre_weights(exact, iterations as usize)?
             }
             Mode::Converged { tolerance, max_cycles } => {
                 parameters::TOLERANCE.check(tolerance)?;
@@ -229,14 +262,36 @@ impl Params {
         };
         Ok(Plan {
             dimensions,
+            weights,
             lambda,
-            time_step: stable_step(time_step, neighbours + lambda),
+            time_step: stable_step(time_step * square(smallest / spacing[0]), exact),
             centre_weights,
             mode: self.mode,
             variant: self.variant,
             foreground: self.foreground,
             threshold: self.threshold,
         })
+    }
+
+    /// Returns Δt, or refuses one above the limit, for that sum of the neighbours' weights and that λ.
+    fn chosen_time_step(&self, dimensions: u32, neighbours: f64, lambda: f64) -> Result<f64> {
+        let limit = (neighbours + lambda).recip();
+        let Some(step) = self.time_step else {
+            return Ok((if dimensions == 2 { 0.2f64 } else { 0.15 }).min(0.9 * limit));
+        };
+        parameters::TIME_STEP.check_given(step)?;
+        if step > limit {
+            let (rho, spacing) = (self.rho, self.spacing);
+            let why = if dimensions == 2 || spacing == [1.0; 3] {
+                format!("1/({neighbours} + 1/rho²) = {limit:.6} for rho = {rho} in {dimensions}D")
+            } else {
+                format!("1/({neighbours:.6} + {lambda:.6}) = {limit:.6} for rho = {rho} and the spacing {spacing:?}")
+            };
+            return Err(Error::argument(format!(
+                "time_step must be at most {why}, but it is {step}; lower it, or leave it automatic"
+            )));
+        }
+        Ok(step)
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) const RHO: Parameter = Parameter::float(
     c"rho",
     c"Decay length",
     64.0,
-    c"The distance over which the field falls to 37 %. A larger one reaches further and smooths more.",
+    c"The distance over which the field falls to 37 %. A larger one reaches further and smooths more. In a volume its unit is that of the spacing.",
 )
 // A 32-bit number holds 1/ρ² and what is computed with it.
 .at_least(1e-18)

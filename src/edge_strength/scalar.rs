@@ -16,6 +16,7 @@ pub(super) fn iterate(
 ) -> Result<()> {
     let [width, height, depth] = shape;
     let volume = steps.dimensions == 3;
+    let [_, weight_y, weight_z] = steps.weights;
     // A Jacobi iteration: every pixel is computed from the previous iteration alone, so the order of the loop does not
     // matter.
     let mut next = zeroed(field.len())?;
@@ -38,11 +39,13 @@ pub(super) fn iterate(
                     let v = field[row + x];
                     let left = field[row + if x > 0 { x - 1 } else { x }];
                     let right = field[row + if x + 1 < width { x + 1 } else { x }];
-                    let mut sum = (left + right) + (field[up + x] + field[down + x]);
+                    // The weights of 2D are 1.
+                    let mut sum = (left + right) + weight_y * (field[up + x] + field[down + x]);
                     if volume {
-                        sum += field[front + x] + field[back + x];
+                        sum += weight_z * (field[front + x] + field[back + x]);
                     }
-                    let changed = v + steps.time_step * (sum - centre * v);
+                    // Weights that are not whole numbers round the sum, which may exceed the centre's weight a little.
+                    let changed = (v + steps.time_step * (sum - centre * v)).min(1.0);
                     next[row + x] = if changed < flush_below { 0.0 } else { changed };
                 }
             }

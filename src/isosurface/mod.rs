@@ -42,7 +42,7 @@ pub(crate) mod parameters;
 use crate::device::{Context, DeviceNeeds, HostCopy, Workload};
 use crate::error::{Result, finite};
 pub use crate::image::Foreground;
-use crate::image::{Image, check_shapes, check_spacing};
+use crate::image::{Image, MOST_ANISOTROPY, check_shapes, check_spacing};
 use crate::parameter::FOREGROUNDS;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
@@ -83,7 +83,7 @@ impl Params {
         if let Some(level) = self.level {
             finite("level", level)?;
         }
-        check_spacing(&self.spacing)
+        check_spacing(&self.spacing, MOST_ANISOTROPY)
     }
 }
 

@@ -29,7 +29,9 @@ mod statistics;
 use crate::device::{Context, HostCopy};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::image::Foreground;
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_size, check_spacing, collected, zeroed};
+use crate::image::{
+    Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_size, check_spacing, collected, zeroed,
+};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::parameter::FOREGROUNDS;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -120,7 +122,7 @@ impl Params {
             parameters::MARGIN.check_given(margin)?;
         }
         parameters::CHANGE_TOLERANCE.check(self.change_tolerance)?;
-        check_spacing(&self.spacing)?;
+        check_spacing(&self.spacing, MOST_ANISOTROPY)?;
         if let Some(threshold) = self.threshold {
             parameters::THRESHOLD.check_given(threshold)?;
         }

@@ -335,6 +335,77 @@ static void converged_is_the_steady_state_of_a_row(const char *device) {
     isoline_context_free(context);
 }
 
+static isoline_image spaced(isoline_image image, double x, double y, double z) {
+    image.spacing[0] = x;
+    image.spacing[1] = y;
+    image.spacing[2] = z;
+    return image;
+}
+
+static void a_volume_has_the_spacing_of_its_input(const char *device) {
+    enum { W = 23, H = 19, D = 8, N = W * H * D };
+    isoline_context *context = open_context(device);
+    uint8_t *pixels = drawing(W, H, D, 5);
+    float *wanted = unwritten(N), *strength = unwritten(N);
+    isoline_image input = describe(ISOLINE_U8, W, H, D, pixels);
+    isoline_image output = describe(ISOLINE_F32, W, H, D, strength);
+    isoline_image expected = describe(ISOLINE_F32, W, H, D, wanted);
+    for (uint32_t mode = 0; mode < 2; mode++) {
+        /* Equal spacings are another unit of rho; slices have rho in pixels; the output's spacing is not used. */
+        for (uint32_t dimensions = 2; dimensions <= 3; dimensions++) {
+            isoline_edge_strength_params params = for_drawing(20);
+            params.mode = mode;
+            params.dimensions = dimensions;
+            params.rho = 4;
+            GOOD(isoline_edge_strength(context, &input, &params, NULL, &expected, NULL));
+            const isoline_image halves = spaced(input, 0.5, 0.5, 0.5), other = spaced(output, 9, 8, 7);
+            params.rho = dimensions == 3 ? 2 : 4;
+            GOOD(isoline_edge_strength(context, &halves, &params, NULL, &other, NULL));
+            CHECK(memcmp(wanted, strength, N * sizeof(float)) == 0);
+            const isoline_image flat = spaced(input, 1, 1, 3);
+            GOOD(isoline_edge_strength(context, &flat, &params, NULL, &output, NULL));
+            CHECK((memcmp(wanted, strength, N * sizeof(float)) == 0) == (dimensions == 2));
+        }
+    }
+    /* A line along z has the steady state of a row whose pixels are as far apart. */
+    uint8_t row[N] = {0};
+    double exact[N];
+    row[40] = 1;
+    const isoline_image line = spaced(describe(ISOLINE_U8, 1, 1, N, row), 1, 2, 3);
+    const isoline_image along = describe(ISOLINE_F32, 1, 1, N, strength);
+    isoline_edge_strength_params params = defaults();
+    params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
+    params.dimensions = 3;
+    params.rho = 30;
+    GOOD(isoline_edge_strength(context, &line, &params, NULL, &along, NULL));
+    steady_row(row, exact, N, (3.0 / 30) * (3.0 / 30));
+    CHECK(largest_error(strength, exact, N) <= 1e-4);
+    /* Misuse. */
+    const double bad[] = {0, -1, NAN, INFINITY, 101};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        float *untouched = unwritten(N);
+        const isoline_image in = spaced(input, 1, 1, bad[i]), out = describe(ISOLINE_F32, W, H, D, untouched);
+        REFUSED(isoline_edge_strength(context, &in, &params, NULL, &out, NULL), ISOLINE_INVALID_ARGUMENT, "spacing");
+        CHECK(is_unwritten(untouched, N));
+        free(untouched);
+    }
+    params.rho = 1e-5;
+    const isoline_image large = spaced(input, 1e14, 1e14, 1e14);
+    REFUSED(isoline_edge_strength(context, &large, &params, NULL, &output, NULL), ISOLINE_INVALID_ARGUMENT, "rho");
+    params = for_drawing(1);
+    params.dimensions = 3;
+    params.rho = 4;
+    params.time_step = 0.25;
+    const isoline_image flat = spaced(input, 1, 1, 5);
+    REFUSED(isoline_edge_strength(context, &flat, &params, NULL, &output, NULL), ISOLINE_INVALID_ARGUMENT, "0.241400");
+    params.time_step = 0.24;
+    GOOD(isoline_edge_strength(context, &flat, &params, NULL, &output, NULL));
+    free(strength);
+    free(wanted);
+    free(pixels);
+    isoline_context_free(context);
+}
+
 static void converged_solves_the_equation_in_2d_and_3d(const char *device) {
     isoline_context *context = open_context(device);
     for (uint32_t dimensions = 2; dimensions <= 3; dimensions++) {
@@ -937,6 +1008,7 @@ int main(void) {
     RUN_ON_EACH(strange_pixels_are_background_or_shape_as_documented);
     RUN_ON_EACH(every_variant_gives_the_same_pixels);
     RUN_ON_EACH(converged_is_the_steady_state_of_a_row);
+    RUN_ON_EACH(a_volume_has_the_spacing_of_its_input);
     RUN_ON_EACH(converged_solves_the_equation_in_2d_and_3d);
     RUN_ON_EACH(converged_says_when_the_cycles_did_not_suffice);
     RUN_ON_EACH(converged_ends_when_its_changes_no_longer_fall);

@@ -1,6 +1,6 @@
 //! Accuracy against references: float64, the exact float32 arithmetic, and the analytic steady state in 1D.
 
-use crate::reference::{iterate_f32, iterate_f64};
+use crate::reference::{EQUAL, iterate_f32, iterate_f64};
 use crate::{assert_close, assert_same, drawing, everywhere, iterate, machines, run, strength};
 use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start};
 use ndarray::{Array3, s};
@@ -20,7 +20,7 @@ fn within_1e_5_of_float64_after_200_iterations() {
         let shape = input.mapv(|pixel| pixel > 0);
         let start = shape.mapv(|on| f64::from(u8::from(on)));
         for rho in [0.7, 4.0, 64.0, 100.0, 500.0, 5000.0] {
-            let expected = iterate_f64(&start, &shape, dimensions, rho, automatic(dimensions, rho), 200);
+            let expected = iterate_f64(&start, &shape, dimensions, EQUAL, rho, automatic(dimensions, rho), 200);
             everywhere(|context, variant, name| {
                 let params = Params { variant, ..iterate(dimensions, rho, 200) };
                 let got = strength(context, input.view(), &params);
@@ -47,7 +47,7 @@ fn grey_starts_within_1e_5_of_float64() {
             });
             let shape = input.mapv(is_shape);
             for dimensions in BOTH {
-                let expected = iterate_f64(&start, &shape, dimensions, 8.0, automatic(dimensions, 8.0), 30);
+                let expected = iterate_f64(&start, &shape, dimensions, EQUAL, 8.0, automatic(dimensions, 8.0), 30);
                 everywhere(|context, variant, name| {
                     let start = Start::Input(range);
                     let params = Params { variant, foreground, threshold, start, ..iterate(dimensions, 8.0, 30) };
@@ -72,7 +72,7 @@ fn float32_arithmetic_is_as_documented_at_every_size() {
             let start = shape.mapv(|on| f32::from(u8::from(on)));
             // Fewer and more iterations than a pass has, and an odd number of passes.
             for iterations in [0, 1, 2, 5, 33, 70] {
-                let expected = iterate_f32(&start, &shape, dimensions, 64.0, time_step, iterations);
+                let expected = iterate_f32(&start, &shape, dimensions, EQUAL, 64.0, time_step, iterations);
                 everywhere(|context, variant, name| {
                     let params = Params { variant, ..iterate(dimensions, 64.0, iterations) };
                     let (got, report) = run(context, input.view(), &params);
@@ -140,7 +140,8 @@ fn enclosed_pixels_are_not_frozen() {
     let shape = input.mapv(|pixel| pixel > 0);
     let start = shape.mapv(|on| f64::from(u8::from(on)));
     let inside = s![.., 3..12, 3..12];
-    let expected = iterate_f64(&start, &shape, Dimensions::Slices, RHO, 0.2, ITERATIONS).slice(inside).to_owned();
+    let expected =
+        iterate_f64(&start, &shape, Dimensions::Slices, EQUAL, RHO, 0.2, ITERATIONS).slice(inside).to_owned();
     // The paper's test |v − 1| ≤ 1e-5 at every iteration would fix these pixels at 1.
     assert!(expected.iter().any(|v| 1.0 - v < 1e-5) && expected.iter().any(|v| 1.0 - v > 1.5e-5));
     everywhere(|context, variant, name| {

@@ -2,7 +2,7 @@
 
 use crate::accuracy::automatic;
 use crate::common::{self, cuda_and_cpu};
-use crate::reference::iterate_f32;
+use crate::reference::{EQUAL, iterate_f32};
 use crate::{assert_same, everywhere, iterate, strength};
 use isoline::edge_strength::{Dimensions, Params, Start, Variant};
 use ndarray::Array3;
@@ -45,7 +45,7 @@ fn arithmetic_around_each_flush_is_as_documented() {
         for start in STARTS {
             let first = if start == Start::Mask { shape.mapv(|on| f32::from(u8::from(on))) } else { input.clone() };
             for iterations in COUNTS {
-                let expected = iterate_f32(&first, &shape, dimensions, RHO, time_step, iterations);
+                let expected = iterate_f32(&first, &shape, dimensions, EQUAL, RHO, time_step, iterations);
                 everywhere(|context, variant, name| {
                     let got =
                         strength(context, input.view(), &Params { variant, ..params(dimensions, start, iterations) });

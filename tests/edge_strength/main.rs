@@ -9,6 +9,7 @@ mod flush;
 mod invariants;
 mod parts;
 mod reference;
+mod spacing;
 
 use common::{assert_bits, assert_close, contexts};
 use isoline::edge_strength::{self, Dimensions, Mode, Params, Variant};

@@ -49,6 +49,7 @@ fn a_volume_that_is_cut_has_the_bits_of_one_that_fits() {
             for start in [Start::Mask, Start::Input(None)] {
                 let params = Params { variant, start, ..iterate(Dimensions::Volume, 6.0, iterations) };
                 compare(&cuda, bytes.view().into(), &params);
+                compare(&cuda, bytes.view().into(), &Params { spacing: [1.0, 0.8, 2.5], ..params.clone() });
                 compare(&cuda, words.view().into(), &Params { threshold: 3e4, ..params.clone() });
                 compare(&cuda, floats.view().into(), &Params { threshold: 0.5, ..params });
             }
@@ -108,5 +109,6 @@ fn sanitizer_edge_strength_in_parts() {
     for variant in [Variant::Fused, Variant::Shared, Variant::Texture] {
         let params = Params { variant, ..iterate(Dimensions::Volume, 6.0, 3) };
         compare(&cuda, drawing(13, 20, 37).view().into(), &params);
+        compare(&cuda, drawing(13, 20, 37).view().into(), &Params { spacing: [1.0, 1.0, 5.0], ..params });
     }
 }

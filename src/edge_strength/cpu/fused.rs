@@ -118,8 +118,15 @@ pub(super) fn iterate(
         passes -= 1;
         weights = later;
         let field = if done == 0 { None } else { Some(other.view()) };
-        let pass =
-            Pass { pixels, field, shape: partition.shape, time_step: steps.time_step, done, centre_weights: now };
+        let pass = Pass {
+            pixels,
+            field,
+            shape: partition.shape,
+            weights: steps.weights,
+            time_step: steps.time_step,
+            done,
+            centre_weights: now,
+        };
         partition.tasks(&mut to, now.len())?.into_par_iter().with_max_len(1).try_for_each(|task| {
             ticker.check()?;
             let updates = task.pixels() * now.len();
@@ -162,6 +169,8 @@ struct Pass<'a, 'p> {
     field: Option<ArrayView3<'a, f32>>,
     /// The same as [`Partition::shape`].
     shape: [usize; 3],
+    /// The weights of the neighbours along x, y, z; 1 along x, and in 2D.
+    weights: [f32; 3],
     time_step: f32,
     /// The number of iterations before the pass.
     done: usize,
@@ -339,8 +348,8 @@ mod tests {
             let partition = Partition::new(shape, steps.dimensions, 1);
             let centre_weights = steps.centre_weights;
             let time_step = steps.time_step;
-            let pass =
-                Pass { pixels: &pixels, field: None, shape: partition.shape, time_step, done: 0, centre_weights };
+            let (shape, weights) = (partition.shape, steps.weights);
+            let pass = Pass { pixels: &pixels, field: None, shape, weights, time_step, done: 0, centre_weights };
             let mut got = Array3::<f32>::zeros(input.dim());
             for task in partition.tasks(&mut got.view_mut(), centre_weights.len()).unwrap() {
                 workspace.buffers.with(|buffer| {

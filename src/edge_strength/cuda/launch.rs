@@ -132,6 +132,12 @@ impl<'a> Launcher<'a> {
         unsafe { stream.launch(&self.prepare, config, &[source.as_slice(), &arguments].concat()) }
     }
 
+    /// Returns the weights along y and z, which the kernels of volumes have as arguments.
+    fn axis_weights(&self) -> impl Iterator<Item = &dyn DeviceRepr> {
+        let axes = if self.plan.dimensions == 3 { 1..3 } else { 0..0 };
+        self.plan.weights[axes].iter().map(|weight| weight as &dyn DeviceRepr)
+    }
+
     /// Binds the iterations to the memory of one slot. They alternate between its two fields, starting from the first.
     pub(super) fn bind<'b>(
         &'b self,
@@ -222,9 +228,9 @@ impl Binding<'_> {
         if volume {
             arguments.push(&sizes.depth);
         }
-        let rest: [&dyn DeviceRepr; 5] =
-            [&sizes.pitch, &sizes.mask_pitch, &launcher.plan.time_step, &weight, &flush_below];
-        arguments.extend(rest);
+        arguments.extend([&sizes.pitch as &dyn DeviceRepr, &sizes.mask_pitch]);
+        arguments.extend(launcher.axis_weights());
+        arguments.extend([&launcher.plan.time_step as &dyn DeviceRepr, &weight, &flush_below]);
         let config = single_geometry(launcher.field, volume);
         // SAFETY: the arguments are the kernel's, in its order; both fields and the mask have the field's bytes, the
         // fields are different buffers, and the textures are bound to them.
@@ -249,9 +255,9 @@ impl Binding<'_> {
             arguments.push(&sizes.depth);
         }
         let flushed_level = choice.flushed_level.unwrap_or_default();
-        let rest: [&dyn DeviceRepr; 6] =
-            [&sizes.pitch, &sizes.mask_pitch, &choice.argument, &launcher.plan.time_step, &weights, &flushed_level];
-        arguments.extend(rest);
+        arguments.extend([&sizes.pitch as &dyn DeviceRepr, &sizes.mask_pitch, &choice.argument]);
+        arguments.extend(launcher.axis_weights());
+        arguments.extend([&launcher.plan.time_step as &dyn DeviceRepr, &weights, &flushed_level]);
         // SAFETY: as in `single`; `choice` gives the geometry and the argument that the kernel requires. A kernel
         // without the last argument does not read it, a kernel that gets no field reads none, and all 2D kernels begin
         // by waiting for the launch ahead.

@@ -1,30 +1,67 @@
-//! The grids of a solve and the steps of the smoother on each: functions of the image's shape and λ alone, the same on
-//! all devices.
+//! The grids of a solve and the steps of the smoother on each: functions of the image's shape and the operator alone, the
+//! same on all devices.
 
 use crate::device::kernels::edge_strength::{MG_COARSE_STEPS, MG_FINE_STEPS};
 
-/// A smoother: the steps, before and after each coarse correction, that damp the errors whose eigenvalue of −∇² is
-/// between `from` and `to`. `from` is well below the 2 (2D) that coarse grids require, because the coarse grids cannot
-/// correct errors near the shape.
+/// The operator of a grid's equation, Σ_a w_a·(v_before − 2v + v_after) − λv along the axes a. Axes of one cell do not count.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::edge_strength) struct Operator {
+    /// The weights along x, y, z.
+    pub weights: [f64; 3],
+    pub lambda: f64,
+}
+
+impl Operator {
+    /// Returns the largest weight of an axis of more than one cell; that along x if there is none.
+    fn strongest(&self, shape: [usize; 3]) -> f64 {
+        let counted = self.weights.iter().zip(shape).filter(|(_, cells)| *cells > 1);
+        counted.map(|(weight, _)| *weight).reduce(f64::max).unwrap_or(self.weights[0])
+    }
+
+    /// Multiplies the operator by a factor so that the weight along x is 1, and returns the factor. Axes of one cell get the
+    /// weight of the strongest other one, lest rounding lets them count.
+    fn normalise(&mut self, shape: [usize; 3]) -> f64 {
+        let strongest = self.strongest(shape);
+        self.weights = std::array::from_fn(|axis| if shape[axis] > 1 { self.weights[axis] } else { strongest });
+        let factor = self.weights[0].recip();
+        self.weights = self.weights.map(|weight| weight * factor);
+        self.lambda *= factor;
+        factor
+    }
+
+    /// Returns whether a grid of this shape takes the operations of volumes: those of slices have no weights.
+    pub(in crate::edge_strength) fn is_of_volume(&self, shape: [usize; 3]) -> bool {
+        shape[2] > 1 || shape[0] > 1 && shape[1] > 1 && self.weights[0] != self.weights[1]
+    }
+}
+
+/// A smoother: the steps, before and after each coarse correction, that damp the errors whose eigenvalue of −Σ_a w_a ∂²_a is
+/// at least `from`, in units of the largest weight; up to 4·Σ_a w_a, the largest of all. `from` is well below the 2 that coarse
+/// grids require, because the coarse grids cannot correct errors near the shape.
 struct Smoother {
     /// The order in which the roots of the polynomial are used; root 0 is the largest. It keeps both intermediate
     /// values and rounding errors within 5×.
     order: &'static [usize],
     from: f64,
-    to: f64,
+    /// The number of axes.
+    axes: usize,
 }
 
 /// The smoother of the finest 2D grid, where steps cost most, and of the first guess.
-const FINEST_2D: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, to: 8.0 };
+const FINEST_2D: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, axes: 2 };
 /// The smoother of corrections on coarser 2D grids.
-const COARSER_2D: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, to: 8.0 };
+const COARSER_2D: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, axes: 2 };
 /// The smoother of all grids of a volume.
-const VOLUME: Smoother = Smoother { order: &[1, 3, 0, 2], from: 0.6, to: 12.0 };
+const VOLUME: Smoother = Smoother { order: &[1, 3, 0, 2], from: 0.6, axes: 3 };
 
 // The kernels unroll the steps.
 const _: () = assert!(FINEST_2D.order.len() == MG_FINE_STEPS && COARSER_2D.order.len() == MG_COARSE_STEPS);
 
-/// Coarsening stops when λ in units of the grid reaches this (cells are 2ρ wide): smoothing alone then converges.
+/// An axis is halved if its weight is at least this share of the largest one. Halving an axis divides its weight by four, so
+/// that the weights of two axes end between this and its reciprocal of each other, whatever they begin with.
+const STRONG: f64 = 0.5;
+
+/// Coarsening stops when λ reaches this, in units of the largest weight (cells are 2ρ wide): smoothing alone then converges.
 const COARSEST_LAMBDA: f64 = 4.0;
 
 /// The number of smoothings that solve the coarsest grid.
@@ -38,7 +75,14 @@ const MAX_LAMBDA: f64 = 1e12;
 #[derive(Clone, Debug)]
 pub(in crate::edge_strength) struct Grid {
     pub shape: [usize; 3],
+    /// The operator's weights along x, y, z; 1 along x.
+    pub weights: [f32; 3],
+    /// The operator's λ.
     pub lambda: f32,
+    /// λ in units of the largest weight.
+    pub relative_lambda: f32,
+    /// The factor by which the means of residuals of the next finer grid are multiplied for the right-hand side.
+    pub residual_factor: f32,
     /// The step widths of the smoother, in order, where the grid corrects a finer one; an even number of them.
     pub correction_weights: Vec<f32>,
     /// The step widths of the smoother, in order, where the grid is the finest or computes the first guess; an even
@@ -46,25 +90,54 @@ pub(in crate::edge_strength) struct Grid {
     pub solution_weights: Vec<f32>,
 }
 
-/// Returns all grids that `lambda` and the shape require, finest first; fixed cells may end the list earlier. `volume`
-/// chooses the smoother.
-pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64, volume: bool) -> Vec<Grid> {
-    let mut lambda = lambda.min(MAX_LAMBDA);
-    let (solution, correction) = if volume { (&VOLUME, &VOLUME) } else { (&FINEST_2D, &COARSER_2D) };
-    let grid = |shape, lambda: f64| Grid {
-        shape,
-        lambda: lambda as f32,
-        correction_weights: weights(correction, lambda),
-        solution_weights: weights(solution, lambda),
-    };
-    let mut grids = vec![grid(shape, lambda)];
-    let mut cells = shape;
-    while cells.iter().any(|&n| n > 1) && lambda < COARSEST_LAMBDA {
-        lambda *= 4.0;
-        cells = std::array::from_fn(|axis| half(cells[axis], shape[axis], grids.len()));
-        grids.push(grid(cells, lambda));
+impl Grid {
+    fn new(shape: [usize; 3], operator: &Operator, factor: f64, volume: bool) -> Self {
+        let (solution, correction) = if volume { (&VOLUME, &VOLUME) } else { (&FINEST_2D, &COARSER_2D) };
+        let strongest = operator.strongest(shape);
+        Self {
+            shape,
+            weights: operator.weights.map(|weight| weight as f32),
+            lambda: operator.lambda as f32,
+            relative_lambda: (operator.lambda / strongest) as f32,
+            residual_factor: factor as f32,
+            correction_weights: weights(correction, operator, strongest),
+            solution_weights: weights(solution, operator, strongest),
+        }
     }
-    grids
+
+    /// Returns the weight of the centre, the sum of the neighbours' and λ, for the first two or three axes, as two numbers: the
+    /// first is the sum, and the second λ and what the first lost by rounding.
+    pub(in crate::edge_strength) fn centre(&self, axes: usize) -> [f32; 2] {
+        let sum = 2.0 * self.weights[..axes].iter().copied().map(f64::from).sum::<f64>();
+        [sum as f32, (f64::from(self.lambda) + (sum - f64::from(sum as f32))) as f32]
+    }
+}
+
+/// Returns all grids that the operator and the shape require, finest first; fixed cells may end the list earlier. `volume`
+/// chooses the smoother.
+///
+/// Each grid halves the axes along which the operator couples cells strongly: corrections are smooth along these alone, because
+/// few steps of a smoother reach far along them only. Equal weights remain equal.
+pub(in crate::edge_strength) fn grids(shape: [usize; 3], mut operator: Operator, volume: bool) -> Vec<Grid> {
+    operator.normalise(shape);
+    operator.lambda = operator.lambda.min(MAX_LAMBDA * operator.strongest(shape));
+    let mut grids = vec![Grid::new(shape, &operator, 1.0, volume)];
+    let (mut cells, mut halvings) = (shape, [0; 3]);
+    loop {
+        let strongest = operator.strongest(cells);
+        if cells == [1; 3] || operator.lambda >= COARSEST_LAMBDA * strongest {
+            return grids;
+        }
+        let halved: [bool; 3] =
+            std::array::from_fn(|axis| cells[axis] == 1 || operator.weights[axis] >= STRONG * strongest);
+        for axis in (0..3).filter(|&axis| halved[axis]) {
+            halvings[axis] += 1;
+            cells[axis] = half(cells[axis], shape[axis], halvings[axis]);
+            operator.weights[axis] /= 4.0;
+        }
+        let factor = operator.normalise(cells);
+        grids.push(Grid::new(cells, &operator, factor, volume));
+    }
 }
 
 /// Returns the index of the grid on which the first guess starts, of the `grids` in use: the first one with cells of
@@ -73,10 +146,10 @@ pub(in crate::edge_strength) fn grids(shape: [usize; 3], lambda: f64, volume: bo
 pub(in crate::edge_strength) fn first_guess<'a>(grids: impl ExactSizeIterator<Item = &'a Grid>) -> Option<usize> {
     const MIN_LAMBDA: f32 = 1.0 / 64.0;
     let last = grids.len().checked_sub(2).filter(|&last| last > 0)?;
-    Some(grids.take(last).skip(1).position(|grid| grid.lambda >= MIN_LAMBDA).map_or(last, |index| index + 1))
+    Some(grids.take(last).skip(1).position(|grid| grid.relative_lambda >= MIN_LAMBDA).map_or(last, |index| index + 1))
 }
 
-/// Halves `n` cells, rounded so that the border of the grid, `level` grids below the finest, stays closest to the
+/// Halves `n` cells for the `level`th time, rounded so that the border of the grid stays closest to the
 /// border of the image. Rounding up always would move it outwards by up to a cell, and slow convergence down (a factor
 /// of 0.64 instead of 0.2 per cycle at 513²).
 fn half(n: usize, image: usize, level: usize) -> usize {
@@ -86,10 +159,11 @@ fn half(n: usize, image: usize, level: usize) -> usize {
 }
 
 /// Returns the reciprocal roots of the Chebyshev polynomial of the smoothed part of the spectrum, in a stable order.
-fn weights(smoother: &Smoother, lambda: f64) -> Vec<f32> {
-    let Smoother { order, from, to } = smoother;
-    let (middle, radius) = ((from + to) / 2.0 + lambda, (to - from) / 2.0);
-    let steps = order.len() as f64;
+fn weights(smoother: &Smoother, operator: &Operator, strongest: f64) -> Vec<f32> {
+    let from = smoother.from * strongest;
+    let to = 4.0 * operator.weights[..smoother.axes].iter().sum::<f64>();
+    let (middle, radius) = ((from + to) / 2.0 + operator.lambda, (to - from) / 2.0);
+    let steps = smoother.order.len() as f64;
     let root = |index: usize| middle + radius * (std::f64::consts::PI * (index as f64 + 0.5) / steps).cos();
-    order.iter().map(|&index| (1.0 / root(index)) as f32).collect()
+    smoother.order.iter().map(|&index| (1.0 / root(index)) as f32).collect()
 }

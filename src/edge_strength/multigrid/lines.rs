@@ -1,5 +1,6 @@
 //! Rows of an image that are copied into a tile, with mirrored ends or interpolated from a coarser grid.
 
+use super::stride;
 use crate::device::kernels::edge_strength::{MG_FAR, MG_NEAR};
 use std::ops::Range;
 
@@ -9,8 +10,12 @@ pub(super) fn mirror(index: isize, count: usize) -> usize {
     if index < count { index } else { 2 * count - 1 - index }
 }
 
-/// Returns the coarse cells from which a fine one is interpolated: the nearest (weight 3/4) and the next (1/4).
-fn parents(index: usize, coarse: usize) -> [usize; 2] {
+/// Returns the coarse cells from which one of `fine` cells is interpolated: the nearest (weight 3/4) and the next (1/4); the
+/// same cell twice if the axis was not halved.
+fn parents(index: usize, coarse: usize, fine: usize) -> [usize; 2] {
+    if stride(coarse, fine) == 1 {
+        return [index; 2];
+    }
     let near = index / 2;
     let far = if index.is_multiple_of(2) { near.saturating_sub(1) } else { near + 1 };
     [near.min(coarse - 1), far.min(coarse - 1)]
@@ -75,22 +80,25 @@ pub(super) struct CoarseLine {
 }
 
 impl CoarseLine {
-    /// Interpolates row (`y`, `z`) of the finer grid on `columns`, along z, then y, then x, into `fine`.
+    /// Interpolates row (`y`, `z`) of the finer grid of shape `finer` on `columns`, along z, then y, then x, into `fine`.
     #[inline(always)]
     pub(super) fn interpolate(
         &mut self,
         values: &[f32],
         coarse: [usize; 3],
+        finer: [usize; 3],
         columns: Range<usize>,
         [y, z]: [usize; 2],
     ) {
-        let cells = columns.start / 2..columns.end.div_ceil(2);
+        let stride = stride(coarse[0], finer[0]);
+        let cells = columns.start / stride..columns.end.div_ceil(stride);
         // 1. Find the four coarse rows, with one more cell at each end. At the border the last cell is repeated.
         let inner = cells.start.saturating_sub(1)..(cells.end + 1).min(coarse[0]);
         let lead = usize::from(cells.start == 0);
         self.coarse.resize(cells.len() + 2, 0.0);
-        let rows = parents(z, coarse[2])
-            .map(|z| parents(y, coarse[1]).map(|y| &values[(z * coarse[1] + y) * coarse[0]..][inner.clone()]));
+        let rows = parents(z, coarse[2], finer[2]).map(|z| {
+            parents(y, coarse[1], finer[1]).map(|y| &values[(z * coarse[1] + y) * coarse[0]..][inner.clone()])
+        });
         // 2. Interpolate along z and y.
         let line = &mut self.coarse[lead..lead + inner.len()];
         let [[near, far], [near_behind, far_behind]] = rows;
@@ -109,9 +117,13 @@ impl CoarseLine {
         self.coarse[..lead].fill(first);
         self.coarse[lead + inner.len()..].fill(last);
         // 4. Interpolate along x.
-        self.first = 2 * cells.start;
-        self.fine.resize(2 * cells.len(), 0.0);
+        self.first = stride * cells.start;
+        self.fine.resize(stride * cells.len(), 0.0);
         let n = cells.len();
+        if stride == 1 {
+            self.fine.copy_from_slice(&self.coarse[1..n + 1]);
+            return;
+        }
         let (before, here, after) = (&self.coarse[..n], &self.coarse[1..n + 1], &self.coarse[2..n + 2]);
         for (i, pair) in self.fine.chunks_exact_mut(2).enumerate() {
             pair[0] = interpolate(here[i], before[i]);

@@ -1,6 +1,8 @@
-//! The converged mode: (∇² − λ)v = 0 off the shape, v = 1 on it, zero normal derivative at the border, by multigrid.
+//! The converged mode: (∇² − λ)v = 0 off the shape, v = 1 on it, zero normal derivative at the border, by multigrid. With a
+//! spacing ∇² weighs the axes.
 //!
-//! **Method.** V-cycles on cell-centred grids, each half as fine as the one before. A coarse cell is fixed when any of
+//! **Method.** V-cycles on cell-centred grids, each half as fine as the one before: along all axes, or along those of the
+//! smaller spacings only, until all are about equal (semi-coarsening). A coarse cell is fixed when any of
 //! its children is, so a coarse correction never leaks through a line one pixel wide and never overshoots. The price,
 //! corrections that miss a fringe along the shape, is paid by the smoother: a Chebyshev polynomial of the plain
 //! five-point (seven-point) update, whose steps run inside a tile while it is in cache, so that many steps cost one
@@ -33,7 +35,7 @@ use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
-pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, first_guess, grids};
+pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, Operator, first_guess, grids};
 use rayon::prelude::*;
 use relax::{Tiles, relax};
 use std::ops::Range;
@@ -50,8 +52,8 @@ pub(super) struct Solution {
 /// The options of a solve.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SolveOptions {
-    /// λ = 1/ρ².
-    pub lambda: f64,
+    /// The equation of the finest grid.
+    pub operator: Operator,
     /// The solve stops when the estimated largest error of any pixel is at most this.
     pub tolerance: f64,
     pub max_cycles: u64,
@@ -72,9 +74,12 @@ pub(super) fn solve(
     }
     // 1. Make the grids; put the initial values on the finest one. Axes of one voxel come last, as they do not count in the
     //    equation, and tiles of few voxels have large halos. The values lie in memory in the same order.
-    let mut sides = shape;
-    sides.sort_by_key(|&side| side == 1);
-    let mut levels = levels(fixed, grids(sides, options.lambda, shape[2] > 1))?;
+    let mut axes = [0, 1, 2];
+    axes.sort_by_key(|&axis| shape[axis] == 1);
+    let Operator { weights, lambda } = options.operator;
+    let operator = Operator { weights: axes.map(|axis| weights[axis]), lambda };
+    let grids = grids(axes.map(|axis| shape[axis]), operator, options.operator.is_of_volume(shape));
+    let mut levels = levels(fixed, grids)?;
     let finest = &mut levels[0];
     finest.values.copy_from_slice(field);
     finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
@@ -134,9 +139,17 @@ fn levels(fixed: &[u8], grids: Vec<Grid>) -> Result<Vec<Level>> {
     Ok(levels)
 }
 
+/// Returns the number of cells of a finer grid, along one axis, for each cell of a coarser one: 1 if the axis was not halved.
+fn stride(coarse: usize, fine: usize) -> usize {
+    if coarse == fine { 1 } else { 2 }
+}
+
 /// Returns the children of coarse cell `index` along one axis. If the number of cells was rounded down, the last cell
 /// has three children.
 fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
+    if coarse == fine {
+        return index..index + 1;
+    }
     2 * index..if index + 1 == coarse { fine } else { 2 * index + 2 }
 }
 
@@ -195,7 +208,7 @@ fn cycle(levels: &mut [Level], start: CycleStart, tiles: &Tiles, ticker: &Ticker
         CycleStart::Guess => Source::Guess(&below.values, below.grid.shape),
         CycleStart::Correction => Source::Zero,
     };
-    relax(&problem, source, smoothed, Some((&mut below.right, below.grid.shape)), false, ticker)?;
+    relax(&problem, source, smoothed, Some((&mut below.right, &below.grid)), false, ticker)?;
     cycle(coarser, CycleStart::Correction, tiles, ticker)?;
     let correction = Source::Corrected(smoothed, &coarser[0].values, coarser[0].grid.shape);
     relax(&problem, correction, values, None, result, ticker)

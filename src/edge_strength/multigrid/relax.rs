@@ -2,7 +2,7 @@
 //! and the residuals for the coarse right-hand side after it.
 
 use super::tile::Tile;
-use super::{Problem, Source};
+use super::{Grid, Problem, Source, stride};
 use crate::error::Result;
 use crate::image::{collected, resize};
 use crate::progress::Ticker;
@@ -33,7 +33,7 @@ pub(super) fn relax(
     problem: &Problem<'_>,
     source: Source<'_>,
     target: &mut [f32],
-    coarse: Option<(&mut [f32], [usize; 3])>,
+    coarse: Option<(&mut [f32], &Grid)>,
     result: bool,
     ticker: &Ticker,
 ) -> Result<f32> {
@@ -42,8 +42,13 @@ pub(super) fn relax(
     // 1. Divide the target into bands along the slowest axis, which are independent.
     let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, tile_rows(shape[1])) };
     let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
-    let (right, coarse_shape) = coarse.unwrap_or((&mut [], [0; 3]));
-    let mut rights = (!right.is_empty()).then(|| right.chunks_mut(plane(coarse_shape) * thickness / 2));
+    let (mut rights, coarse) = match coarse {
+        Some((right, coarse)) => {
+            let cells = thickness / stride(coarse.shape[axis], shape[axis]);
+            (Some(right.chunks_mut(plane(coarse.shape) * cells)), Some(coarse))
+        }
+        None => (None, None),
+    };
     // A last band of a single row has no coarse cells of its own.
     let bands = target.chunks_mut(plane(shape) * thickness);
     let bands = collected(bands.map(|target| (target, rights.as_mut().and_then(Iterator::next))))?;
@@ -60,7 +65,7 @@ pub(super) fn relax(
                 ticker,
                 target,
                 right,
-                coarse: coarse_shape,
+                coarse,
                 axis,
                 along: first..(first + thickness).min(shape[axis]),
             };
@@ -79,7 +84,7 @@ struct Band<'a> {
     ticker: &'a Ticker,
     target: &'a mut [f32],
     right: Option<&'a mut [f32]>,
-    coarse: [usize; 3],
+    coarse: Option<&'a Grid>,
     axis: usize,
     along: Range<usize>,
 }
@@ -126,9 +131,9 @@ impl Band<'_> {
                 tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);
                 tile.smooth(self.problem, self.source);
                 change = change.max(self.store(&tile));
-                if self.right.is_some() {
-                    tile.residual(self.problem.grid.lambda);
-                    self.restrict(&tile);
+                if let Some(coarse) = self.coarse {
+                    tile.residual(self.problem.grid);
+                    self.restrict(&tile, coarse);
                 }
             }
         }
@@ -178,46 +183,60 @@ impl Band<'_> {
         largest.into_iter().fold(0.0, f32::max)
     }
 
-    /// Computes the right-hand side of coarse cells: 4 × the mean of the residuals of their children (the area of a
-    /// coarse cell is that of 4 fine ones). The third child of a last cell counts only for the mask.
+    /// Computes the right-hand side of coarse cells: the mean of the residuals of their children, times the grid's factor, which
+    /// is 4 where all axes are halved (the area of a coarse cell is that of 4 fine ones). The third child of a last cell counts
+    /// only for the mask.
     #[inline(always)]
-    fn restrict(&mut self, tile: &Tile) {
+    fn restrict(&mut self, tile: &Tile, coarse: &Grid) {
         let Some(right) = &mut self.right else { return };
         let shape = self.problem.grid.shape;
         let volume = shape[2] > 1;
+        let strides: [usize; 3] = std::array::from_fn(|axis| stride(coarse.shape[axis], shape[axis]));
         let [columns, rows, slices]: [Range<usize>; 3] = std::array::from_fn(|axis| {
-            tile.first[axis] / 2..(tile.first[axis] + tile.size[axis]).div_ceil(2).min(self.coarse[axis])
+            let end = tile.first[axis] + tile.size[axis];
+            tile.first[axis] / strides[axis]..end.div_ceil(strides[axis]).min(coarse.shape[axis])
         });
-        let base = self.along.start / 2;
+        let base = self.along.start / strides[self.axis];
         let line = |y: usize, z: usize| &tile.next[tile.at(0, y, z)..][..tile.size[0]];
-        // A second child beyond the border is the mirror image of the one at the border.
-        let second = |index: usize, axis: usize| (2 * index + 1).min(shape[axis] - 1) - tile.first[axis];
+        // A second child beyond the border is the mirror image of the one at the border; where an axis is not halved it is the
+        // only one.
+        let both = |index: usize, axis: usize| {
+            let first = strides[axis] * index;
+            [first, (first + strides[axis] - 1).min(shape[axis] - 1)].map(|child| child - tile.first[axis])
+        };
+        // The sum is that of eight children, in 2D of four.
+        let factor = coarse.residual_factor / if volume { 8.0 } else { 4.0 };
         for z in slices {
-            let depths = [2 * z - tile.first[2], second(z, 2)];
             for y in rows.clone() {
-                let heights = [2 * y - tile.first[1], second(y, 1)];
-                let lines = depths.map(|z| heights.map(|y| line(y, z)));
-                let row = if volume { (z - base) * self.coarse[1] + y } else { y - base };
-                let target = &mut right[row * self.coarse[0]..][columns.clone()];
+                let lines = both(z, 2).map(|z| both(y, 1).map(|y| line(y, z)));
+                let row = if volume { (z - base) * coarse.shape[1] + y } else { y - base };
+                let target = &mut right[row * coarse.shape[0]..][columns.clone()];
                 let sum =
                     |[first, second]: [&[f32]; 2], a: usize, b: usize| (first[a] + first[b]) + (second[a] + second[b]);
+                let whole_sum = |a: usize, b: usize| {
+                    let [front, back] = lines.map(|lines| sum(lines, a, b));
+                    (if volume { front + back } else { front }) * factor
+                };
+                if strides[0] == 1 {
+                    for (index, to) in target.iter_mut().enumerate() {
+                        *to = whole_sum(index, index);
+                    }
+                    continue;
+                }
                 let pairs = lines.map(|lines| lines.map(|line| line.as_chunks::<2>().0));
                 let (whole, rest) = target.split_at_mut(target.len().min(pairs[0][0].len()));
                 if volume {
                     for (index, to) in whole.iter_mut().enumerate() {
-                        let [front, back] = lines.map(|lines| sum(lines, 2 * index, 2 * index + 1));
-                        *to = (front + back) * 0.5;
+                        *to = whole_sum(2 * index, 2 * index + 1);
                     }
                 } else {
                     let [above, below] = pairs[0];
                     for (to, (above, below)) in whole.iter_mut().zip(above.iter().zip(below)) {
-                        *to = (above[0] + above[1]) + (below[0] + below[1]);
+                        *to = ((above[0] + above[1]) + (below[0] + below[1])) * factor;
                     }
                 }
                 if let [to] = rest {
-                    let last = tile.size[0] - 1;
-                    let [front, back] = lines.map(|lines| sum(lines, last, last));
-                    *to = if volume { (front + back) * 0.5 } else { front };
+                    *to = whole_sum(tile.size[0] - 1, tile.size[0] - 1);
                 }
             }
         }

@@ -2,42 +2,84 @@
 
 use super::*;
 
+/// Returns the equation of equal spacings.
+fn equal(lambda: f64) -> Operator {
+    Operator { weights: [1.0; 3], lambda }
+}
+
 fn solved(fixed: &[u8], shape: [usize; 3], rho: f64, tolerance: f64) -> (Vec<f32>, Solution) {
+    solved_with(fixed, shape, equal(1.0 / (rho * rho)), tolerance)
+}
+
+fn solved_with(fixed: &[u8], shape: [usize; 3], operator: Operator, tolerance: f64) -> (Vec<f32>, Solution) {
     let mut field: Vec<f32> = fixed.iter().map(|&f| f32::from(f)).collect();
-    let options = SolveOptions { lambda: 1.0 / (rho * rho), tolerance, max_cycles: 200 };
+    let options = SolveOptions { operator, tolerance, max_cycles: 200 };
     let solution = solve(&mut field, fixed, shape, &options, &Ticker::new("test")).unwrap();
     (field, solution)
 }
 
-/// Solves by successive over-relaxation in float64 until no pixel changes.
-fn reference(fixed: &[u8], shape: [usize; 3], rho: f64) -> Vec<f64> {
-    let [width, height, depth] = shape;
-    let mut v: Vec<f64> = fixed.iter().map(|&f| f64::from(f)).collect();
-    loop {
-        let mut largest_change = 0f64;
-        for at in (0..v.len()).filter(|&at| fixed[at] == 0) {
-            let (x, y, z) = (at % width, at / width % height, at / (width * height));
-            let neighbours: Vec<usize> = [
-                (x > 0).then(|| at - 1),
-                (x + 1 < width).then(|| at + 1),
-                (y > 0).then(|| at - width),
-                (y + 1 < height).then(|| at + width),
-                (z > 0).then(|| at - width * height),
-                (z + 1 < depth).then(|| at + width * height),
-            ]
-            .into_iter()
-            .flatten()
-            .collect();
-            let sum: f64 = neighbours.iter().map(|&n| v[n]).sum();
-            let old = v[at];
-            let new = sum / (neighbours.len() as f64 + 1.0 / (rho * rho));
-            v[at] = old + 1.8 * (new - old);
-            largest_change = largest_change.max((v[at] - old).abs());
+/// Returns the operator of this spacing and ρ.
+fn spaced(spacing: [f64; 3], rho: f64) -> Operator {
+    let square = |of: f64| of * of;
+    Operator { weights: spacing.map(|step| square(spacing[0] / step)), lambda: square(spacing[0] / rho) }
+}
+
+/// Solves directly in float64, by elimination in a band as wide as the two shorter sides.
+fn reference(fixed: &[u8], shape: [usize; 3], operator: Operator) -> Vec<f64> {
+    // 1. Number the unknowns along the shortest side first.
+    let mut axes = [0, 1, 2];
+    axes.sort_by_key(|&axis| shape[axis]);
+    let mut steps = [0; 3];
+    let mut band = 1;
+    for axis in axes {
+        steps[axis] = band;
+        band *= if axis == axes[2] { 1 } else { shape[axis] };
+    }
+    let places = |at: usize| [at % shape[0], at / shape[0] % shape[1], at / (shape[0] * shape[1])];
+    let number = |at: usize| places(at).iter().zip(steps).map(|(place, step)| place * step).sum::<usize>();
+    // 2. Make the equations: row i has the coefficients of the unknowns i to i + band.
+    let count = fixed.len();
+    let mut rows = vec![vec![0.0; band + 1]; count];
+    let mut v = vec![0.0; count];
+    for at in 0..count {
+        let own = number(at);
+        if fixed[at] != 0 {
+            (rows[own][0], v[own]) = (1.0, 1.0);
+            continue;
         }
-        if largest_change < 1e-12 {
-            return v;
+        rows[own][0] += operator.lambda;
+        let mut step = 1;
+        for axis in 0..3 {
+            let (place, weight) = (places(at)[axis], operator.weights[axis]);
+            let before = (place > 0).then(|| at - step);
+            let after = (place + 1 < shape[axis]).then(|| at + step);
+            for neighbour in before.into_iter().chain(after) {
+                rows[own][0] += weight;
+                if fixed[neighbour] != 0 {
+                    v[own] += weight;
+                } else if after == Some(neighbour) {
+                    rows[own][steps[axis]] -= weight;
+                }
+            }
+            step *= shape[axis];
         }
     }
+    // 3. Eliminate, and substitute backwards.
+    for row in 0..count {
+        let (pivot, later) = rows[row..].split_first_mut().unwrap();
+        for (below, target) in later.iter_mut().enumerate().take(band) {
+            let factor = pivot[below + 1] / pivot[0];
+            if factor != 0.0 {
+                target.iter_mut().zip(&pivot[below + 1..]).for_each(|(to, from)| *to -= factor * from);
+                v[row + below + 1] -= factor * v[row];
+            }
+        }
+    }
+    for row in (0..count).rev() {
+        let known: f64 = rows[row][1..].iter().zip(&v[row + 1..]).map(|(entry, v)| entry * v).sum();
+        v[row] = (v[row] - known) / rows[row][0];
+    }
+    (0..count).map(|at| v[number(at)]).collect()
 }
 
 fn largest_error(field: &[f32], reference: &[f64]) -> f64 {
@@ -100,8 +142,42 @@ fn any_size_meets_its_tolerance() {
             let fixed = scattered(shape, one_in, 7);
             for rho in [0.5, 3.0, 20.0] {
                 let (field, solution) = solved(&fixed, shape, rho, 1e-5);
-                let error = largest_error(&field, &reference(&fixed, shape, rho));
+                let error = largest_error(&field, &reference(&fixed, shape, equal(1.0 / (rho * rho))));
                 assert!(solution.converged && error < 1.5e-5, "{shape:?} 1/{one_in} rho {rho}: {error:e} {solution:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn any_spacing_meets_its_tolerance_in_few_cycles() {
+    let spacings = [
+        [1.0, 1.0, 1.0],
+        [1.0, 1.0, 2.0],
+        [1.0, 1.0, 5.0],
+        [1.0, 1.0, 10.0],
+        [1.0, 1.0, 0.5],
+        [5.0, 1.0, 1.0],
+        [1.0, 7.0, 1.0],
+        [3.0, 1.0, 9.0],
+        [0.2, 1.3, 0.6],
+        [10.0, 1.0, 0.1],
+        [1.0, 1.0, 100.0],
+        [0.01, 1.0, 1.0],
+        [1.0, 100.0, 1.0],
+    ];
+    for shape in
+        [[12, 10, 61], [9, 13, 40], [40, 37, 1], [1, 20, 33], [34, 1, 21], [1, 2, 60], [300, 1, 1], [5, 6, 130]]
+    {
+        for one_in in [40, 100_000] {
+            let fixed = scattered(shape, one_in, 7);
+            for (spacing, rho) in spacings.into_iter().flat_map(|spacing| [1.0, 6.0, 40.0].map(|rho| (spacing, rho))) {
+                let operator = spaced(spacing, rho);
+                let (field, solution) = solved_with(&fixed, shape, operator, 1e-5);
+                let error = largest_error(&field, &reference(&fixed, shape, operator));
+                let what = format!("{shape:?} 1/{one_in} {spacing:?} rho {rho}: {error:e} {solution:?}");
+                assert!(solution.converged && error < 1.5e-5, "{what}");
+                assert!(solution.cycles <= 20, "{what}");
             }
         }
     }
@@ -110,7 +186,7 @@ fn any_size_meets_its_tolerance() {
 #[test]
 fn empty_shape_gives_zero_and_full_shape_gives_one() {
     let shape = [70, 65, 1];
-    let options = SolveOptions { lambda: 0.01, tolerance: 1e-5, max_cycles: 10 };
+    let options = SolveOptions { operator: equal(0.01), tolerance: 1e-5, max_cycles: 10 };
     let mut field = vec![0.5; 70 * 65];
     let solution = solve(&mut field, &vec![0; 70 * 65], shape, &options, &Ticker::new("test")).unwrap();
     assert!(solution.converged && field.iter().all(|&v| v == 0.0));
@@ -148,7 +224,7 @@ fn result_is_independent_of_the_number_of_threads() {
 #[test]
 fn too_few_cycles_are_reported() {
     let fixed = scattered([200, 200, 1], 5000, 1);
-    let options = SolveOptions { lambda: 1e-4, tolerance: 1e-5, max_cycles: 2 };
+    let options = SolveOptions { operator: equal(1e-4), tolerance: 1e-5, max_cycles: 2 };
     let mut field = vec![0.0; fixed.len()];
     let solution = solve(&mut field, &fixed, [200, 200, 1], &options, &Ticker::new("test")).unwrap();
     assert!(!solution.converged && solution.cycles == 2 && solution.residual > 1e-5);
@@ -159,7 +235,7 @@ fn too_few_cycles_are_reported() {
 fn cancellation_ends_the_solve() {
     let ticker = Ticker::new("test");
     ticker.cancel();
-    let options = SolveOptions { lambda: 1e-4, tolerance: 1e-5, max_cycles: 2 };
+    let options = SolveOptions { operator: equal(1e-4), tolerance: 1e-5, max_cycles: 2 };
     let outcome = solve(&mut [0.0; 64], &scattered([8, 8, 1], 9, 1), [8, 8, 1], &options, &ticker);
     assert_eq!(outcome.unwrap_err().kind(), crate::ErrorKind::Cancelled);
 }
@@ -167,7 +243,7 @@ fn cancellation_ends_the_solve() {
 #[test]
 fn the_monitor_ends_a_solve_that_stagnates_and_no_other() {
     use super::convergence::IDLE_CYCLES;
-    let options = SolveOptions { lambda: 0.01, tolerance: 1e-300, max_cycles: 10_000_000 };
+    let options = SolveOptions { operator: equal(0.01), tolerance: 1e-300, max_cycles: 10_000_000 };
     // The changes fall slowly: the solve goes on.
     let mut monitor = ConvergenceMonitor::new();
     let mut change = 1.0;

@@ -1,7 +1,7 @@
 //! A tile in cache, with the steps of the smoother and the residual.
 
 use super::lines::{CoarseLine, ColumnRange, mirror};
-use super::{Problem, Source};
+use super::{Grid, Problem, Source};
 
 /// A tile in cache: its pixels and a halo of steps + 1 pixels around them. Outside the image the halo holds the
 /// mirrored image. Its update is the mirror image of the update, which gives the border condition without a branch.
@@ -34,7 +34,8 @@ impl Tile {
     /// that no step has overwritten yet. The result is in `current`.
     #[inline(always)]
     pub(super) fn smooth(&mut self, problem: &Problem<'_>, source: Source<'_>) {
-        let (weights, lambda) = (problem.weights, problem.grid.lambda);
+        let weights = problem.weights;
+        let [centre_weight, rest] = problem.grid.centre(if self.halo[2] > 0 { 3 } else { 2 });
         debug_assert!(weights.len().is_multiple_of(2), "the last step must end in `current`");
         let outer = if self.halo[2] > 0 { self.full[2] } else { self.full[1] };
         for arrived in 0..outer + weights.len() {
@@ -49,12 +50,13 @@ impl Tile {
                 }
                 let forward = step % 2 == 0;
                 self.sweep(
+                    problem.grid,
                     row,
                     margin,
                     forward,
                     #[inline(always)]
-                    |sum, neighbours, centre, free, right| {
-                        let change = centre.mul_add(-lambda, centre.mul_add(-neighbours, sum.total())) - right;
+                    |sum, centre, free, right| {
+                        let change = centre.mul_add(-rest, centre.mul_add(-centre_weight, sum.total())) - right;
                         (weight * free).mul_add(change, centre)
                     },
                 );
@@ -90,7 +92,8 @@ impl Tile {
             }
             // 3. Add the interpolated values of the coarser grid.
             if let Source::Corrected(_, coarse, coarse_shape) | Source::Guess(coarse, coarse_shape) = source {
-                self.lines.interpolate(coarse, coarse_shape, columns.image(self.full[0]), [y, z]);
+                let finer = problem.grid.shape;
+                self.lines.interpolate(coarse, coarse_shape, finer, columns.image(self.full[0]), [y, z]);
                 let next = &mut self.next[into];
                 columns.spread_from(&self.lines.fine, self.lines.first, next, |value| value);
                 for ((value, &free), &correction) in current.iter_mut().zip(&*free).zip(&*next) {
@@ -103,16 +106,18 @@ impl Tile {
     /// Computes the residual into `next`, from differences, so that it is free of the rounding error of 4v; 0 on the
     /// shape.
     #[inline(always)]
-    pub(super) fn residual(&mut self, lambda: f32) {
+    pub(super) fn residual(&mut self, grid: &Grid) {
+        let lambda = grid.lambda;
         let (outer, margin) =
             if self.halo[2] > 0 { (self.full[2], self.halo[2]) } else { (self.full[1], self.halo[1]) };
         for row in margin..outer - margin {
             self.sweep(
+                grid,
                 row,
                 margin,
                 true,
                 #[inline(always)]
-                |sum, _, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
+                |sum, centre, free, right| free * (right - centre.mul_add(-lambda, sum.differences(centre))),
             );
         }
     }
@@ -122,12 +127,14 @@ impl Tile {
     #[inline(always)]
     fn sweep(
         &mut self,
+        grid: &Grid,
         outer: usize,
         margin: usize,
         forward: bool,
-        update: impl Fn(Neighbours, f32, f32, f32, f32) -> f32,
+        update: impl Fn(Neighbours, f32, f32, f32) -> f32,
     ) {
         let [width, height, _] = self.full;
+        let weights = grid.weights;
         let volume = self.halo[2] > 0;
         let (source, target) = if forward { (&self.current, &mut self.next) } else { (&self.next, &mut self.current) };
         let n = width - 2 * margin;
@@ -141,27 +148,33 @@ impl Tile {
             let target = &mut target[at..at + n];
             if volume {
                 let (front, back) = (line(at - width * height), line(at + width * height));
-                let pairs = |i: usize| Neighbours([[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]], true);
+                let pairs = |i: usize| {
+                    let pairs = [[left[i], right[i]], [up[i], down[i]], [front[i], back[i]]];
+                    Neighbours { pairs, weights, volume }
+                };
                 if self.right.is_empty() {
                     for i in 0..n {
-                        target[i] = update(pairs(i), 6.0, centre[i], free[i], 0.0);
+                        target[i] = update(pairs(i), centre[i], free[i], 0.0);
                     }
                 } else {
                     let side = &self.right[at..at + n];
                     for i in 0..n {
-                        target[i] = update(pairs(i), 6.0, centre[i], free[i], side[i]);
+                        target[i] = update(pairs(i), centre[i], free[i], side[i]);
                     }
                 }
             } else {
-                let pairs = |i: usize| Neighbours([[left[i], right[i]], [up[i], down[i]], [0.0; 2]], false);
+                let pairs = |i: usize| {
+                    let pairs = [[left[i], right[i]], [up[i], down[i]], [0.0; 2]];
+                    Neighbours { pairs, weights, volume }
+                };
                 if self.right.is_empty() {
                     for i in 0..n {
-                        target[i] = update(pairs(i), 4.0, centre[i], free[i], 0.0);
+                        target[i] = update(pairs(i), centre[i], free[i], 0.0);
                     }
                 } else {
                     let side = &self.right[at..at + n];
                     for i in 0..n {
-                        target[i] = update(pairs(i), 4.0, centre[i], free[i], side[i]);
+                        target[i] = update(pairs(i), centre[i], free[i], side[i]);
                     }
                 }
             }
@@ -169,23 +182,31 @@ impl Tile {
     }
 }
 
-/// The neighbours of a pixel in pairs, and a flag for the third pair (front and back), which counts only in 3D.
-struct Neighbours([[f32; 2]; 3], bool);
+/// The neighbours of a pixel in pairs with the weights of the pairs; that of the first is 1. The third pair, front and back,
+/// counts only in 3D.
+struct Neighbours {
+    pairs: [[f32; 2]; 3],
+    weights: [f32; 3],
+    volume: bool,
+}
 
 impl Neighbours {
-    /// Returns the sum of the neighbours.
+    /// Returns the weighted sum of the neighbours.
     #[inline(always)]
     fn total(&self) -> f32 {
-        let Self([[l, r], [u, d], [f, b]], volume) = *self;
-        let sum = (l + r) + (u + d);
-        if volume { sum + (f + b) } else { sum }
+        self.sum(|[before, after]| before + after)
     }
 
-    /// Returns the sum of the differences between the neighbours and the pixel.
+    /// Returns the weighted sum of the differences between the neighbours and the pixel.
     #[inline(always)]
     fn differences(&self, c: f32) -> f32 {
-        let Self([[l, r], [u, d], [f, b]], volume) = *self;
-        let sum = ((l - c) + (r - c)) + ((u - c) + (d - c));
-        if volume { sum + ((f - c) + (b - c)) } else { sum }
+        self.sum(|[before, after]| (before - c) + (after - c))
+    }
+
+    #[inline(always)]
+    fn sum(&self, of: impl Fn([f32; 2]) -> f32) -> f32 {
+        let ([x, y, z], [_, weight_y, weight_z]) = (self.pairs, self.weights);
+        let sum = of(y).mul_add(weight_y, of(x));
+        if self.volume { of(z).mul_add(weight_z, sum) } else { sum }
     }
 }

@@ -229,23 +229,28 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         // Whole vectors are computed; the values beyond the columns are not used.
         let columns = columns.start - columns.start % S::F32_LANES..columns.end.next_multiple_of(S::F32_LANES);
         let flushed = self.pass.is_flushed(level);
+        let weighted = self.pass.weights != [1.0; 3];
         for j in self.ys.valid(level) {
             let at = |shift: isize| {
                 let start = (self.first + j * self.stride + columns.start).wrapping_add_signed(shift);
                 start..start + columns.len()
             };
             let row = self.stride as isize;
-            two_rows::<S>(
-                simd,
-                self.pass.centre_weights[level - 1],
-                &mut a[at(0)],
-                [&b[at(-1)], &b[at(0)], &b[at(1)], &b[at(-row)], &b[at(row)]],
-                [&c[at(-1)], &c[at(0)], &c[at(1)], &c[at(-row)], &c[at(row)]],
-                &d[at(0)],
-                &mut e[at(0)],
-                masks.map(|mask| &mask[at(0)]),
-                self.pass.time_step,
-            );
+            let rows = Rows {
+                a: &mut a[at(0)],
+                b: [&b[at(-1)], &b[at(0)], &b[at(1)], &b[at(-row)], &b[at(row)]],
+                c: [&c[at(-1)], &c[at(0)], &c[at(1)], &c[at(-row)], &c[at(row)]],
+                d: &d[at(0)],
+                e: &mut e[at(0)],
+                masks: masks.map(|mask| &mask[at(0)]),
+            };
+            let Pass { weights, time_step, .. } = *self.pass;
+            let centre_weight = self.pass.centre_weights[level - 1];
+            if weighted {
+                two_rows::<S, true>(simd, centre_weight, weights, time_step, rows);
+            } else {
+                two_rows::<S, false>(simd, centre_weight, weights, time_step, rows);
+            }
             // The flush is a loop of its own, because a second version of the update would cost more.
             if flushed {
                 for row in [&mut a[at(0)], &mut e[at(0)]] {
@@ -308,26 +313,33 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
     weights[0]
 }
 
+/// The same row of four neighbouring slabs a to d, of a fifth for results, and of the masks of b and c. Those of `b` and `c` are
+/// the rows left, centre, right, up, down. All are whole vectors.
+struct Rows<'a> {
+    a: &'a mut [f32],
+    b: [&'a [f32]; 5],
+    c: [&'a [f32]; 5],
+    d: &'a [f32],
+    e: &'a mut [f32],
+    masks: [&'a [u8]; 2],
+}
+
 /// Computes one iteration on the same row of two neighbouring slabs, b and c, between a and d. The result of b replaces
 /// a, whose old values are no longer needed; that of c goes to e. Two slabs are computed together because each needs
 /// the other, which takes ten loads instead of twelve.
 ///
-/// `b` and `c` are the rows left, centre, right, up, down, all in whole vectors. Without fused multiply-add the
-/// products are rounded, too.
+/// Unless `WEIGHTED` is set, all neighbours have the weight 1. Without fused multiply-add the products are rounded, too.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "all are rows of one stencil")]
-fn two_rows<S: Simd>(
+fn two_rows<S: Simd, const WEIGHTED: bool>(
     simd: S,
     centre_weight: f32,
-    a: &mut [f32],
-    b: [&[f32]; 5],
-    c: [&[f32]; 5],
-    d: &[f32],
-    e: &mut [f32],
-    [b_mask, c_mask]: [&[u8]; 2],
+    [_, weight_y, weight_z]: [f32; 3],
     time_step: f32,
+    Rows { a, b, c, d, e, masks: [b_mask, c_mask] }: Rows<'_>,
 ) {
     let k = simd.splat_f32s(-centre_weight);
+    let [weight_y, weight_z] = [weight_y, weight_z].map(|weight| simd.splat_f32s(weight));
+    let one = simd.splat_f32s(1.0);
     let a = S::as_mut_simd_f32s(a).0;
     // Equal lengths that the compiler sees avoid bounds checks in the loop.
     let n = a.len();
@@ -336,17 +348,29 @@ fn two_rows<S: Simd>(
     let ([bl, bc, br, bu, bd], [cl, cc, cr, cu, cd]) = (b.map(vectors), c.map(vectors));
     let d = vectors(d);
     let masks = b_mask.chunks_exact(S::F32_LANES).zip(c_mask.chunks_exact(S::F32_LANES));
+    // Macros, because a closure would not be compiled for the vector unit.
+    macro_rules! add_pair {
+        ($sum:expr, $weight:expr, $pair:expr) => {
+            if WEIGHTED { simd.mul_add_e_f32s($weight, $pair, $sum) } else { simd.add_f32s($sum, $pair) }
+        };
+    }
+    // Weights that are not whole numbers round the sum, which may exceed the centre's weight a little.
+    macro_rules! bounded {
+        ($value:expr) => {
+            if WEIGHTED { simd.min_f32s($value, one) } else { $value }
+        };
+    }
     for (i, (b_mask, c_mask)) in (0..n).zip(masks) {
         let (b, c) = (bc[i], cc[i]);
         let mut b_sum = simd.add_f32s(bl[i], br[i]);
         let mut c_sum = simd.add_f32s(cl[i], cr[i]);
-        b_sum = simd.add_f32s(b_sum, simd.add_f32s(bu[i], bd[i]));
-        c_sum = simd.add_f32s(c_sum, simd.add_f32s(cu[i], cd[i]));
-        b_sum = simd.add_f32s(b_sum, simd.add_f32s(a[i], c));
-        c_sum = simd.add_f32s(c_sum, simd.add_f32s(b, d[i]));
+        b_sum = add_pair!(b_sum, weight_y, simd.add_f32s(bu[i], bd[i]));
+        c_sum = add_pair!(c_sum, weight_y, simd.add_f32s(cu[i], cd[i]));
+        b_sum = add_pair!(b_sum, weight_z, simd.add_f32s(a[i], c));
+        c_sum = add_pair!(c_sum, weight_z, simd.add_f32s(b, d[i]));
         let b_change = simd.mul_add_e_f32s(k, b, b_sum);
         let c_change = simd.mul_add_e_f32s(k, c, c_sum);
-        a[i] = simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b);
-        e[i] = simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c);
+        a[i] = bounded!(simd.mul_add_e_f32s(weights(simd, b_mask, time_step), b_change, b));
+        e[i] = bounded!(simd.mul_add_e_f32s(weights(simd, c_mask, time_step), c_change, c));
     }
 }

@@ -84,9 +84,12 @@ impl Multigrid<'_> {
         let GridKernels::Volume { step, .. } = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
         let [width, height, depth] = &level.shape;
         let fields: [&dyn DeviceRepr; 7] = [&from, &to, &right, &level.mask, width, height, depth];
-        let rest: [&dyn DeviceRepr; 5] = [&level.pitch, &level.mask_pitch, &level.grid.lambda, &weight, &change];
+        let [_, weight_y, weight_z] = &level.grid.weights;
+        let [centre, rest] = &level.grid.centre(3);
+        let pitches: [&dyn DeviceRepr; 2] = [&level.pitch, &level.mask_pitch];
+        let numbers: [&dyn DeviceRepr; 6] = [weight_y, weight_z, centre, rest, &weight, &change];
         // SAFETY: as in `smooth`.
-        unsafe { self.stream.launch(step, geometry_3d(level), &[fields.as_slice(), &rest].concat()) }
+        unsafe { self.stream.launch(step, geometry_3d(level), &[fields.as_slice(), &pitches, &numbers].concat()) }
     }
 
     /// Queues the residuals of `smoothed`, which become the right-hand side of the next coarser grid.
@@ -95,7 +98,12 @@ impl Multigrid<'_> {
         let [width, height, depth] = &level.shape;
         let [coarse_width, coarse_height, coarse_depth] = &coarse.shape;
         let fine: [&dyn DeviceRepr; 6] = [&level.smoothed, &right, &level.mask, width, height, depth];
-        let pitches: [&dyn DeviceRepr; 3] = [&level.pitch, &level.mask_pitch, &level.grid.lambda];
+        let [_, weight_y, weight_z] = &level.grid.weights;
+        /// The kernel sums as many children of a coarse voxel.
+        const CHILDREN: f32 = 8.0;
+        let factor = coarse.grid.residual_factor / CHILDREN;
+        let pitches: [&dyn DeviceRepr; 6] =
+            [&level.pitch, &level.mask_pitch, weight_y, weight_z, &level.grid.lambda, &factor];
         let rest: [&dyn DeviceRepr; 5] = [&coarse.right, coarse_width, coarse_height, coarse_depth, &coarse.pitch];
         // SAFETY: as in `smooth`; a thread writes one coarse voxel.
         unsafe { self.stream.launch(restrict, geometry_3d(coarse), &[fine.as_slice(), &pitches, &rest].concat()) }

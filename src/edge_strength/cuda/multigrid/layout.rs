@@ -1,7 +1,7 @@
 //! The layout of the grids in device memory.
 
 use super::super::field_layout::FieldLayout;
-use crate::edge_strength::multigrid::{Grid, grids};
+use crate::edge_strength::multigrid::{Grid, Operator, grids};
 
 /// Fields in the buffer of the coarse grids start at multiples of this many bytes.
 pub(super) const OFFSET_ALIGNMENT: usize = 256;
@@ -36,8 +36,9 @@ pub(super) struct GridsLayout {
 }
 
 impl GridsLayout {
-    pub(super) fn new(shape: [usize; 3], lambda: f64) -> Self {
-        let mut all = grids(shape, lambda, shape[2] > 1);
+    pub(super) fn new(shape: [usize; 3], operator: Operator) -> Self {
+        let volume = operator.is_of_volume(shape);
+        let mut all = grids(shape, operator, volume);
         let count = all.len();
         if count == 1 {
             // Nothing is computed on this grid; it only shows whether there is any shape pixel, so its exact size is
@@ -51,7 +52,6 @@ impl GridsLayout {
             bytes += wanted.next_multiple_of(OFFSET_ALIGNMENT);
             offset
         };
-        let volume = shape[2] > 1;
         let grids_in_buffer = all
             .into_iter()
             .enumerate()

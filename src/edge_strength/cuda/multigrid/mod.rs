@@ -10,7 +10,7 @@ mod cycle_2d;
 mod cycle_3d;
 mod layout;
 
-use super::super::multigrid::{ConvergenceMonitor, Grid, Solution, SolveOptions, first_guess};
+use super::super::multigrid::{ConvergenceMonitor, Grid, Operator, Solution, SolveOptions, first_guess};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
 use crate::device::cuda::{Buffer, Cuda, Event, Kernel, Pinned, Stream, geometry};
@@ -37,9 +37,9 @@ pub(super) struct FieldBuffers<'a> {
 }
 
 /// Returns the device memory that a solve needs beside [`FieldBuffers`], in bytes.
-pub(super) fn extra_bytes(shape: [usize; 3]) -> u64 {
+pub(super) fn extra_bytes(shape: [usize; 3], operator: Operator) -> u64 {
     // λ = 0 gives the most grids.
-    GridsLayout::new(shape, 0.0).bytes as u64
+    GridsLayout::new(shape, Operator { lambda: 0.0, ..operator }).bytes as u64
 }
 
 /// Solves in place; returns when done. `poll` is called between cycles, with the fraction done.
@@ -170,7 +170,7 @@ impl Drop for Multigrid<'_> {
 
 impl<'a> Multigrid<'a> {
     fn new(cuda: &Cuda, stream: &'a Stream, field: &FieldBuffers<'_>, options: &SolveOptions) -> Result<Self> {
-        let layout = GridsLayout::new(field.layout.shape, options.lambda);
+        let layout = GridsLayout::new(field.layout.shape, options.operator);
         let buffer = cuda.memory().device(layout.bytes)?;
         let at = |offset: usize| buffer.address() + offset as u64;
         let levels = layout
@@ -193,7 +193,7 @@ impl<'a> Multigrid<'a> {
             })
             .collect();
         let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_mg_{name}"));
-        let kind = if field.layout.shape[2] > 1 {
+        let kind = if options.operator.is_of_volume(field.layout.shape) {
             GridKernels::Volume {
                 step: kernel("step_3d")?,
                 restrict: kernel("restrict_3d")?,

@@ -3,8 +3,8 @@ package io.github.isoline;
 /**
  * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling to 0 around it.
  *
- * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ is in pixels in every
- * direction, whatever the calibration.
+ * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ is in pixels; in a volume
+ * it is in the unit of the input's spacing.
  */
 public final class EdgeStrength {
     /** The name of the operation. */
@@ -17,7 +17,7 @@ public final class EdgeStrength {
      *
      * @param context the device to run on
      * @param params those of {@link #NAME}
-     * @param input pixels of any type
+     * @param input pixels of any type; in a volume its spacing is the voxel's size
      * @param output pixels of type F32 and the same size
      * @param depth the number of slices, from the first on
      * @param progress the progress callback, which may cancel; may be null

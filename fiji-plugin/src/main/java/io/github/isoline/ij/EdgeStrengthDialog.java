@@ -79,15 +79,34 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
             return " ";
         }
         Calibration calibration = image.getCalibration();
+        if (settings.isVolume()) {
+            return volumeLength(rho, calibration);
+        }
         if (!calibration.scaled()) {
             return "Decay length: " + number(rho) + " pixels (the image has no scale)";
         }
         String x = number(rho * calibration.pixelWidth);
         String y = number(rho * calibration.pixelHeight);
         String size = x.equals(y) ? x : x + " x " + y;
-        if (settings.isVolume()) {
-            size += " x " + number(rho * calibration.pixelDepth) + " (z)";
-        }
         return "Decay length: " + number(rho) + " pixels = " + size + " " + VoxelSize.unit(calibration);
+    }
+
+    /** Returns what the decay length is in a volume, the same in every direction, with the voxel's size. */
+    private String volumeLength(double rho, Calibration calibration) {
+        VoxelSize size;
+        try {
+            size = new VoxelSize(image, true);
+        } catch (BadInput e) {
+            return e.getMessage();
+        }
+        String length = calibration.scaled() ? " = " + number(rho * size.x) + " " + size.unit : " (the image has no scale)";
+        return Host.wrap(String.format(
+                "Decay length: %s pixel widths%s, voxels of %s x %s x %s%s",
+                number(rho),
+                length,
+                number(size.x),
+                number(size.y),
+                number(size.z),
+                size.warning == null ? "" : ".\nAttention: " + size.warning));
     }
 }

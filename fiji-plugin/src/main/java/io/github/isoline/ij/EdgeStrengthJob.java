@@ -14,6 +14,10 @@ import java.util.List;
 /** Computes the edge strength of an ImagePlus. */
 final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     private Params params;
+
+    /** The voxel's size; null for independent slices. */
+    private VoxelSize size;
+
     private boolean converged = true;
     private InsideTest shape;
 
@@ -43,6 +47,7 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
                 settings.usesThreshold()
                         ? ShapeThreshold.raw(image, settings.text(EdgeStrengthSettings.THRESHOLD), values)
                         : 0);
+        size = isVolume() ? new VoxelSize(image, true) : null;
         shapeCounts = new int[planes.size()];
         setStartRange(params);
         allocate();
@@ -68,6 +73,10 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
+        if (size != null) {
+            // The decay length is in widths of a pixel.
+            input.setSpacing(1, size.y / size.x, size.z / size.x);
+        }
         Report report = EdgeStrength.run(context, params, input, output, part.length, progress);
         // The library reports "converged" in converged mode only.
         converged &= !settings.isConverged() || report.converged();
@@ -90,6 +99,9 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
                     "the tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
                             + "than asked. Raise the tolerance.",
                     settings.number(EdgeStrengthSettings.TOLERANCE), report().iterations(), report().residual()));
+        }
+        if (size != null && size.warning != null) {
+            said.add(size.warning);
         }
         return said;
     }

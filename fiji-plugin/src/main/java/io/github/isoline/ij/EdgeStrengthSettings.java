@@ -19,8 +19,10 @@ final class EdgeStrengthSettings extends Settings {
 
     EdgeStrengthSettings() throws IsolineException {
         super(EdgeStrength.NAME, "edge strength", "Edge strength");
-        declare(RHO);
         declare(
+                Setting.of(parameter(RHO))
+                        .help("The distance over which the field falls to 37 %. A larger one reaches further and smooths more."
+                                + " In a volume it is in widths of a pixel."),
                 Setting.of(parameter(MODE), CONVERGED, ITERATIONS),
                 Setting.of(parameter(ITERATIONS)).whole(1).usedWith(MODE, ITERATIONS),
                 Setting.of(parameter(TOLERANCE)).usedWith(MODE, CONVERGED),
@@ -36,6 +38,14 @@ final class EdgeStrengthSettings extends Settings {
 
     boolean startsFromImage() {
         return !is(START, MASK);
+    }
+
+    @Override
+    void check(ImagePlus image) throws BadInput {
+        super.check(image);
+        if (isVolume()) {
+            new VoxelSize(image, true);
+        }
     }
 
     @Override

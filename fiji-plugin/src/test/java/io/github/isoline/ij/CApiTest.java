@@ -14,6 +14,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 class CApiTest extends HeadlessTest {
     private static final int PARAMS_BYTES = 88;
 
+    /** The offset of the spacing along z in an isoline_image. */
+    private static final int SPACING_Z = 72;
+
     @ParameterizedTest
     @CsvSource({
         "horse.png,    16, 40, 1, 127, 0, 0",
@@ -65,14 +68,19 @@ class CApiTest extends HeadlessTest {
         params.setLong(24, 9);
         params.setDouble(40, 8);
         params.setDouble(56, 200);
+        // The slices of this image are twice as far apart as its pixels; the decay length is in pixels.
+        assertEquals(
+                2, image.getCalibration().pixelDepth / image.getCalibration().pixelWidth);
         compare(image, params, WindowManager.getCurrentImage());
     }
 
     private static void compare(ImagePlus image, Memory params, ImagePlus result) throws IOException {
+        Memory in = CApi.describe(image, CApi.TYPE_U8, CApi.pixels(image));
+        in.setDouble(SPACING_Z, image.getCalibration().pixelDepth / image.getCalibration().pixelWidth);
         Memory out = new Memory((long) image.getWidth() * image.getHeight() * image.getStackSize() * Float.BYTES);
         CApi.onCpu(
                 "isoline_edge_strength",
-                CApi.describe(image, CApi.TYPE_U8, CApi.pixels(image)),
+                in,
                 params,
                 null,
                 CApi.describe(image, CApi.TYPE_F32, out),

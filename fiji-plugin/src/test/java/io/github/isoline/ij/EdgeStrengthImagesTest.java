@@ -126,6 +126,51 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     }
 
     @Test
+    void volumeHasTheVoxelSizeOfItsCalibration() {
+        ImagePlus brain = crop(open("brain.tif"), 7);
+        String options = "rho=8 mode=iterations iterations=15 threshold=200";
+        ImagePlus cubes = run(brain, options + " stack=volume");
+        scale(brain, 0.2, 0.2, 0.2);
+        assertSamePixels(cubes, run(brain, options + " stack=volume"));
+        ImagePlus slices = run(brain, options);
+        scale(brain, 0.5, 0.5, 1.5);
+        assertSamePixels(slices, run(brain, options));
+        // The decay length is in widths of a pixel, of which the slices are three apart.
+        ImagePlus flat = run(brain, options + " stack=volume");
+        double[][] wanted = Reference.iterate(shape(brain, 200, true), brain.getWidth(), 8, 0.15, 15, 1 / 9.0);
+        for (int z = 0; z < wanted.length; z++) {
+            float[] got = (float[]) flat.getStack().getPixels(z + 1);
+            for (int p = 0; p < got.length; p++) {
+                assertEquals(wanted[z][p], got[p], EXACT, "slice " + z + " pixel " + p);
+            }
+        }
+        // Converged, too, it does not depend on the unit.
+        String converged = "rho=8 threshold=200 stack=volume device=cpu";
+        ImagePlus half = run(brain, converged);
+        scale(brain, 1, 1, 3);
+        assertSamePixels(half, run(brain, converged));
+    }
+
+    @Test
+    void doubtfulVoxelDepthOfAVolumeIsSaid() {
+        ImagePlus brain = crop(open("brain.tif"), 3);
+        scale(brain, 0.5, 0.5, 1);
+        String command = "run(\"" + COMMAND + "\", \"mode=iterations iterations=1 threshold=200";
+        assertTrue(macro(brain, command + " stack=volume\");").log.contains("the voxel depth is 1 um"));
+        assertFalse(macro(brain, command + "\");").log.contains("voxel depth"), "slices have no depth");
+        scale(brain, 0, 0.5, 1);
+        assertTrue(macro(brain, command + " stack=volume\");").log.contains("have the size 0.0 x 0.5"));
+    }
+
+    private static void scale(ImagePlus image, double x, double y, double z) {
+        Calibration size = image.getCalibration();
+        size.pixelWidth = x;
+        size.pixelHeight = y;
+        size.pixelDepth = z;
+        size.setUnit("um");
+    }
+
+    @Test
     void stackInSeveralCallsIsTheStackInOne() {
         ImagePlus brain = open("brain.tif");
         String options = "rho=8 mode=iterations iterations=10 threshold=200";

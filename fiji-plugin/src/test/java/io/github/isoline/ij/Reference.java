@@ -11,6 +11,11 @@ final class Reference {
      * @param volume true for one volume, false for independent slices
      */
     static double[][] iterate(boolean[][] shape, int width, double rho, double step, int iterations, boolean volume) {
+        return iterate(shape, width, rho, step, iterations, volume ? 1.0 : 0.0);
+    }
+
+    /** Iterates with a weight of the neighbours along z; 0 for slices. */
+    static double[][] iterate(boolean[][] shape, int width, double rho, double step, int iterations, double weight) {
         int depth = shape.length;
         int height = shape[0].length / width;
         double[][] v = new double[depth][width * height];
@@ -19,7 +24,7 @@ final class Reference {
                 v[z][p] = shape[z][p] ? 1 : 0;
             }
         }
-        double centre = (volume ? 6 : 4) + 1 / (rho * rho);
+        double centre = 4 + 2 * weight + 1 / (rho * rho);
         for (int i = 0; i < iterations; i++) {
             double[][] next = new double[depth][width * height];
             for (int z = 0; z < depth; z++) {
@@ -30,9 +35,7 @@ final class Reference {
                                 + v[z][x < width - 1 ? p + 1 : p]
                                 + v[z][y > 0 ? p - width : p]
                                 + v[z][y < height - 1 ? p + width : p];
-                        if (volume) {
-                            sum += v[Math.max(z - 1, 0)][p] + v[Math.min(z + 1, depth - 1)][p];
-                        }
+                        sum += weight * (v[Math.max(z - 1, 0)][p] + v[Math.min(z + 1, depth - 1)][p]);
                         next[z][p] = shape[z][p] ? 1 : v[z][p] + step * (sum - centre * v[z][p]);
                     }
                 }
