@@ -3,9 +3,10 @@
 
 Usage: edge_strength_oracle.py FOLDER-OF-LIBISOLINE [--device cpu|cuda|auto]
 
-The equation is sum over the axes of (neighbour - v) / spacing² - v / rho² = 0 off the shape and v = 1 on it, where a neighbour
-beyond the border does not count. Volumes are scattered voxels, a shell and one slice; spacings are those of cubes, of slices that
-lie further apart or closer together, and unequal along every axis. With each the number of multigrid cycles is printed.
+The equation is sum over the axes of (neighbour - v) / spacing² - v / rho² = 0 off the shape and v = 1 on it, where a
+neighbour beyond the border does not count. Volumes are scattered voxels, a shell and one slice; spacings are those of
+cubes, of slices that lie further apart or closer together, and unequal along every axis. With each the number of multigrid
+cycles is printed.
 """
 import argparse
 import pathlib
