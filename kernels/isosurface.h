@@ -28,10 +28,10 @@ constexpr u32 IS_TABLE_WORDS = IS_FIRST_VARIANT + IS_VARIANTS * IS_VARIANT_WORDS
 // The arc tangent, by its series: the number of its terms, pi / 4, the tangent of pi / 8, and those of pi / 16 and
 // 3 pi / 16, from which on an angle is turned back by pi / 8 and by pi / 4.
 constexpr u32 IS_TERMS = 12;
-constexpr double IS_QUARTER_PI = 0.785398163397448309616;
-constexpr double IS_EIGHTH_TANGENT = 0.414213562373095048802;
-constexpr double IS_NEAR_TANGENT = 0.198912367379658006912;
-constexpr double IS_FAR_TANGENT = 0.668178637919298919998;
+constexpr double IS_QUARTER_PI = 0.7853981633974483;
+constexpr double IS_EIGHTH_TANGENT = 0.41421356237309503;
+constexpr double IS_NEAR_TANGENT = 0.198912367379658;
+constexpr double IS_FAR_TANGENT = 0.6681786379192989;
 
 // The measures of IS_BLOCK triangles. The number of borders is whole.
 struct isoline_is_sums {

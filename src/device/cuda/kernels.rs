@@ -1,6 +1,7 @@
 //! The constants and arguments that kernels and crate share: `kernels/*.h`, a module each, which `build.rs` translates.
 #![allow(unsafe_code)]
 #![allow(dead_code, unused_imports, reason = "some names are for the kernels alone")]
+#![allow(clippy::approx_constant, reason = "pi has its digits for both languages")]
 #![allow(non_camel_case_types, reason = "structs have their names in C++")]
 
 /// Declares that the fields of a struct in the layout of C are numbers and such structs: it can be an argument of kernels,
