@@ -77,7 +77,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
             what = "The current slice";
         }
         return String.format(
-                "%s%s. The inside of each outline is compared with %s%s",
+                "%s%s. Each target is compared with %s%s",
                 what,
                 where.isEmpty() ? "" : ", " + where,
                 settings.isWindow() ? "the pixels around it, in a window" : "all of the image outside",

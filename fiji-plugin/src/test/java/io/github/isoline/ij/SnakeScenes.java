@@ -108,7 +108,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         type(dialog, "looks", "1");
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         choose(dialog, "rectangle");
-        await("all of the image", () -> hint(dialog).contains("all of the image outside"));
+        await("all of the image", () -> hint(dialog).replace('\n', ' ').contains("all of the image outside"));
         press(button(dialog, "Cancel"));
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == own);
         IJ.wait(300);
