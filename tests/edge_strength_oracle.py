@@ -4,9 +4,9 @@
 Usage: edge_strength_oracle.py FOLDER-OF-LIBISOLINE [--device cpu|cuda|auto]
 
 The equation is sum over the axes of (neighbour - v) / spacing² - v / rho² = 0 off the shape and v = 1 on it, where a
-neighbour beyond the border does not count. Volumes are scattered voxels, a shell and one slice; spacings are those of
-cubes, of slices that lie further apart or closer together, and unequal along every axis. With each the number of multigrid
-cycles is printed.
+neighbour beyond the border does not count. Volumes are scattered voxels, a shell and one slice; spacings are those of cubes,
+of slices that lie further apart or closer together, and unequal along every axis. The numbers of multigrid cycles are
+printed.
 """
 import argparse
 import pathlib
@@ -82,7 +82,8 @@ def main():
         print(f"FAIL {problem}")
     if failed:
         sys.exit(1)
-    print(f"oracle: {compared} edge strengths are those of SciPy {scipy.__version__}'s direct solver, within {worst:.1e}")
+    print(f"oracle: {compared} edge strengths identical to those of SciPy {scipy.__version__}'s direct solve within "
+          f"{worst:.1e}")
 
 
 if __name__ == "__main__":

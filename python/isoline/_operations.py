@@ -113,8 +113,8 @@ def completed(name: str) -> Callable:
     return function
 
 
-@from_table("edge_strength", spacing="The distance between voxels along the axes (z, y, x), or one number for all, in the unit of "
-                                     "`rho`; None for 1. Slices do not use it.")
+@from_table("edge_strength", spacing="The distance between voxels along the axes (z, y, x), or one number for all, in the "
+                                     "unit of `rho`; None for 1. Slices do not use it.")
 def edge_strength(image: ImageLike, *, spacing: Spacing = None, out: Any = None, device: DeviceLike = "auto",
                   progress: ProgressLike = None, report: Report | None = None, **parameters: Any) -> Any:
     """{help}

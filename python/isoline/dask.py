@@ -54,9 +54,9 @@ def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: i
     that. exchange_every: a multiple of 16; None for one exchange, before all iterations. Several exchanges have the same
     bits only where 4 + 1/rho² (in a volume 6 + 1/rho²) is a 32-bit number, as for rho = 64 and every other power of two up
     to 1024; else they are refused. spacing: of a volume, in the order of the axes, as of isoline.edge_strength; with unequal
-    ones the number is 2 + 2 (x/y)² + 2 (x/z)² + (x/rho)². The converged mode computes whole slices, or a volume of one chunk. image, device: as for
-    edge_drawing. Further keywords: the parameters of isoline.edge_strength; start="image" needs `start_min` and `start_max`
-    for other types than uint8.
+    ones the number is 2 + 2 (x/y)² + 2 (x/z)² + (x/rho)². The converged mode computes whole slices, or a volume of one
+    chunk. image, device: as for edge_drawing. Further keywords: the parameters of isoline.edge_strength; start="image" needs
+    `start_min` and `start_max` for other types than uint8.
     """
     values = checked(image, "edge_strength", device, parameters)
     volume = is_volume(values)

@@ -3,8 +3,8 @@ package io.github.isoline;
 /**
  * Edge strength function: the solution of the screened Poisson equation, 1 on a shape and falling to 0 around it.
  *
- * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ is in pixels; in a volume
- * it is in the unit of the input's spacing.
+ * <p>Solves ∂v/∂t = ∇²v − v/ρ² with v = 1 on the shape and mirrored image borders (Keleş 2016). ρ is in pixels; in a
+ * volume it is in the unit of the input's spacing.
  */
 public final class EdgeStrength {
     /** The name of the operation. */

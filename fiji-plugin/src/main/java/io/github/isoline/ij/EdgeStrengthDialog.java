@@ -99,7 +99,8 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         } catch (BadInput e) {
             return e.getMessage();
         }
-        String length = calibration.scaled() ? " = " + number(rho * size.x) + " " + size.unit : " (the image has no scale)";
+        String length =
+                calibration.scaled() ? " = " + number(rho * size.x) + " " + size.unit : " (the image has no scale)";
         return Host.wrap(String.format(
                 "Decay length: %s pixel widths%s, voxels of %s x %s x %s%s",
                 number(rho),

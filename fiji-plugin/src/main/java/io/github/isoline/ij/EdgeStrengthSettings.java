@@ -21,8 +21,9 @@ final class EdgeStrengthSettings extends Settings {
         super(EdgeStrength.NAME, "edge strength", "Edge strength");
         declare(
                 Setting.of(parameter(RHO))
-                        .help("The distance over which the field falls to 37 %. A larger one reaches further and smooths more."
-                                + " In a volume it is in widths of a pixel."),
+                        .help(
+                                "The distance over which the field falls to 37 %. A larger one reaches further and smooths more."
+                                        + " In a volume it is in widths of a pixel."),
                 Setting.of(parameter(MODE), CONVERGED, ITERATIONS),
                 Setting.of(parameter(ITERATIONS)).whole(1).usedWith(MODE, ITERATIONS),
                 Setting.of(parameter(TOLERANCE)).usedWith(MODE, CONVERGED),

@@ -69,8 +69,7 @@ class CApiTest extends HeadlessTest {
         params.setDouble(40, 8);
         params.setDouble(56, 200);
         // The slices of this image are twice as far apart as its pixels; the decay length is in pixels.
-        assertEquals(
-                2, image.getCalibration().pixelDepth / image.getCalibration().pixelWidth);
+        assertEquals(2, image.getCalibration().pixelDepth / image.getCalibration().pixelWidth);
         compare(image, params, WindowManager.getCurrentImage());
     }
 
@@ -78,13 +77,7 @@ class CApiTest extends HeadlessTest {
         Memory in = CApi.describe(image, CApi.TYPE_U8, CApi.pixels(image));
         in.setDouble(SPACING_Z, image.getCalibration().pixelDepth / image.getCalibration().pixelWidth);
         Memory out = new Memory((long) image.getWidth() * image.getHeight() * image.getStackSize() * Float.BYTES);
-        CApi.onCpu(
-                "isoline_edge_strength",
-                in,
-                params,
-                null,
-                CApi.describe(image, CApi.TYPE_F32, out),
-                null);
+        CApi.onCpu("isoline_edge_strength", in, params, null, CApi.describe(image, CApi.TYPE_F32, out), null);
         CApi.assertSameBits(out, result);
     }
 }
