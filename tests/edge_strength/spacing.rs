@@ -189,16 +189,21 @@ fn iterations_lead_to_the_converged_state() {
     }
 }
 
-/// The number of cycles hardly depends on the spacing; without coarse grids of their own for each it would be hundreds.
 #[test]
-fn any_spacing_takes_few_cycles() {
+fn any_spacing_takes_about_the_cycles_of_equal_ones() {
     let input = drawing(40, 96, 101);
     for machine in machines() {
-        for spacing in [[1.0; 3]].into_iter().chain(SPACINGS) {
-            for rho in [4.0, 16.0, 64.0] {
-                let (_, report) = run(&machine.context, input.view(), &converged(spaced(spacing, rho, 0)));
+        for rho in [4.0, 16.0, 64.0] {
+            let cycles = |spacing: [f64; 3]| {
+                let params = converged(spaced(spacing, rho * smallest(spacing), 0));
+                let (_, report) = run(&machine.context, input.view(), &params);
                 println!("{} {spacing:?} rho {rho}: {} cycles", machine.context.device().id, report.iterations);
-                assert!(report.converged && report.iterations <= 14, "{spacing:?} rho {rho}: {report:?}");
+                assert!(report.converged, "{spacing:?} rho {rho}: {report:?}");
+                report.iterations
+            };
+            let equal = cycles([1.0; 3]);
+            for spacing in SPACINGS {
+                assert!(cycles(spacing) <= 3 * equal / 2, "{spacing:?} rho {rho} instead of {equal}");
             }
         }
     }
@@ -214,7 +219,8 @@ fn values_stay_between_0_and_1() {
         for rho in [0.3, 5.0, 1e9].map(|rho| rho * smallest(spacing)) {
             for input in [&bright, &lonely] {
                 everywhere(|context, variant, name| {
-                    for step in [None, Some(limit(spacing, rho))] {
+                    // The limit, rounded down.
+                    for step in [None, Some(limit(spacing, rho) * (1.0 - 1e-14))] {
                         let params = Params {
                             variant,
                             start: Start::Input(Some([0.0, 200.0])),

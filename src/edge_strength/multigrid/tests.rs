@@ -149,10 +149,10 @@ fn any_size_meets_its_tolerance() {
     }
 }
 
+/// Without grids of its own for each spacing a solve would take hundreds of cycles.
 #[test]
-fn any_spacing_meets_its_tolerance_in_few_cycles() {
+fn any_spacing_meets_its_tolerance_in_the_cycles_of_equal_ones() {
     let spacings = [
-        [1.0, 1.0, 1.0],
         [1.0, 1.0, 2.0],
         [1.0, 1.0, 5.0],
         [1.0, 1.0, 10.0],
@@ -166,21 +166,27 @@ fn any_spacing_meets_its_tolerance_in_few_cycles() {
         [0.01, 1.0, 1.0],
         [1.0, 100.0, 1.0],
     ];
+    let mut slow = Vec::new();
     for shape in
         [[12, 10, 61], [9, 13, 40], [40, 37, 1], [1, 20, 33], [34, 1, 21], [1, 2, 60], [300, 1, 1], [5, 6, 130]]
     {
-        for one_in in [40, 100_000] {
+        for (one_in, rho) in [40, 100_000].into_iter().flat_map(|one_in| [1.0, 6.0, 40.0].map(|rho| (one_in, rho))) {
             let fixed = scattered(shape, one_in, 7);
-            for (spacing, rho) in spacings.into_iter().flat_map(|spacing| [1.0, 6.0, 40.0].map(|rho| (spacing, rho))) {
-                let operator = spaced(spacing, rho);
+            let (_, equal) = solved(&fixed, shape, rho, 1e-5);
+            for spacing in spacings {
+                let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
+                let operator = spaced(spacing, rho * smallest);
                 let (field, solution) = solved_with(&fixed, shape, operator, 1e-5);
                 let error = largest_error(&field, &reference(&fixed, shape, operator));
                 let what = format!("{shape:?} 1/{one_in} {spacing:?} rho {rho}: {error:e} {solution:?}");
                 assert!(solution.converged && error < 1.5e-5, "{what}");
-                assert!(solution.cycles <= 20, "{what}");
+                if solution.cycles > 3 * equal.cycles / 2 + 2 {
+                    slow.push(format!("{what} instead of {}", equal.cycles));
+                }
             }
         }
     }
+    assert!(slow.is_empty(), "{}", slow.join("\n"));
 }
 
 #[test]

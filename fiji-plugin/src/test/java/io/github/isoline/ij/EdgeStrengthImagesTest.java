@@ -155,11 +155,15 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     void doubtfulVoxelDepthOfAVolumeIsSaid() {
         ImagePlus brain = crop(open("brain.tif"), 3);
         scale(brain, 0.5, 0.5, 1);
+        brain.getCalibration().setUnit("pixel");
         String command = "run(\"" + COMMAND + "\", \"mode=iterations iterations=1 threshold=200";
-        assertTrue(macro(brain, command + " stack=volume\");").log.contains("the voxel depth is 1 um"));
-        assertFalse(macro(brain, command + "\");").log.contains("voxel depth"), "slices have no depth");
+        String log = macro(brain, command + " stack=volume\");").log;
+        assertTrue(log.contains("the voxel depth is 1, "), log);
+        log = macro(brain, command + "\");").log;
+        assertFalse(log.contains("voxel depth"), log);
         scale(brain, 0, 0.5, 1);
-        assertTrue(macro(brain, command + " stack=volume\");").log.contains("have the size 0.0 x 0.5"));
+        log = macro(brain, command + " stack=volume\");").log;
+        assertTrue(log.contains("have the size 0.0 x 0.5"), log);
     }
 
     private static void scale(ImagePlus image, double x, double y, double z) {
