@@ -144,7 +144,8 @@ def different(volume, field):
     for first in range(0, image.shape[0], SLAB):
         last = min(first + SLAB, image.shape[0])
         begin = max(first - halo, 0)
-        wanted = isoline.edge_strength(image[begin:last + halo], device="cpu", **PARAMETERS)[first - begin:last - begin]
+        wanted = isoline.edge_strength(image[begin:last + halo], spacing=SPACING, device="cpu", **PARAMETERS)
+        wanted = wanted[first - begin:last - begin]
         count += numpy.count_nonzero(found[first:last].view(numpy.uint32) != wanted.view(numpy.uint32))
         if not 0 < wanted.mean() < 1:
             sys.exit(f"demo-cluster: slices {first} to {last} have nothing to compare")
