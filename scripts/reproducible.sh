@@ -5,7 +5,7 @@
 #
 # The debug information is left out, which names the folder; it is not installed.
 #
-# It is built for the CPU alone unless ISOLINE_CUDA_ARCHS says otherwise; the kernels are compiled by another compiler.
+# The kernels are compiled for one architecture, unless ISOLINE_CUDA_ARCHS says otherwise, anew in each folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,8 +24,8 @@ for folder in "${folders[@]}"; do
     fi
 done
 for folder in "${folders[@]}"; do
-    (cd "$folder/source" && ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-none} CARGO_INCREMENTAL=0 cargo build --release --locked --lib --quiet \
-        --target-dir "$folder/target" && PREFIX=$folder/installed scripts/install.sh "$folder/target/release")
+    (cd "$folder/source" && env -u ISOLINE_KERNELS ISOLINE_CUDA_ARCHS="${ISOLINE_CUDA_ARCHS:-75}" CARGO_INCREMENTAL=0 \
+        cargo build --release --locked --lib --quiet --target-dir "$folder/target" && PREFIX=$folder/installed scripts/install.sh "$folder/target/release")
     # The build identifier is made from all bytes.
     objcopy --strip-all --remove-section=.note.gnu.build-id "$folder/target/release/libisoline.so" "$folder/libisoline.so"
 done
