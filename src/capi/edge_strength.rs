@@ -93,7 +93,7 @@ pub struct isoline_edge_strength_params {
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,
     /// Converged mode: the multigrid cycles end when the estimated largest error of any pixel is at most this; more
-    /// than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.46 times it were
+    /// than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.54 times it were
     /// measured), and 32-bit numbers reach about 1e-6. A smaller tolerance takes more cycles.
     pub tolerance: f64,
 }
