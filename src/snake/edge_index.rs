@@ -1,5 +1,5 @@
-//! The bounding boxes of a polygon's edges in a binary tree, which finds the edges near another one without a look at all:
-//! in O(log n) where edges are short.
+//! The bounding boxes of a polygon's edges in a binary tree, which finds the edges near another one in
+//! O(log n) where edges are short.
 
 use super::polygon::{Bounds, Node, folds, intersect, side, twice_area};
 use crate::error::Result;
@@ -54,6 +54,14 @@ impl EdgeIndex {
                 self.boxes[index] = self.boxes[2 * index].around(&self.boxes[2 * index + 1]);
             }
         }
+    }
+
+    /// Returns whether an edge of the polygon touches another one, other than its neighbours at the shared node.
+    pub(super) fn crosses_at(&self, nodes: &[Node], edge: usize) -> bool {
+        let count = nodes.len();
+        let around = [edge + count - 1, edge, edge + 1].map(|edge| edge % count);
+        let [a, b, c, d] = [edge + count - 1, edge, edge + 1, edge + 2].map(|node| nodes[node % count]);
+        folds(a, b, c) || folds(b, c, d) || self.touches(nodes, b, c, &around)
     }
 
     /// Returns whether the polygon, after a move of one node or its removal, touches itself at a new edge or is turned inside

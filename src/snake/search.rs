@@ -514,16 +514,12 @@ impl Target {
             }
         }
         // 2. As for one change, with the index of the changed polygon.
-        let (index, count) = (EdgeIndex::new(&kept)?, kept.len());
+        let index = EdgeIndex::new(&kept)?;
         if index.twice_area <= 0 {
             return Ok(true);
         }
         let edges_per_task = if plan.parallel { (TASK / CROSSING_WORK) as usize } else { usize::MAX };
-        let test = |&edge: &usize| {
-            let around = [edge + count - 1, edge, edge + 1].map(|edge| edge % count);
-            let [a, b, c, d] = [edge + count - 1, edge, edge + 1, edge + 2].map(|node| kept[node % count]);
-            ticker.check().is_err() || folds(a, b, c) || folds(b, c, d) || index.touches(&kept, b, c, &around)
-        };
+        let test = |edge: &usize| ticker.check().is_err() || index.crosses_at(&kept, *edge);
         let crosses = edges.par_iter().with_min_len(edges_per_task).any(test);
         ticker.check().map(|()| crosses)
     }

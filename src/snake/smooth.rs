@@ -1,6 +1,6 @@
 //! Smooth curves along polygons, for outlines whose length and shape are to be those of the object.
 
-use super::automatic_spacing;
+use super::params::automatic_spacing;
 use super::polygon::{Node, Polygons};
 use crate::error::{Error, Result};
 use crate::image::reserved;

@@ -484,7 +484,7 @@ static void a_cancel_keeps_the_last_whole_step(const char *device) {
     end_snake_job(&work);
 }
 
-/* The iterations of a comb with so many nodes take a second each; cancelling does not wait for their end. */
+/* An iteration of a polygon of 60,000 nodes takes a second. A cancel does not wait for its end. */
 static void a_cancel_of_very_many_nodes_takes_effect_within_100_ms(const char *device) {
     const double promised = 0.1, slack = 0.25;
     /* CUDA tests all edges for a crossing, so that an iteration takes as long with fewer nodes. */

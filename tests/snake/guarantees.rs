@@ -416,7 +416,7 @@ fn comb(nodes: i32) -> Polygons {
 
 #[test]
 fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
-    // A step of a polygon of so many nodes takes a second on two threads. The small one beside it makes many steps meanwhile.
+    // A step of a polygon of 60,000 nodes takes a second on two threads. The small polygon makes many steps meanwhile.
     const NODES: i32 = 60_000;
     let context = Context::with_threads("cpu", 2).unwrap();
     let mut random = Random::new(3);
