@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::huge_pages;
 use crate::progress::Ticker;
-use ndarray::{ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
+use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -328,6 +328,16 @@ pub(crate) fn zeroed<T: bytemuck::Zeroable>(count: usize) -> Result<Vec<T>> {
     let mut values = bytemuck::try_zeroed_vec(count).map_err(|()| out_of_memory::<T>(count))?;
     huge_pages::advise(&mut values);
     leave_room(values)
+}
+
+/// Returns an image of zeros, or an error (no abort) when out of memory.
+pub(crate) fn zeroed_image<T: bytemuck::Zeroable>(shape: (usize, usize, usize)) -> Result<Array3<T>> {
+    Ok(image_of(zeroed(shape.0 * shape.1 * shape.2)?, shape))
+}
+
+/// Returns an image of pixels in the order of memory; there are as many as `shape` (depth, height, width) has.
+pub(crate) fn image_of<T>(pixels: Vec<T>, shape: (usize, usize, usize)) -> Array3<T> {
+    Array3::from_shape_vec(shape, pixels).unwrap_or_else(|e| unreachable!("there are as many pixels: {e}"))
 }
 
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose

@@ -6,7 +6,7 @@
 //! independent from pixel to pixel stays so. Images are in host memory, and results do not depend on the number of threads.
 
 use crate::error::{Error, Result};
-use crate::image::{Image, zeroed};
+use crate::image::{Image, image_of, zeroed};
 use crate::progress::Ticker;
 use bytemuck::Zeroable;
 use ndarray::{Array3, ArrayView3};
@@ -111,7 +111,7 @@ where
         }
     });
     ticker.check()?;
-    Ok(Array3::from_shape_vec((z_cells, y_cells, x_cells), cells).unwrap_or_else(|_| unreachable!("its size")))
+    Ok(image_of(cells, (z_cells, y_cells, x_cells)))
 }
 
 /// Returns the mask of the pixels where a function that is known at the cells' centres, and linear between them, is less
@@ -150,7 +150,7 @@ pub(crate) fn enlarged_mask(
         }
     });
     ticker.check()?;
-    Ok(Array3::from_shape_vec((depth, height, width), mask).unwrap_or_else(|_| unreachable!("its size")))
+    Ok(image_of(mask, (depth, height, width)))
 }
 
 #[cfg(test)]

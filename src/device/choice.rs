@@ -6,7 +6,7 @@
 
 use super::{Context, DeviceKind, DeviceNeeds};
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Dimensions, Image, ImageMut, zeroed};
+use crate::image::{Dimensions, Image, ImageMut, zeroed_image};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use ndarray::Array3;
@@ -165,13 +165,6 @@ fn chequers([depth, height, width]: [usize; 3]) -> Result<Array3<u8>> {
         *pixel = (bright + (x * 7919 + y * 104_729 + z * 1_299_709) % 251 % 16) as u8;
     }
     Ok(image)
-}
-
-/// Returns an image of zeros, or an error (no abort) when out of memory.
-pub(crate) fn zeroed_image<T: bytemuck::Zeroable>(shape: (usize, usize, usize)) -> Result<Array3<T>> {
-    let (depth, height, width) = shape;
-    let pixels = zeroed(depth * height * width)?;
-    Ok(Array3::from_shape_vec(shape, pixels).unwrap_or_else(|e| unreachable!("the pixels are those of the shape: {e}")))
 }
 
 /// The times of the GPU and of the CPU, by machine and kind of call, as far as they are known; `None` if they could not be

@@ -3,7 +3,7 @@
 use super::Context;
 use super::cuda::{Cuda, DeviceRows, Side, Stream};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, PixelType, zeroed};
+use crate::image::{DevicePixels, Image, PixelType, zeroed_image};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Axis};
@@ -54,9 +54,7 @@ fn download<T: Pod + Send + Sync>(
 ) -> Result<Array3<T>> {
     let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
     let stream = cuda.stream()?;
-    let values = zeroed(corners.len() * height * width)?;
-    let mut image =
-        Array3::from_shape_vec((corners.len(), height, width), values).expect("the vector has the size of the image");
+    let mut image = zeroed_image((corners.len(), height, width))?;
     let parts = image.axis_chunks_iter_mut(Axis(0), 1).zip(corners).map(|(to, [x, y, z])| {
         let offset = z * pixels.strides[1] + y * pixels.strides[0] + x * size_of::<T>();
         let part = DevicePixels { address: pixels.address + offset as u64, shape: [width, height, 1], ..*pixels };

@@ -42,9 +42,9 @@ pub use ellipses::{Ellipse, EllipseParams, Shapes, ellipses};
 pub use lines::{Line, LineParams, lines};
 pub use segments::{Point, Segment, Segments};
 
-use crate::device::{Context, DeviceNeeds, Workload, zeroed_image};
+use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, zeroed_image};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
 use crate::stream::{Input, Output, check_streamed};

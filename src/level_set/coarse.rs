@@ -8,7 +8,7 @@ use super::{LevelSet, Params, Regions, STAGE};
 use crate::device::Context;
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, zeroed};
+use crate::image::{Dimensions, Image, zeroed_image};
 use crate::level_set::parameters::{CHANGE_TOLERANCE, ITERATIONS, RMS_TOLERANCE};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::pyramid::{self, Halved};
@@ -88,8 +88,7 @@ impl Coarse {
             surface.monitor.iterations,
             if surface.is_at_rest { "until the front was at rest" } else { "not yet at rest" }
         );
-        let phi = zeroed(width * height * depth)?;
-        let mut phi = Array3::from_shape_vec((depth, height, width), phi).unwrap_or_else(|_| unreachable!("its size"));
+        let mut phi = zeroed_image::<f32>((depth, height, width))?;
         surface.read_phi(phi.view_mut().into())?;
         let ticker = Ticker::following(COARSE_STAGE);
         run_with_progress(surface.context.pool(), progress, &ticker, || {
@@ -151,17 +150,13 @@ impl LevelSet {
             return Ok(None);
         }
         let params = distance::Params { dimensions: plan.dimensions, spacing: plan.spacing, ..Default::default() };
-        let empty = || -> Result<Array3<f32>> {
-            let phi = zeroed(plan.voxels())?;
-            Ok(Array3::from_shape_vec(mask.dim(), phi).unwrap_or_else(|_| unreachable!("its size")))
-        };
-        let mut phi = empty()?;
+        let mut phi = zeroed_image::<f32>(mask.dim())?;
         part(progress, [SHARE, SHARE], COARSE_STAGE, |progress| {
             let progress = progress.as_deref_mut();
             distance::run(&self.context, mask.view().into(), &params, progress, phi.view_mut().into())
         })?;
         if lost > 0 {
-            let mut before = empty()?;
+            let mut before = zeroed_image::<f32>(mask.dim())?;
             self.read_phi(before.view_mut().into())?;
             for (z, _) in mask_voxels.chunks(voxels).enumerate().filter(|(_, image)| !has_front(image)) {
                 phi.index_axis_mut(Axis(0), z).assign(&before.index_axis(Axis(0), z));

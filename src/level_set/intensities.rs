@@ -8,7 +8,7 @@ use super::{Params, STAGE, Side, TargetRange};
 use crate::device::{Context, HostCopy};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved, zeroed};
+use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved, zeroed_image};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
@@ -310,7 +310,7 @@ impl Measurement<'_, '_, '_> {
         let spacing = [spacing[0], spacing[1], spacing.get(2).copied().unwrap_or(1.0)];
         let steps = steps(&ranges, spacing);
         let [width, height, depth] = std::array::from_fn(|axis| ranges[axis].len().div_ceil(steps[axis]));
-        let mut marks = zeros::<u8>((depth, height, width))?;
+        let mut marks = zeroed_image::<u8>((depth, height, width))?;
         let [of_x, of_y, of_z] = [0, 1, 2].map(|axis| {
             let (range, bounds) = (&ranges[axis], &bounds[axis]);
             let step = steps[axis];
@@ -330,7 +330,7 @@ impl Measurement<'_, '_, '_> {
                 *mark = u8::from(is_inside);
             }
         });
-        let mut distances = zeros::<f32>(marks.dim())?;
+        let mut distances = zeroed_image::<f32>(marks.dim())?;
         let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
         let spacing = std::array::from_fn(|axis| spacing[axis] * steps[axis] as f64);
         distance::cpu::signed_into(self.context, marks.view(), spacing, self.params.dimensions, packed, self.ticker)?;
@@ -428,12 +428,6 @@ impl Measurement<'_, '_, '_> {
         };
         Ok((TargetRange { target, epsilon }, side))
     }
-}
-
-/// Returns an array of zeros, or an error when out of memory.
-fn zeros<T: bytemuck::Zeroable>(shape: (usize, usize, usize)) -> Result<Array3<T>> {
-    let values = zeroed(shape.0 * shape.1 * shape.2)?;
-    Ok(Array3::from_shape_vec(shape, values).unwrap_or_else(|_| unreachable!("as many as there are elements")))
 }
 
 /// Returns the voxels of a cell along x, y, z: one, or as many as make at most `SAMPLES` cells of about equal sides.
