@@ -162,7 +162,8 @@ private:
         MUST(now.converged <= 1 && now.side >= ISOLINE_LEVEL_SET_WITHIN && now.side <= ISOLINE_LEVEL_SET_OUTSIDE);
         MUST(now.inside <= input.width * input.height * input.depth && now.active_tiles <= now.tiles && now.check_interval > 0);
         MUST(std::isfinite(now.target) && now.epsilon > 0 && std::isfinite(now.epsilon) && now.alpha >= 0 && now.alpha <= 1);
-        MUST(now.outcome <= ISOLINE_LEVEL_SET_LOST && now.reserved == 0);
+        MUST(now.outcome <= ISOLINE_LEVEL_SET_LOST);
+        MUST(now.coarse_iterations == 0 || params.value().pyramid_levels > 1);
         MUST(std::isnan(now.edge_contrast) ? !(params.value().edge_weight > 0) : now.edge_contrast > 0);
         MUST(std::isnan(now.limit_share) || (now.limit_share >= 0 && now.limit_share <= 1));
         MUST(now.time_step > 0 && now.time_step <= now.time_step_limit);
