@@ -307,7 +307,7 @@ pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()
     let [least, most] = [f64::min, f64::max].map(|best| spacings.iter().copied().reduce(best).unwrap_or(1.0));
     if most > most_anisotropy * least {
         return Err(Error::argument(format!(
-            "one spacing may be at most {most_anisotropy:e} times another, but they are {spacings:?}"
+            "one spacing may be at most {most_anisotropy} times another, but they are {spacings:?}"
         )));
     }
     Ok(())

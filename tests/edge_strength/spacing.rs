@@ -279,7 +279,7 @@ fn spacings_and_steps_out_of_range_are_refused_by_name() {
         (spaced([1e-16, 1.0, 1.0], 4.0, 1), "give it in another unit"),
         (
             spaced([1.0, 1.0, 101.0], 4.0, 1),
-            "one spacing may be at most 1e2 times another, but they are [1.0, 1.0, 101.0]",
+            "one spacing may be at most 100 times another, but they are [1.0, 1.0, 101.0]",
         ),
         (spaced([1e15; 3], 1e-4, 1), "rho must be at least 1e-18 times the largest spacing"),
         // The limit is 1/(2 + 2 + 2/25 + 1/16).
