@@ -4,8 +4,8 @@
 //                   device memory
 //   prefix_sums_*   sums over all pixels of a row before each of its sectors, snake_sums.cuh
 //   whole_*         sums over each target's window, snake_search.cuh
-//   search_*        searches targets with a thread block each; search_group_*, with several blocks each;
-//                   search_competing_*, search_group_competing_*, in territories, snake_territory.cuh
+//   search_*        searches targets with a thread block each, search_group_* with several blocks each; targets that
+//                   compete in their territories, snake_territory.cuh
 #include "common.cuh"
 #include "snake_search.cuh"
 
@@ -24,22 +24,12 @@
     extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
     isoline_snake_search_##TYPE(const __grid_constant__ SearchJob job)                                               \
     {                                                                                                                \
-        search<PIXEL, false, false>(job);                                                                            \
+        search<PIXEL, false>(job);                                                                                   \
     }                                                                                                                \
     extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1)                                                   \
     isoline_snake_search_group_##TYPE(const __grid_constant__ SearchJob job)                                         \
     {                                                                                                                \
-        search<PIXEL, true, false>(job);                                                                             \
-    }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(ALONE_THREADS)                                                      \
-    isoline_snake_search_competing_##TYPE(const __grid_constant__ SearchJob job)                                     \
-    {                                                                                                                \
-        search<PIXEL, false, true>(job);                                                                             \
-    }                                                                                                                \
-    extern "C" __global__ void __launch_bounds__(GROUP_THREADS, 1)                                                   \
-    isoline_snake_search_group_competing_##TYPE(const __grid_constant__ SearchJob job)                               \
-    {                                                                                                                \
-        search<PIXEL, true, true>(job);                                                                              \
+        search<PIXEL, true>(job);                                                                                    \
     }
 ISOLINE_SNAKE(u8, unsigned char)
 ISOLINE_SNAKE(u16, unsigned short)

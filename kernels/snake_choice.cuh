@@ -1,9 +1,9 @@
 // The best change of each node of a subset: a part of `Searcher`, snake_search.cuh, which describes each function.
 #pragma once
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ typename Searcher<T, GROUP, COMPETING>::Prospect
-Searcher<T, GROUP, COMPETING>::prospect(Subset subset, u32 item, int candidate, bool wanted) const
+template <typename T, bool GROUP>
+__device__ __forceinline__ typename Searcher<T, GROUP>::Prospect
+Searcher<T, GROUP>::prospect(Subset subset, u32 item, int candidate, bool wanted) const
 {
     Prospect known = {wanted && item < subset.size(), {0, 0, 0}, 0};
     const u32 i = subset.node(item);
@@ -13,8 +13,8 @@ Searcher<T, GROUP, COMPETING>::prospect(Subset subset, u32 item, int candidate, 
     return known;
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::choose(Subset subset)
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::choose(Subset subset)
 {
     // 1. Divide the items among the warps: each has one at a time, or two where there are many, and 16 lanes for an
     // item, one for each candidate position and region. Where there are very many (`split`), the blocks of the group
@@ -71,8 +71,8 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::choose(Subset sub
     if (split) collect_choices(subset);
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::record_change(u32 item, u32 i, const Change &change, int candidate,
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::record_change(u32 item, u32 i, const Change &change, int candidate,
                                                                   bool removal)
 {
     changes[item] = change;
@@ -80,8 +80,8 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::record_change(u32
     atomicAdd(&change_count, 1u);
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __noinline__ void Searcher<T, GROUP, COMPETING>::collect_choices(Subset subset)
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::collect_choices(Subset subset)
 {
     group_barrier(false);
     for (u32 item = threadIdx.x; item < subset.size(); item += THREADS) {
@@ -99,8 +99,8 @@ __device__ __noinline__ void Searcher<T, GROUP, COMPETING>::collect_choices(Subs
     }
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ int Searcher<T, GROUP, COMPETING>::cheapest(double cost, u32 left, u32 from) const
+template <typename T, bool GROUP>
+__device__ __forceinline__ int Searcher<T, GROUP>::cheapest(double cost, u32 left, u32 from) const
 {
     int best = static_cast<int>(threadIdx.x % CANDIDATE_COUNT);
     i64 least = (left >> best) & 1u ? sortable(cost) : 0x7FFFFFFFFFFFFFFFll;

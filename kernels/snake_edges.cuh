@@ -2,8 +2,8 @@
 // part of `Searcher`, snake_search.cuh, which describes each function.
 #pragma once
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::arrive_at_barrier()
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::arrive_at_barrier()
 {
     if (!GROUP) return;
     __syncthreads();
@@ -12,8 +12,8 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::arrive_at_barrier
     arrived.fetch_add(1, cuda::memory_order_release);
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::wait_at_barrier(bool sums)
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::wait_at_barrier(bool sums)
 {
     if (GROUP && threadIdx.x == 0) {
         // Volatile, so that they are read here only: the other threads read the values beside them while these are
@@ -31,23 +31,23 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::wait_at_barrier(b
     __syncthreads();
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __noinline__ void Searcher<T, GROUP, COMPETING>::group_barrier(bool sums)
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::group_barrier(bool sums)
 {
     arrive_at_barrier();
     wait_at_barrier(sums);
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ void Searcher<T, GROUP, COMPETING>::clear_sums(u32 which)
+template <typename T, bool GROUP>
+__device__ void Searcher<T, GROUP>::clear_sums(u32 which)
 {
     i64 *at = &sum_buffer(which)->pixels;
     const u32 count = static_cast<u32>(sums_per_buffer(target.node_count)) * NUMBERS_PER_SUM;
     for (u32 i = block * THREADS + threadIdx.x; i < count; i += blocks * THREADS) at[i] = 0;
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::add_number(u32 index, i64 number)
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::add_number(u32 index, i64 number)
 {
     // A pointer that is known to be global lets the addition go without an answer, and without code for shared memory.
     i64 *to = &sum_buffer(buffer_after(1))->pixels + index;
@@ -56,8 +56,8 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::add_number(u32 in
     else if (number != 0) atomicAdd(reinterpret_cast<u64 *>(to), static_cast<u64>(number));
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __noinline__ int Searcher<T, GROUP, COMPETING>::longest_edge() const
+template <typename T, bool GROUP>
+__device__ __noinline__ int Searcher<T, GROUP>::longest_edge() const
 {
     int longest = 0;
     for (u32 i = threadIdx.x % WARP; i < target.node_count; i += WARP)
@@ -68,10 +68,10 @@ __device__ __noinline__ int Searcher<T, GROUP, COMPETING>::longest_edge() const
     return longest;
 }
 
-template <typename T, bool GROUP, bool COMPETING>
+template <typename T, bool GROUP>
 template <typename EdgeOf>
-__device__ __forceinline__ typename Searcher<T, GROUP, COMPETING>::Partition
-Searcher<T, GROUP, COMPETING>::partition(u32 bundles, int longest, EdgeOf edge_of) const
+__device__ __forceinline__ typename Searcher<T, GROUP>::Partition
+Searcher<T, GROUP>::partition(u32 bundles, int longest, EdgeOf edge_of) const
 {
     const u32 warps = (GROUP ? blocks : 1u) * WARPS, lane = threadIdx.x % WARP;
     Partition partition;
@@ -101,8 +101,8 @@ Searcher<T, GROUP, COMPETING>::partition(u32 bundles, int longest, EdgeOf edge_o
     return partition;
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ typename Searcher<T, GROUP, COMPETING>::Part Searcher<T, GROUP, COMPETING>::part_of(const Partition &partition,
+template <typename T, bool GROUP>
+__device__ __forceinline__ typename Searcher<T, GROUP>::Part Searcher<T, GROUP>::part_of(const Partition &partition,
                                                                                          u32 index) const
 {
     if (!partition.by_rows) {
@@ -115,9 +115,9 @@ __device__ __forceinline__ typename Searcher<T, GROUP, COMPETING>::Part Searcher
     return {bundle, index - (__shfl_sync(ALL_LANES, partition.parts_up_to, from) - parts), parts};
 }
 
-template <typename T, bool GROUP, bool COMPETING>
+template <typename T, bool GROUP>
 template <u32 EDGES, typename EdgeOf>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::sum_edges(u32 bundles, int longest, EdgeOf edge_of)
+__device__ __forceinline__ void Searcher<T, GROUP>::sum_edges(u32 bundles, int longest, EdgeOf edge_of)
 {
     constexpr u32 NUMBERS = EDGES * NUMBERS_PER_SUM;
     __shared__ i64 sums_by_warp[WARPS][NUMBERS];
@@ -141,9 +141,9 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::sum_edges(u32 bun
             const int y = from + static_cast<int>(lane / EDGES),
                       end = min(from + static_cast<int>(partition.rows_per_part), y1);
             const int2 upper = down ? a : b, lower = down ? b : a;
-            if constexpr (COMPETING)
-                sum = rows_sum_within<T, WARP / EDGES, ROWS_IN_FLIGHT>(job.image, territory(), upper, lower, y, end);
-            else sum = rows_sum<T, WARP / EDGES, ROWS_IN_FLIGHT>(job.image, upper, lower, y, end);
+            if (target.territory < 0)
+                sum = rows_sum<T, WARP / EDGES, ROWS_IN_FLIGHT>(job.image, upper, lower, y, end);
+            else sum = rows_sum_within<T, WARP / EDGES, ROWS_IN_FLIGHT>(job.image, territory(), upper, lower, y, end);
             if (!down) sum = RegionSum{0, 0, 0} - sum;
         }
         sum = lanes_sum<EDGES>(sum);
@@ -170,8 +170,8 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::sum_edges(u32 bun
     }
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::sum_moves(Subset subset, int longest)
+template <typename T, bool GROUP>
+__device__ __forceinline__ void Searcher<T, GROUP>::sum_moves(Subset subset, int longest)
 {
     sum_edges<CANDIDATE_COUNT>(2 * subset.size(), longest + 2 * target.distance,
                                [&](u32 bundle, u32 edge, int2 &a, int2 &b, int &y0, int &y1) {
@@ -186,8 +186,8 @@ __device__ __forceinline__ void Searcher<T, GROUP, COMPETING>::sum_moves(Subset 
                                });
 }
 
-template <typename T, bool GROUP, bool COMPETING>
-__device__ __noinline__ void Searcher<T, GROUP, COMPETING>::sum_removals(Subset subset, int longest)
+template <typename T, bool GROUP>
+__device__ __noinline__ void Searcher<T, GROUP>::sum_removals(Subset subset, int longest)
 {
     sum_edges<1>(subset.size(), 2 * longest, [&](u32 item, u32, int2 &a, int2 &b, int &y0, int &y1) {
         const u32 i = subset.node(item);

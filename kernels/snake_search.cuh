@@ -14,11 +14,10 @@
 constexpr u32 LARGEST_UNSPLIT_SUBSET = 32;
 
 // A Searcher is one block's part in the search, in static shared memory. T is the type of a level. With GROUP several
-// blocks search a target together; without it a block searches alone, and barriers are those of the block. With COMPETING
-// targets have territories. All threads
+// blocks search a target together; without it a block searches alone, and barriers are those of the block. All threads
 // of the block, and so of the group, call a function together with the same arguments, unless its comment says
 // otherwise.
-template <typename T, bool GROUP, bool COMPETING>
+template <typename T, bool GROUP>
 struct Searcher : Crossings {
     static constexpr u32 THREADS = GROUP ? GROUP_THREADS : ALONE_THREADS;
     static constexpr u32 WARPS = THREADS / WARP;
@@ -35,8 +34,7 @@ struct Searcher : Crossings {
     // Returns whether a node may lie at p: within the window and the territory. One thread calls it.
     __device__ bool allows(int2 p) const
     {
-        if constexpr (COMPETING) return in_bounds(p) && has_corner(territory(), p);
-        else return in_bounds(p);
+        return in_bounds(p) && has_corner(territory(), p);
     }
 
     // --- sums: snake_edges.cuh ---------------------------------------------------------------------------------------
@@ -494,11 +492,11 @@ struct Searcher : Crossings {
 #include "snake_choice.cuh"
 
 // Searches the job's targets. All threads of the grid call it.
-template <typename T, bool GROUP, bool COMPETING>
+template <typename T, bool GROUP>
 __device__ __forceinline__ void search(const SearchJob &job)
 {
     extern __shared__ uint4 state_memory[];
-    __shared__ Searcher<T, GROUP, COMPETING> searcher;
+    __shared__ Searcher<T, GROUP> searcher;
     if (threadIdx.x == 0)
         searcher.assign_memory(job, blockIdx.x / job.blocks_per_target, blockIdx.x % job.blocks_per_target,
                                reinterpret_cast<unsigned char *>(state_memory));

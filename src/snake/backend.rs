@@ -106,10 +106,7 @@ impl Backend {
                 }
                 joined
             }
-            Self::Cuda(solver) => {
-                watch.ticker.report(watch.progress)?;
-                solver.measure(params, targets)
-            }
+            Self::Cuda(solver) => solver.measure(params, targets, watch),
         }
     }
 

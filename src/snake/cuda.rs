@@ -5,7 +5,7 @@ mod launch;
 
 use super::search::Target;
 use super::sums::{PrefixSum, RegionSum};
-use super::{Bounds, MOVING, Node, Noise, Params, Schedule};
+use super::{Bounds, MOVING, Node, Noise, Params, Schedule, Watch};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
@@ -25,6 +25,9 @@ const LAUNCH_SECONDS: f64 = 0.03;
 /// iteration grows with the square of the nodes.
 const FIRST_ITERATIONS: u64 = 16;
 const FIRST_NODES: usize = 2048;
+
+/// The number of targets that are measured between two polls for cancellation.
+const MEASURED_AT_ONCE: usize = 16384;
 
 /// Returns the number of bytes of a level: 1 for 8-bit and binary images, else 2.
 fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
@@ -97,6 +100,20 @@ pub(super) struct Search {
     /// The first run of each row of each territory, and all runs; `None` where no targets compete.
     _territories: Option<[Buffer; 2]>,
     job: SearchJob,
+}
+
+impl Search {
+    /// Returns the job of `count` targets, from the target `first` on.
+    fn job_of(&self, first: usize, count: usize) -> SearchJob {
+        let nodes = (first * self.job.capacity as usize) as u64;
+        SearchJob {
+            targets: self.job.targets + (first * size_of::<DeviceTarget>()) as u64,
+            nodes: self.job.nodes + nodes * size_of::<Node>() as u64,
+            edges: self.job.edges + nodes * size_of::<DeviceSum>() as u64,
+            target_count: count as u32,
+            ..self.job
+        }
+    }
 }
 
 impl Solver {
@@ -178,12 +195,24 @@ impl Solver {
     }
 
     /// Returns the targets with the sums of their initial polygons. On an error the earlier targets stay as they were.
-    pub(super) fn measure(&mut self, params: &Params, mut targets: Vec<Target>) -> Result<Vec<Target>> {
+    pub(super) fn measure(
+        &mut self,
+        params: &Params,
+        mut targets: Vec<Target>,
+        watch: &mut Watch<'_, '_, '_>,
+    ) -> Result<Vec<Target>> {
         check_schedule(params)?;
         self.cuda.bind()?;
-        let mut search = self.prepare(params, &targets)?;
+        watch.ticker.report(watch.progress)?;
+        let search = self.prepare(params, &targets)?;
+        watch.ticker.report(watch.progress)?;
         self.kernels.whole(&self.stream, &search.job)?;
-        self.launch(&mut search, 0)?;
+        for first in (0..targets.len()).step_by(MEASURED_AT_ONCE) {
+            let count = MEASURED_AT_ONCE.min(targets.len() - first);
+            self.launch(&search, &search.job_of(first, count))?;
+            self.stream.synchronize()?;
+            watch.ticker.report(watch.progress)?;
+        }
         self.fetch(&search, &mut targets)?;
         self.search = Some(search);
         Ok(targets)
@@ -198,7 +227,7 @@ impl Solver {
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
         let compete = targets.iter().any(|target| target.territory.is_some());
-        let geometry = self.kernels.geometry(&self.cuda, compete, count, longest, capacity)?;
+        let geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
         let workspace_bytes = geometry.workspace_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
@@ -292,11 +321,10 @@ impl Solver {
         Ok((entries, Some(buffers)))
     }
 
-    /// Queues up to `iterations` iterations of each running target; targets without sums are measured first.
-    fn launch(&self, search: &mut Search, iterations: u64) -> Result<()> {
-        search.job.launch_iterations = iterations;
-        self.stream.fill(&search.control, 0, launch::control_bytes(search.job.groups as usize), 0)?;
-        self.kernels.search(&self.stream, &search.job)
+    /// Queues a job's iterations of each of its running targets; targets without sums are measured first.
+    fn launch(&self, search: &Search, job: &SearchJob) -> Result<()> {
+        self.stream.fill(&search.control, 0, launch::control_bytes(job.groups as usize), 0)?;
+        self.kernels.search(&self.stream, job)
     }
 
     /// Returns the states of the targets.
@@ -340,7 +368,7 @@ impl Solver {
         let mut report = Report::new(context.device());
         report.seconds_upload = std::mem::take(&mut self.seconds_upload);
         report.seconds_compute = std::mem::take(&mut self.seconds_prefix_sums);
-        let Some(mut search) = self.search.take() else { return Ok(report) };
+        let Some(search) = self.search.take() else { return Ok(report) };
         let ticker = Ticker::new(MOVING);
         let started = Instant::now();
         let mut left = iterations;
@@ -355,7 +383,8 @@ impl Solver {
                 break Ok(());
             }
             let launched = Instant::now();
-            let states = match self.launch(&mut search, count).and_then(|()| self.states(&search)) {
+            let job = SearchJob { launch_iterations: count, ..search.job };
+            let states = match self.launch(&search, &job).and_then(|()| self.states(&search)) {
                 Ok(states) => states,
                 Err(error) => break Err(error),
             };
@@ -392,8 +421,8 @@ impl Solver {
         // Sums are made without an iteration, so that no edge gets a node.
         let unmeasured = |nodes| Target::unmeasured(nodes, *image, 1, i64::MAX);
         let mut targets: Vec<Target> = collected(polygons.into_iter().map(unmeasured))?;
-        let mut search = self.prepare(&params, &targets)?;
-        self.launch(&mut search, 0)?;
+        let search = self.prepare(&params, &targets)?;
+        self.launch(&search, &search.job)?;
         self.fetch(&search, &mut targets)?;
         collected(targets.into_iter().map(|target| target.inside))
     }

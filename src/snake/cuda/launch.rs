@@ -161,19 +161,14 @@ pub(super) fn control_bytes(groups: usize) -> usize {
 /// The offset of the first control struct, after the queue's index.
 pub(super) const CONTROL_OFFSET: usize = 256;
 
-/// The kernels of a search, with a thread block for each target or several.
-struct Searches {
-    alone: Kernel,
-    group: Kernel,
-}
-
 /// The kernels for levels of one or two bytes.
 pub(super) struct Kernels {
     prefix_sums: Kernel,
     whole: Kernel,
-    search: Searches,
-    /// For targets that compete.
-    competing: Searches,
+    /// The search with a thread block for each target.
+    alone: Kernel,
+    /// The search with several blocks for each target.
+    group: Kernel,
     /// The shared memory for the arrays of a block's state, in bytes.
     shared_limit: usize,
 }
@@ -185,45 +180,30 @@ impl Kernels {
         let kernels = Self {
             prefix_sums: kernel("prefix_sums")?,
             whole: kernel("whole")?,
-            search: Searches { alone: kernel("search")?, group: kernel("search_group")? },
-            competing: Searches { alone: kernel("search_competing")?, group: kernel("search_group_competing")? },
+            alone: kernel("search")?,
+            group: kernel("search_group")?,
             shared_limit,
         };
-        for search in [&kernels.search, &kernels.competing] {
-            search.alone.reserve_shared_memory(shared_limit)?;
-            search.group.reserve_shared_memory(shared_limit)?;
-        }
+        kernels.alone.reserve_shared_memory(shared_limit)?;
+        kernels.group.reserve_shared_memory(shared_limit)?;
         Ok(kernels)
     }
 
-    /// Returns the kernels of a search of targets that compete, or do not.
-    fn searches(&self, compete: bool) -> &Searches {
-        if compete { &self.competing } else { &self.search }
-    }
-
-    /// Returns the geometry of the search of `targets` targets, which may `compete`, whose arrays have memory for
-    /// `capacity` nodes, and of which the edges of the largest one pass `rows` rows. All groups fit on the device at once.
-    pub(super) fn geometry(
-        &self,
-        cuda: &Cuda,
-        compete: bool,
-        targets: usize,
-        rows: i64,
-        capacity: usize,
-    ) -> Result<Geometry> {
-        let search = self.searches(compete);
+    /// Returns the geometry of the search of `targets` targets, whose arrays have memory for `capacity` nodes, and of
+    /// which the edges of the largest one pass `rows` rows. All groups fit on the device at once.
+    pub(super) fn geometry(&self, cuda: &Cuda, targets: usize, rows: i64, capacity: usize) -> Result<Geometry> {
         let state = state_bytes(capacity);
         let fits = state <= self.shared_limit;
         let shared = if fits { state } else { 0 };
         let most = if fits { MAX_BLOCKS } else { MAX_BLOCKS_UNSHARED };
         let wanted = ((rows + ROWS_PER_BLOCK - 1) / ROWS_PER_BLOCK).clamp(1, most as i64) as usize;
-        let blocks = search.group.resident_blocks(cuda, GROUP_THREADS, shared)? as usize;
+        let blocks = self.group.resident_blocks(cuda, GROUP_THREADS, shared)? as usize;
         let blocks_per_target = wanted.min(blocks / targets.max(1));
         if blocks_per_target > 1 {
             return Ok(Geometry::new(capacity, targets.max(1), blocks_per_target, fits));
         }
-        let with = search.alone.resident_blocks(cuda, ALONE_THREADS, shared)? as usize;
-        let without = search.alone.resident_blocks(cuda, ALONE_THREADS, 0)?.max(1) as usize;
+        let with = self.alone.resident_blocks(cuda, ALONE_THREADS, shared)? as usize;
+        let without = self.alone.resident_blocks(cuda, ALONE_THREADS, 0)?.max(1) as usize;
         // Shared memory is used unless it reduces the number of targets that are searched at once.
         let shared = fits && with >= without.min(targets);
         Ok(Geometry::new(capacity, targets.clamp(1, if shared { with } else { without }), 1, shared))
@@ -254,15 +234,14 @@ impl Kernels {
             shared_mem_bytes: if job.state_in_shared_memory == 1 { job.state_bytes } else { 0 },
             ..geometry([(job.groups * job.blocks_per_target) as usize, 1, 1], [threads, 1, 1])
         };
-        let search = self.searches(job.first_runs != 0);
         // SAFETY: the kernel's argument; nodes, edges and workspace have memory for `capacity` nodes of each target,
         // group or block, nodes lie within the bounds, a territory has an entry for each row of its bounds and one more,
         // and the blocks of a group are on the device together: there are no more than fit.
         unsafe {
             if alone {
-                stream.launch(&search.alone, config, &[job])
+                stream.launch(&self.alone, config, &[job])
             } else {
-                stream.launch_cooperative(&search.group, config, &[job])
+                stream.launch_cooperative(&self.group, config, &[job])
             }
         }
     }
