@@ -235,7 +235,7 @@ def level_set_cases(shape):
 
 def squares(shape):
     """Returns a start of a region snake in a bright blob of each tile."""
-    return [[(x, y), (x + 16, y), (x + 16, y + 16), (x, y + 16)]
+    return [numpy.array([(x, y), (x + 16, y), (x + 16, y + 16), (x, y + 16)], numpy.int32)
             for y in range(24, shape[0], TILE) for x in range(24, shape[1], TILE)]
 
 

@@ -178,9 +178,10 @@ def polygon_arrays(polygons) -> tuple[PolygonArrays | None, tuple]:
     for part in parts:
         if part.ndim != 2 or part.shape[1] != 2:
             raise ValueError(f"cannot use a polygon: it must be a sequence of (x, y) (got an array of shape {part.shape})")
-        if (part != numpy.floor(part)).any():
-            raise ValueError("cannot use a polygon: its nodes must be whole numbers, the corners of pixels; round them")
-    nodes = numpy.ascontiguousarray(numpy.concatenate(parts) if parts else numpy.empty((0, 2)), numpy.int32)
+    nodes = numpy.concatenate(parts) if parts else numpy.empty((0, 2))
+    if (nodes != numpy.floor(nodes)).any():
+        raise ValueError("cannot use a polygon: its nodes must be whole numbers, the corners of pixels; round them")
+    nodes = numpy.ascontiguousarray(nodes, numpy.int32)
     offsets = numpy.cumsum([0, *map(len, parts)]).astype(numpy.uint64)
     return PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data,
                          offsets=offsets.ctypes.data), (nodes, offsets)
