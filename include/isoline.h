@@ -50,8 +50,9 @@
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Forks. The child of a fork() does not have the threads and the CUDA driver of the parent's contexts and solvers: a call
- *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on "cpu"; CUDA does not work in the child of a
- *   process that has used it. isoline_buffer_free says what holds for buffers.
+ *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on
+ *   "cpu"; CUDA does not work in the child of a process that has used it. isoline_buffer_free says what holds for
+ *   buffers.
  * - Callbacks. The progress callback, and those that read and write slices (ISOLINE_SLICES), are called on the calling
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
  *   such a re-entrant call returns ISOLINE_BUSY. They may use other contexts and solvers, and wait for the calls of other
@@ -414,8 +415,9 @@ isoline_status isoline_context_device(const isoline_context *context,
  *
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
- *   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts, with
- *   the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a CPU context.
+ *   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in
+ *   parts, with the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
+ *   back to the CPU. The limit has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -1230,16 +1232,16 @@ typedef struct {
      */
     uint64_t max_cycles;
     /**
-     * ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18 times the
-     * largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as exp(-distance/ρ): a larger ρ
-     * reaches further and smooths more.
+     * ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18
+     * times the largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
+     * exp(-distance/ρ): a larger ρ reaches further and smooths more.
      */
     double rho;
     /**
      * The time step Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. With a spacing h_x, h_y, h_z of a
      * volume it is in units of h², the square of the smallest of them, and at most 1/(2 (w_x + w_y + w_z) + h²/ρ²), where
-     * w_x = (h/h_x)² and so on. ISOLINE_AUTOMATIC (default): automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the
-     * limit) in 3D. With a larger time step the field spreads further per iteration.
+     * w_x = (h/h_x)² and so on. ISOLINE_AUTOMATIC (default): automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15,
+     * 0.9 of the limit) in 3D. With a larger time step the field spreads further per iteration.
      */
     double time_step;
     /**
@@ -1283,15 +1285,16 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
  *
  * With 3 dimensions distances are in the unit of the input's spacing, and each second derivative of the Laplacian has that
- * along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and start at 0.
+ * along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and
+ * start at 0.
  *
- * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z with
- * the same bits, if a slice with as many slices on either side as there are iterations fits; in the converged mode it is
- * out of memory. With "auto" the GPU does at most twice the work for this.
+ * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
+ * along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
+ * converged mode it is out of memory. With "auto" the GPU does at most twice the work for this.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a voxel: along
- *   each axis from 1e-15 to 1e15, and at most 100 times that along another axis.
+ * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
+ *   voxel: along each axis from 1e-15 to 1e15, and at most 100 times that along another axis.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
  * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
@@ -1975,7 +1978,8 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
  * @param params NULL for the defaults; those whose names begin with ellipse_ are used.
  * @param progress NULL for none.
- * @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on failure.
+ * @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on
+ *   failure.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
  *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
@@ -2064,12 +2068,14 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
  * +infinity, in one without outside pixels -infinity. NaN pixels are outside.
  *
- * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with the same
- * bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host memory.
+ * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
+ * the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
+ * memory.
  *
  * @param context not NULL.
- * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from 1e-15
- *   to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
+ * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis
+ *   from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
+ *   used.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
  * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
@@ -2240,8 +2246,8 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
  * those of left and right pixels first), with which a closed one begins.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
- *   is the size of a pixel, in which lengths and areas are measured; points are in pixels.
+ * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing
+ *   along x and y is the size of a pixel, in which lengths and areas are measured; points are in pixels.
  * @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
  * @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
  * @param params NULL for the defaults.
@@ -2411,8 +2417,8 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * slice, row and column of their cells.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a
- *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis.
+ * @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a voxel: along each axis from 1e-15
+ *   to 1e15, and at most 1e9 times that along another axis.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
  * @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.
@@ -2686,10 +2692,10 @@ typedef struct {
      * The levels of the pyramid, 1 to 4. Default 1: the front moves on the image alone. Otherwise the first step (or the
      * run) begins on the image reduced `pyramid_levels` - 1 times by 2 along each axis, where the front comes to rest,
      * goes on with the next larger one, and ends on the image. A larger number needs fewer iterations of the whole image
-     * from a start that is far from the object, and comes past noise; structures of fewer than about 2^`pyramid_levels` voxels
-     * vanish. Range, α and lengths are the same on all levels, in the image's units. In an anisotropic volume the axes are
-     * reduced whose spacing is less than twice the smallest one; an axis with fewer than 16 voxels is not reduced. Image
-     * and mask must be in host memory (ISOLINE_UNSUPPORTED).
+     * from a start that is far from the object, and comes past noise; structures of fewer than about
+     * 2^`pyramid_levels` voxels vanish. Range, α and lengths are the same on all levels, in the image's units. In an
+     * anisotropic volume the axes are reduced whose spacing is less than twice the smallest one; an axis with fewer
+     * than 16 voxels is not reduced. Image and mask must be in host memory (ISOLINE_UNSUPPORTED).
      */
     uint32_t pyramid_levels;
     /**
@@ -2755,8 +2761,8 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
  *   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
  *   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
  *   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
- *   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
- *   called on any thread; calls on one context run one after the other.
+ *   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY;
+ *   _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_level_set_new(isoline_context *context,
                                      const isoline_image *input,
@@ -3108,11 +3114,10 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params,
  * @param objects receives the objects, to be freed with isoline_object_list_free; NULL if they are not wanted. Not written
  *   on failure.
  * @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one that
- *   is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold
- *   the largest one; _OVERLAP; _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory;
- *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread;
- *   calls on one context run one after the other.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
+ *   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY; _DEVICE_FAILED;
+ *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_objects(isoline_context *context,
                                const isoline_image *input,
@@ -3459,8 +3464,8 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
  *   message names polygon and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE;
  *   _INVALID_TYPE; _UNSUPPORTED for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels
- *   with a CPU context or with `pyramid_levels` above 1; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
- *   one after the other.
+ *   with a CPU context or with `pyramid_levels` above 1; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any
+ *   thread; calls on one context run one after the other.
  */
 isoline_status isoline_snake_new(isoline_context *context,
                                  const isoline_image *input,

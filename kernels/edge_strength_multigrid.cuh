@@ -395,8 +395,9 @@ struct MgVolume {
     __device__ __forceinline__ float back(int x, int y, int z) const { return at(x, y, min(z + 1, depth - 1)); }
 };
 
-// One step of the smoother. The sum of the neighbours' weights and lambda are `centre` and `rest`. `in` null: from zero. `right` null: zero. `change` not null: the step ends a cycle on the
-// finest grid, so the new `out` is clamped to 0..1, and its largest difference to the old one goes to `change`.
+// One step of the smoother. The sum of the neighbours' weights and lambda are `centre` and `rest`. `in` null: from
+// zero. `right` null: zero. `change` not null: the step ends a cycle on the finest grid, so the new `out` is clamped to
+// 0..1, and its largest difference to the old one goes to `change`.
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
                    const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,
@@ -431,8 +432,8 @@ isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__rest
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ right, const u32 *__restrict__ mask,
                        int width, int height, int depth, u32 pitch, u32 mask_pitch, float weight_y, float weight_z,
-                       float lambda, float factor, float *__restrict__ coarse_right, int coarse_width, int coarse_height, int coarse_depth,
-                       u32 coarse_pitch)
+                       float lambda, float factor, float *__restrict__ coarse_right, int coarse_width,
+                       int coarse_height, int coarse_depth, u32 coarse_pitch)
 {
     const MgVolume from{in, width, height, depth, pitch};
     const AxisWeights axes{weight_y, weight_z};

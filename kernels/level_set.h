@@ -103,7 +103,8 @@ struct IterationArguments {
 // Pixels are summed as integers, their levels: whole numbers are their own, others are the nearest of this many.
 constexpr u32 REGION_LEVELS = 1 << 19;
 
-// The conversion of pixels to levels: (pixel - low) * scale, rounded; if binary is not 0, 1 where the pixel is above 0, else 0.
+// The conversion of pixels to levels: (pixel - low) * scale, rounded; if binary is not 0, 1 where the pixel is above 0,
+// else 0.
 struct RegionLevels {
     float low, scale;
     u32 binary;

@@ -136,7 +136,8 @@ __device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &se
     u32 inside = 0;
     for (u32 x = lane; x < setup.width; x += WARP) {
         float value = line[x];
-        if (report_nonfinite && !(fabsf(value) <= cuda::std::numeric_limits<float>::max())) atomicMax(found + 1, ~(row * setup.width + x));
+        if (report_nonfinite && !(fabsf(value) <= cuda::std::numeric_limits<float>::max()))
+            atomicMax(found + 1, ~(row * setup.width + x));
         value = value == 0.0f ? 0.0f : fminf(fmaxf(value, -far), far);
         line[x] = value;
         if (x == 0) line[-1] = value;

@@ -80,8 +80,9 @@ pub unsafe extern "C" fn isoline_context_device(
 ///
 /// @param context not NULL.
 /// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
-///   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts, with
-///   the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls back to the CPU. The limit has no effect on a CPU context.
+///   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in
+///   parts, with the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
+///   back to the CPU. The limit has no effect on a CPU context.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_context, bytes: u64) -> isoline_status {

@@ -79,12 +79,14 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
 /// +infinity, in one without outside pixels -infinity. NaN pixels are outside.
 ///
-/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with the same
-/// bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host memory.
+/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
+/// the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
+/// memory.
 ///
 /// @param context not NULL.
-/// @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis from 1e-15
-///   to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not used.
+/// @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis
+///   from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
+///   used.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
 /// @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.

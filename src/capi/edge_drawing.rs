@@ -458,7 +458,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
 /// @param params NULL for the defaults; those whose names begin with ellipse_ are used.
 /// @param progress NULL for none.
-/// @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on failure.
+/// @param ellipses not NULL; receives the circles and ellipses, to be freed with isoline_ellipses_free. Not written on
+///   failure.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
 ///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;

@@ -74,14 +74,14 @@ pub struct isoline_edge_strength_params {
     /// if 100 cycles have made no smaller change than one before them, the result so far is returned and the report's
     /// `converged` is 0.
     pub max_cycles: u64,
-    /// ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18 times the
-    /// largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as exp(-distance/ρ): a larger ρ
-    /// reaches further and smooths more.
+    /// ρ in pixels, with 3 dimensions in the unit of the input's spacing; at least 1e-18, and with 3 dimensions 1e-18
+    /// times the largest spacing (so that a 32-bit number holds 1/ρ²). Default 64. The field falls off as
+    /// exp(-distance/ρ): a larger ρ reaches further and smooths more.
     pub rho: f64,
     /// The time step Δt, more than 0 and at most 1/(4 + 1/ρ²) in 2D, 1/(6 + 1/ρ²) in 3D. With a spacing h_x, h_y, h_z of a
     /// volume it is in units of h², the square of the smallest of them, and at most 1/(2 (w_x + w_y + w_z) + h²/ρ²), where
-    /// w_x = (h/h_x)² and so on. ISOLINE_AUTOMATIC (default): automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15, 0.9 of the
-    /// limit) in 3D. With a larger time step the field spreads further per iteration.
+    /// w_x = (h/h_x)² and so on. ISOLINE_AUTOMATIC (default): automatic, min(0.2, 0.9 of the limit) in 2D, min(0.15,
+    /// 0.9 of the limit) in 3D. With a larger time step the field spreads further per iteration.
     pub time_step: f64,
     /// The threshold of the foreground, in the image's own units; finite. Default 0. With the default foreground every pixel
     /// above it belongs to the shape.
@@ -159,15 +159,16 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// on the shape and zero normal derivative at the image border (Keleş 2016, eq. 2 and 3; Tari, Shah and Pien 1997).
 ///
 /// With 3 dimensions distances are in the unit of the input's spacing, and each second derivative of the Laplacian has that
-/// along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and start at 0.
+/// along its axis; with 2 they are in pixels, and the spacing is not used. NaN pixels never belong to the shape and
+/// start at 0.
 ///
-/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs along z with
-/// the same bits, if a slice with as many slices on either side as there are iterations fits; in the converged mode it is
-/// out of memory. With "auto" the GPU does at most twice the work for this.
+/// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
+/// along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
+/// converged mode it is out of memory. With "auto" the GPU does at most twice the work for this.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a voxel: along
-///   each axis from 1e-15 to 1e15, and at most 100 times that along another axis.
+/// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
+///   voxel: along each axis from 1e-15 to 1e15, and at most 100 times that along another axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
 /// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.

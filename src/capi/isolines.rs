@@ -161,8 +161,8 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 /// those of left and right pixels first), with which a closed one begins.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing along x and y
-///   is the size of a pixel, in which lengths and areas are measured; points are in pixels.
+/// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing
+///   along x and y is the size of a pixel, in which lengths and areas are measured; points are in pixels.
 /// @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
 /// @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
 /// @param params NULL for the defaults.

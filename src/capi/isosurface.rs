@@ -124,8 +124,8 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// slice, row and column of their cells.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a
-///   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis.
+/// @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a voxel: along each axis from 1e-15
+///   to 1e15, and at most 1e9 times that along another axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
 /// @param surface not NULL; receives the surface, to be freed with isoline_surface_free. Not written on failure.

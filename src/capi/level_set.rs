@@ -171,10 +171,10 @@ pub struct isoline_level_set_params {
     /// The levels of the pyramid, 1 to 4. Default 1: the front moves on the image alone. Otherwise the first step (or the
     /// run) begins on the image reduced `pyramid_levels` - 1 times by 2 along each axis, where the front comes to rest,
     /// goes on with the next larger one, and ends on the image. A larger number needs fewer iterations of the whole image
-    /// from a start that is far from the object, and comes past noise; structures of fewer than about 2^`pyramid_levels` voxels
-    /// vanish. Range, α and lengths are the same on all levels, in the image's units. In an anisotropic volume the axes are
-    /// reduced whose spacing is less than twice the smallest one; an axis with fewer than 16 voxels is not reduced. Image
-    /// and mask must be in host memory (ISOLINE_UNSUPPORTED).
+    /// from a start that is far from the object, and comes past noise; structures of fewer than about
+    /// 2^`pyramid_levels` voxels vanish. Range, α and lengths are the same on all levels, in the image's units. In an
+    /// anisotropic volume the axes are reduced whose spacing is less than twice the smallest one; an axis with fewer
+    /// than 16 voxels is not reduced. Image and mask must be in host memory (ISOLINE_UNSUPPORTED).
     pub pyramid_levels: u32,
     /// The weight β of the image's edges, 0 to 1000. Default 0: none. With the edge-stopping function
     /// g = 1 / (1 + (|∇I_σ|/K)²) of the smoothed image's gradient, φ_t = g |∇φ| F + β (1 - α)/2 ∇g·∇φ: the front slows
@@ -302,8 +302,8 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 ///   the message names, for an α Δt that is not 0 and outside of 4.702e-38 to 3.403e38 (32-bit numbers with all their
 ///   digits), such as for pixels near 1e30 with a spacing of 1e-9, and for an automatic intensity range with an empty
 ///   mask; _INVALID_SIZE; _INVALID_TYPE; _UNSUPPORTED for a variant that the device does not have, for CUDA pixels with
-///   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be
-///   called on any thread; calls on one context run one after the other.
+///   a CPU context or with `pyramid_levels` above 1 and for an image too large for the CUDA kernels; _OUT_OF_MEMORY;
+///   _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_new(
     context: *mut isoline_context,

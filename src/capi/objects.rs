@@ -165,11 +165,10 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 /// @param objects receives the objects, to be freed with isoline_object_list_free; NULL if they are not wanted. Not written
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one that
-///   is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold
-///   the largest one; _OVERLAP; _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory;
-///   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread;
-///   calls on one context run one after the other.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
+///   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
+///   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY; _DEVICE_FAILED;
+///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_objects(
     context: *mut isoline_context,

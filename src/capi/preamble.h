@@ -50,8 +50,9 @@
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
  * - Forks. The child of a fork() does not have the threads and the CUDA driver of the parent's contexts and solvers: a call
- *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on "cpu"; CUDA does not work in the child of a
- *   process that has used it. isoline_buffer_free says what holds for buffers.
+ *   with one returns ISOLINE_UNSUPPORTED, and to free one does nothing. The child may make contexts of its own on
+ *   "cpu"; CUDA does not work in the child of a process that has used it. isoline_buffer_free says what holds for
+ *   buffers.
  * - Callbacks. The progress callback, and those that read and write slices (ISOLINE_SLICES), are called on the calling
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
  *   such a re-entrant call returns ISOLINE_BUSY. They may use other contexts and solvers, and wait for the calls of other

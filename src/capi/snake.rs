@@ -260,8 +260,8 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
 ///   message names polygon and edges, counted from 0) or has more nodes than params->max_nodes; _INVALID_SIZE;
 ///   _INVALID_TYPE; _UNSUPPORTED for the sequential schedule on CUDA ("auto" selects the CPU for it), or CUDA pixels
-///   with a CPU context or with `pyramid_levels` above 1; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run
-///   one after the other.
+///   with a CPU context or with `pyramid_levels` above 1; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any
+///   thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_new(
     context: *mut isoline_context,

@@ -220,9 +220,9 @@ impl Context {
     ///
     /// `auto` chooses the CUDA device that works and has the most free memory, else the CPU; [`device`](Self::device) says
     /// why. A call on it runs on the CPU if it does not fit the GPU, and, if the CPU gives the same bits (distance,
-    /// isolines, isosurface, edge drawing, up to 1024 iterations of edge strength), where it is expected to finish first. For that the first call of
-    /// each kind on a machine measures both devices, in less than a second; the times are kept in the user's cache folder,
-    /// as `isoline/device-times.tsv`. A named device never falls back.
+    /// isolines, isosurface, edge drawing, up to 1024 iterations of edge strength), where it is expected to finish
+    /// first. For that the first call of each kind on a machine measures both devices, in less than a second; the times
+    /// are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
     ///
     /// The devices of a list share the slices of a stack in host memory, and the targets of region snakes: each gets a
     /// contiguous range of them, and the results are the same bits as on one of the devices. All else runs on the first one:

@@ -1,11 +1,12 @@
 //! Circles and ellipses along segments: EDCircles (Akinlar and Topal, "EDCircles: a real-time circle detector with a false
 //! detection control", Pattern Recognition 46, 2013).
 //!
-//! A closed segment is tried as a whole. The lines of the others that turn in one direction are arcs, and arcs that are near to
-//! one circle, or else to one ellipse, are joined. Each is tested by the Helmholtz principle: it is one if more of the pixels
-//! along its whole outline have a gradient across it than chance would make.
+//! A closed segment is tried as a whole. The lines of the others that turn in one direction are arcs, and arcs that are
+//! near to one circle, or else to one ellipse, are joined. Each is tested by the Helmholtz principle: it is one if more
+//! of the pixels along its whole outline have a gradient across it than chance would make.
 //!
-//! The host computes it from finished segments and the pixels, whichever device the context has, so that the result is the same.
+//! The host computes it from finished segments and the pixels, whichever device the context has, so that the result is
+//! the same.
 
 mod arcs;
 mod fit;
@@ -91,15 +92,15 @@ pub struct Ellipse {
     pub semi_major: f64,
     /// The shorter semi-axis, in pixels; the radius of a circle.
     pub semi_minor: f64,
-    /// The direction of the longer axis, in radians from 0 to less than π: from that of x towards that of y, which is clockwise
-    /// on a screen. 0 for a circle.
+    /// The direction of the longer axis, in radians from 0 to less than π: from that of x towards that of y, which is
+    /// clockwise on a screen. 0 for a circle.
     pub angle: f64,
     /// The root mean square distance of its points, in pixels.
     pub rms: f64,
     /// The share of its outline that its points are along, 0 to 1.
     pub coverage: f64,
-    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image of this
-    /// size. At most 0 with validation.
+    /// The decimal logarithm of its number of false alarms: how often chance is expected to make such a one in an image
+    /// of this size. At most 0 with validation.
     pub log_false_alarms: f64,
     /// The index of the segment of its longest arc.
     pub segment: u64,
@@ -123,9 +124,9 @@ impl Ellipse {
 
 /// Finds circles and ellipses along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
-/// They are in the order of the segments of their longest arcs. `segments` of any profile and parameters may be given. `input`:
-/// u8, u16 or f32, in host or device memory; pixels that are NaN or infinite make the gradients next to them count as random
-/// ones. It runs on the CPU with every context, and gives the same bits for every number of threads.
+/// They are in the order of the segments of their longest arcs. `segments` of any profile and parameters may be given.
+/// `input`: u8, u16 or f32, in host or device memory; pixels that are NaN or infinite make the gradients next to them
+/// count as random ones. It runs on the CPU with every context, and gives the same bits for every number of threads.
 ///
 /// # Errors
 /// A parameter out of range, segments with points or slices outside of the image, out of memory, a device failure when
@@ -230,8 +231,8 @@ impl Slice<'_, '_> {
                 tested.add(self.pixels, segment.slice, [x as usize, y as usize], sample.normal);
             }
         }
-        // The number of circles and ellipses that are tested: all positions, and a side of the image for each semi-axis and for
-        // the direction, brighter inside or outside.
+        // The number of circles and ellipses that are tested: all positions, and a side of the image for each semi-axis
+        // and for the direction, brighter inside or outside.
         let [width, height] = self.pixels.size;
         let log_tests = 2.5 * (width as f64 * height as f64).log2() + 1.0;
         let [c, s] = shape.direction;

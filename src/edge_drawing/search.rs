@@ -1,5 +1,5 @@
-//! The search along finished segments that lines and ellipses share: the pixels beside segments, slice by slice, and the test of
-//! what was found by the Helmholtz principle.
+//! The search along finished segments that lines and ellipses share: the pixels beside segments, slice by slice, and
+//! the test of what was found by the Helmholtz principle.
 
 use super::segments::{Point, Segments};
 use crate::device::{Context, HostCopy, slices_side_by_side};

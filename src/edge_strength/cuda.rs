@@ -76,7 +76,8 @@ impl SlotLayout {
         Self { field: FieldLayout::new(shape), raw_bytes, depth, own, halo }
     }
 
-    /// Makes the layout of a slot that fits the budget: of a slice or the volume, or else of a slab that is as deep as possible.
+    /// Makes the layout of a slot that fits the budget: of a slice or the volume, or else of a slab that is as deep as
+    /// possible.
     fn fitting(plan: &Plan, input: &Image<'_>, budget: u64) -> Self {
         let whole = Self::new(plan, input);
         let (Some(halo), true) = (halo(plan), whole.slot_bytes(plan) > budget) else { return whole };
@@ -101,7 +102,8 @@ impl SlotLayout {
         slot * self.own..self.depth.min((slot + 1) * self.own)
     }
 
-    /// Returns the slices that a slot reads. All read as many; those at the ends of the volume have more of a halo on one side.
+    /// Returns the slices that a slot reads. All read as many; those at the ends of the volume have more of a halo on
+    /// one side.
     fn reads(&self, slot: usize) -> Range<usize> {
         let slices = self.field.shape[2];
         let first = self.slices(slot).start.saturating_sub(self.halo).min(self.depth - slices);

@@ -7,8 +7,9 @@
 //! v' = v + Δt·(v_left + v_right + v_up + v_down − (4 + 1/ρ²)·v)      in 3D: six neighbours and 6 + 1/ρ²
 //! ```
 //!
-//! With a **spacing** h_x, h_y, h_z of a volume's voxels ρ is in its unit, and each second difference is divided by h_a². Times
-//! are in units of h², the square of the smallest spacing, so that w_a = (h/h_a)² is the weight of the neighbours along axis a:
+//! With a **spacing** h_x, h_y, h_z of a volume's voxels ρ is in its unit, and each second difference is divided by
+//! h_a². Times are in units of h², the square of the smallest spacing, so that w_a = (h/h_a)² is the weight of the
+//! neighbours along axis a:
 //!
 //! ```text
 //! v' = v + Δt·(Σ_a w_a·(v_before + v_after) − (2·Σ_a w_a + h²/ρ²)·v)
@@ -153,8 +154,8 @@ pub const DEFAULT_MAX_CYCLES: u64 = parameters::MAX_CYCLES.default as u64;
 /// The largest number of iterations of a call. No image needs more, and a call keeps the weight of each iteration.
 pub const MAX_ITERATIONS: u64 = parameters::ITERATIONS.maximum as u64;
 
-/// The largest ratio of two spacings. Weights are its inverse square, and beside much smaller ones than 1e-4 the rounding of the
-/// others keeps the converged mode from its tolerance.
+/// The largest ratio of two spacings. Weights are its inverse square, and beside much smaller ones than 1e-4 the
+/// rounding of the others keeps the converged mode from its tolerance.
 const MOST_ANISOTROPY: f64 = 100.0;
 
 /// The number of iterations between two flushes, which set values below [`FLUSH_THRESHOLD`], 2⁻⁸⁰, to 0. That is far
@@ -326,9 +327,9 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 ///
 /// `input` is u8, u16 or f32; one slice or a stack. With [`Dimensions::Slices`] functions may read and write the slices
 /// ([`Source`](crate::Source), [`Sink`](crate::Sink)). A stack of slices runs as a pipeline with several slices in flight.
-/// Iterations on a volume that does not fit the memory of a GPU run on slabs, with the same bits, if a slice with as many slices
-/// on either side as there are iterations fits.
-/// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
+/// Iterations on a volume that does not fit the memory of a GPU run on slabs, with the same bits, if a slice with as
+/// many slices on either side as there are iterations fits. [`ErrorKind`](crate::ErrorKind) says how `output` is after
+/// an error.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, a variant that the device does not have, out of memory, a device

@@ -1,7 +1,8 @@
 //! The triangles of a cell, for every set of high corners and every decision about its ambiguous faces. They are derived from
 //! the faces: each has directed segments between its crossed edges, which are followed to loops.
 //!
-//! Corner 0 to 7 is at x + 2y + 4z. The edges along x, y, z are 0 to 3, 4 to 7, 8 to 11, each in the order of its first corner.
+//! Corner 0 to 7 is at x + 2y + 4z. The edges along x, y, z are 0 to 3, 4 to 7, 8 to 11, each in the order of its first
+//! corner.
 
 use crate::device::kernels::isosurface::{
     IS_CASES, IS_EDGES, IS_MOST_TRIANGLES, IS_TABLE_WORDS, IS_VARIANT_WORDS, IS_VARIANTS,

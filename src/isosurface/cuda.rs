@@ -2,8 +2,8 @@
 //! the measures.
 //!
 //! The voxels are needed three times: for the classes of voxels, for the decisions about ambiguous faces, and for the
-//! positions of vertices. If they do not fit beside what is found, the volume is uploaded in slabs each time. Words of bits and
-//! numbers, 1.5 bytes per voxel, and the mesh must fit; if not, the call is out of memory.
+//! positions of vertices. If they do not fit beside what is found, the volume is uploaded in slabs each time. Words of
+//! bits and numbers, 1.5 bytes per voxel, and the mesh must fit; if not, the call is out of memory.
 #![allow(unsafe_code)]
 
 use super::cells::TABLE;
@@ -31,8 +31,8 @@ const MODULE: &str = "isosurface";
 /// The largest side of a volume, whose coordinates have 32 bits.
 pub(super) const MOST_SIDE: usize = i32::MAX as usize;
 
-/// The words, triangles or vertices of a launch: so few that two launches take less than 100 ms on a small card, even if all of
-/// the 32 voxels of each word have vertices.
+/// The words, triangles or vertices of a launch: so few that two launches take less than 100 ms on a small card, even
+/// if all of the 32 voxels of each word have vertices.
 const PER_LAUNCH: usize = 1 << 19;
 
 /// The parts of the work, for the progress.

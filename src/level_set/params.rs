@@ -23,8 +23,8 @@ pub enum Side {
     Above,
     /// The upper one: intensities below T + ε are in range. Pixels below T count as T.
     Below,
-    /// Neither: intensities farther from T than ε are in range. Only a [`State`](super::State) has it, with [`Regions::Gaussian`]
-    /// where the pixels inside vary more than those outside.
+    /// Neither: intensities farther from T than ε are in range. Only a [`State`](super::State) has it, with
+    /// [`Regions::Gaussian`] where the pixels inside vary more than those outside.
     Outside,
 }
 

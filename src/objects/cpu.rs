@@ -134,7 +134,8 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     Ok(Moved { labels: fields.labels, statistics, iterations, converged })
 }
 
-/// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations correct them.
+/// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations
+/// correct them.
 fn start_distances(plan: &Plan, fields: &mut Fields, ticker: &Ticker) -> Result<()> {
     let Fields { labels, distances } = fields;
     let width = plan.grid.shape[0];

@@ -87,8 +87,8 @@ pub struct Params {
     /// the spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
     pub sigma: Option<f64>,
     /// Automatic starts: the depth, in the unit of the spacing, more than 0, by which the distance inside has to fall between
-    /// two of its maxima if both are to have a start. `None` (default): half the smallest spacing. The distance at a maximum has
-    /// to reach it, and the smallest spacing.
+    /// two of its maxima if both are to have a start. `None` (default): half the smallest spacing. The distance at a
+    /// maximum has to reach it, and the smallest spacing.
     pub prominence: Option<f64>,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
     /// one slice that along z is not used, and may be anything.
@@ -247,10 +247,10 @@ impl Objects {
 /// Grows objects in the image or volume `input` (u8, u16 or f32) from the label image `starts` of the same size: 0 is no
 /// start, voxels with the same label are that of one object, whole numbers up to 16777216. Without starts (`None`) a ball is
 /// put around each maximum of the distance inside a threshold, see [`Params::threshold`]; labels are then 1, 2, ... in the
-/// order of the slices, rows and columns of the maxima, and where there is none the result has no object. Writes the labels of the objects
-/// to `output`, of any type that holds the largest one, and `objects`, both only on success. It is computed on the CPU,
-/// whatever the context's device; pixels in CUDA memory are copied to the host, the output must be in host memory. The same
-/// bits with any number of threads.
+/// order of the slices, rows and columns of the maxima, and where there is none the result has no object. Writes the
+/// labels of the objects to `output`, of any type that holds the largest one, and `objects`, both only on success. It
+/// is computed on the CPU, whatever the context's device; pixels in CUDA memory are copied to the host, the output must
+/// be in host memory. The same bits with any number of threads.
 ///
 /// The report says whether the fronts came to rest (`converged`) and the number of iterations.
 ///

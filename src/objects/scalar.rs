@@ -13,8 +13,8 @@ const SMALLEST_CHANGE: f32 = 5e-3;
 /// it grows below. Without it a dim object would take bright neighbours, all of whose voxels are more than bright enough.
 const FALL: f32 = 0.5;
 
-/// The changes of its label that a voxel makes with whole steps. Each further one halves its steps, so that a voxel between two
-/// labels, to which none of the two fits better for long, comes to rest.
+/// The changes of its label that a voxel makes with whole steps. Each further one halves its steps, so that a voxel
+/// between two labels, to which none of the two fits better for long, comes to rest.
 const FREE_CHANGES: u8 = 3;
 
 /// The changes of its label beyond which a voxel's steps are not made smaller.

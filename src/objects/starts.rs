@@ -24,8 +24,9 @@ const LEVELS: usize = 1 << 16;
 /// The voxels between two looks at the ticker.
 const PART: usize = 1 << 16;
 
-/// Returns the starts in an image of levels, as the index of each voxel's object, and their number, which may be 0. `threshold` is a level,
-/// `None` that which separates the square roots of the smoothed levels best (Otsu 1979). It runs in the pool of the context.
+/// Returns the starts in an image of levels, as the index of each voxel's object, and their number, which may be 0.
+/// `threshold` is a level, `None` that which separates the square roots of the smoothed levels best (Otsu 1979). It
+/// runs in the pool of the context.
 pub(super) fn automatic(
     context: &Context,
     params: &Params,

@@ -119,8 +119,8 @@ impl BitPacker {
     }
 }
 
-/// Does the same as [`BitPacker::bits`]: each byte with the bit becomes a power of two, and sums of pairs, of pairs of these and
-/// of pairs of those are the bytes of the word.
+/// Does the same as [`BitPacker::bits`]: each byte with the bit becomes a power of two, and sums of pairs, of pairs of
+/// these and of pairs of those are the bytes of the word.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 fn neon_bits(simd: pulp::aarch64::Neon, codes: &[u8; WORD]) -> [u64; PLANES + 1] {

@@ -36,8 +36,8 @@ impl Operator {
 }
 
 /// A smoother: the steps, before and after each coarse correction, that damp the errors whose eigenvalue of −Σ_a w_a ∂²_a is
-/// at least `from`, in units of the largest weight; up to 4·Σ_a w_a, the largest of all. `from` is well below the 2 that coarse
-/// grids require, because the coarse grids cannot correct errors near the shape.
+/// at least `from`, in units of the largest weight; up to 4·Σ_a w_a, the largest of all. `from` is well below the 2
+/// that coarse grids require, because the coarse grids cannot correct errors near the shape.
 struct Smoother {
     /// The order in which the roots of the polynomial are used; root 0 is the largest. It keeps both intermediate
     /// values and rounding errors within 5×.
@@ -105,8 +105,8 @@ impl Grid {
         }
     }
 
-    /// Returns the weight of the centre, the sum of the neighbours' and λ, for the first two or three axes, as two numbers: the
-    /// first is the sum, and the second λ and what the first lost by rounding.
+    /// Returns the weight of the centre, the sum of the neighbours' and λ, for the first two or three axes, as two
+    /// numbers: the first is the sum, and the second λ and what the first lost by rounding.
     pub(in crate::edge_strength) fn centre(&self, axes: usize) -> [f32; 2] {
         let sum = 2.0 * self.weights[..axes].iter().copied().map(f64::from).sum::<f64>();
         [sum as f32, (f64::from(self.lambda) + (sum - f64::from(sum as f32))) as f32]
@@ -116,8 +116,8 @@ impl Grid {
 /// Returns all grids that the operator and the shape require, finest first; fixed cells may end the list earlier. `volume`
 /// chooses the smoother.
 ///
-/// Each grid halves the axes along which the operator couples cells strongly: corrections are smooth along these alone, because
-/// few steps of a smoother reach far along them only. Equal weights remain equal.
+/// Each grid halves the axes along which the operator couples cells strongly: corrections are smooth along these alone,
+/// because few steps of a smoother reach far along them only. Equal weights remain equal.
 pub(in crate::edge_strength) fn grids(shape: [usize; 3], mut operator: Operator, volume: bool) -> Vec<Grid> {
     operator.normalise(shape);
     operator.lambda = operator.lambda.min(MAX_LAMBDA * operator.strongest(shape));

@@ -183,9 +183,9 @@ impl Band<'_> {
         largest.into_iter().fold(0.0, f32::max)
     }
 
-    /// Computes the right-hand side of coarse cells: the mean of the residuals of their children, times the grid's factor, which
-    /// is 4 where all axes are halved (the area of a coarse cell is that of 4 fine ones). The third child of a last cell counts
-    /// only for the mask.
+    /// Computes the right-hand side of coarse cells: the mean of the residuals of their children, times the grid's
+    /// factor, which is 4 where all axes are halved (the area of a coarse cell is that of 4 fine ones). The third child
+    /// of a last cell counts only for the mask.
     #[inline(always)]
     fn restrict(&mut self, tile: &Tile, coarse: &Grid) {
         let Some(right) = &mut self.right else { return };

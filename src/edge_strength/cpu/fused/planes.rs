@@ -313,8 +313,8 @@ fn weights<S: Simd>(simd: S, mask: &[u8], time_step: f32) -> S::f32s {
     weights[0]
 }
 
-/// The same row of four neighbouring slabs a to d, of a fifth for results, and of the masks of b and c. Those of `b` and `c` are
-/// the rows left, centre, right, up, down. All are whole vectors.
+/// The same row of four neighbouring slabs a to d, of a fifth for results, and of the masks of b and c. Those of `b`
+/// and `c` are the rows left, centre, right, up, down. All are whole vectors.
 struct Rows<'a> {
     a: &'a mut [f32],
     b: [&'a [f32]; 5],
