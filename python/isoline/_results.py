@@ -46,6 +46,15 @@ def copied(address, dtype, count) -> npt.NDArray:
     return numpy.frombuffer(bytearray(ctypes.string_at(address, size)) if size else b"", dtype)
 
 
+def offset(rows, **amounts) -> npt.NDArray:
+    """A copy of structured rows with a number added to some fields; -1, which stands for none, stays."""
+    rows = rows.copy()
+    for name, amount in amounts.items():
+        field = rows[name]
+        field[field >= 0] += field.dtype.type(amount)
+    return rows
+
+
 class Segments:
     """The segments of edge drawing: as a sequence the points of each, arrays (n, 2) of columns x and rows y.
 
@@ -66,6 +75,18 @@ class Segments:
         self.flags: npt.NDArray = copied(arrays.flags, numpy.uint32, arrays.count)
         self.slices: npt.NDArray = copied(arrays.slices, numpy.uint32, arrays.count)
         self.mean_gradients: npt.NDArray = copied(arrays.mean_gradients, numpy.float32, arrays.count)
+
+    @classmethod
+    def joined(cls, parts, first_slices) -> Segments:
+        """The segments of a stack, from those of its parts, which begin with these slices."""
+        whole = cls.__new__(cls)
+        whole.points = numpy.concatenate([part.points for part in parts])
+        sizes = numpy.concatenate([numpy.diff(part.offsets) for part in parts])
+        whole.offsets = numpy.concatenate([[0], numpy.cumsum(sizes)]).astype(numpy.int64)
+        whole.flags = numpy.concatenate([part.flags for part in parts])
+        whole.slices = numpy.concatenate([part.slices + numpy.uint32(z) for part, z in zip(parts, first_slices)])
+        whole.mean_gradients = numpy.concatenate([part.mean_gradients for part in parts])
+        return whole
 
     def __len__(self) -> int:
         return len(self.flags)
@@ -97,6 +118,17 @@ class Polylines:
     def __init__(self, arrays):
         self.lines: npt.NDArray = copied(arrays.polylines, POLYLINE, arrays.count)
         self.points: npt.NDArray = copied(arrays.points, numpy.float64, 2 * arrays.point_count).reshape(-1, 2)
+
+    @classmethod
+    def joined(cls, parts, first_slices) -> Polylines:
+        """The polylines of a stack, from those of its parts, which begin with these slices."""
+        whole = cls.__new__(cls)
+        whole.points = numpy.concatenate([part.points for part in parts])
+        points = numpy.cumsum([0, *(len(part.points) for part in parts)])
+        lines = numpy.cumsum([0, *(len(part) for part in parts)])
+        whole.lines = numpy.concatenate([offset(part.lines, first=point, parent=line, slice=z)
+                                         for part, point, line, z in zip(parts, points, lines, first_slices)])
+        return whole
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy
 
@@ -17,7 +18,8 @@ import isoline
 
 from ._arrays import TYPES, Spacing
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
-from ._solvers import LevelSet
+from ._results import TARGET_STATISTICS, Polylines, Segments, offset
+from ._solvers import LevelSet, Snake, polygon_arrays
 
 SHAPE = 2.0  # marks pixels of the shape in the state of an edge strength, whose values are from 0 to 1
 FLUSHED_EVERY = 16  # iterations after which tiny values are set to 0
@@ -25,6 +27,7 @@ FLUSHED_EVERY = 16  # iterations after which tiny values are set to 0
 REINITIALISATION_REACH, BAND_REACH = 8, 2
 TILE, TILE_SLICE = 8, 16  # sides of the tiles that a reinitialisation works on, in a volume and in a slice
 SENTINELS = 3  # planes
+OVERLAPS = 1  # the flag of a region snake that has pixels in common with another one
 
 
 def edge_drawing(image: da.Array, *, device: str = "auto", **parameters: Any) -> da.Array:
@@ -34,16 +37,139 @@ def edge_drawing(image: da.Array, *, device: str = "auto", **parameters: Any) ->
     isoline.edge_drawing; `gradient_threshold`, and for float32 `range_min` and `range_max`, must be given, as the automatic
     ones are those of a whole stack.
     """
-    values = checked(image, "edge_drawing", device, parameters)
-    given(values, "gradient_threshold", "isoline.edge_drawing_threshold measures it in a part of the image")
-    if image.dtype == numpy.float32:
-        given(values, "range_min", "it scales the whole image")
+    check_drawing(image, device, parameters)
     return whole_slices(image).map_blocks(drawn, device=device, parameters=parameters, dtype=numpy.uint8,
                                           meta=empty(image, numpy.uint8))
 
 
 def drawn(block, device, parameters):
     return isoline.edge_drawing(block, segments=False, device=device, **parameters)[0]
+
+
+def check_drawing(image, device, parameters):
+    values = checked(image, "edge_drawing", device, parameters)
+    given(values, "gradient_threshold", "isoline.edge_drawing_threshold measures it in a part of the image")
+    if image.dtype == numpy.float32:
+        given(values, "range_min", "it scales the whole image")
+
+
+def edge_drawing_segments(image: da.Array, *, device: str = "auto", **parameters: Any) -> Any:
+    """A delayed value: the Segments of all slices, in the order of isoline.edge_drawing. Arguments as for edge_drawing."""
+    check_drawing(image, device, parameters)
+    return by_slices(drawn_segments, Segments.joined, image, device=device, **parameters)
+
+
+def drawn_segments(block, **options):
+    return isoline.edge_drawing(block, **options)[1]
+
+
+def edge_drawing_lines(image: da.Array, *, device: str = "auto", **parameters: Any) -> Any:
+    """A delayed value: what isoline.edge_drawing_lines returns, the lines of all slices and the Segments.
+
+    Arguments as for edge_drawing.
+    """
+    check_drawing(image, device, parameters)
+    return by_slices(isoline.edge_drawing_lines, joined_along, image, device=device, **parameters)
+
+
+def edge_drawing_ellipses(image: da.Array, *, device: str = "auto", **parameters: Any) -> Any:
+    """A delayed value: what isoline.edge_drawing_ellipses returns, the circles and ellipses of all slices and the Segments.
+
+    Arguments as for edge_drawing.
+    """
+    check_drawing(image, device, parameters)
+    return by_slices(isoline.edge_drawing_ellipses, joined_along, image, device=device, **parameters)
+
+
+def joined_along(parts, first_slices):
+    firsts = numpy.cumsum([0, *(len(segments) for _, segments in parts)])
+    found = [offset(rows, segment=first, slice=z) for (rows, _), first, z in zip(parts, firsts, first_slices)]
+    return numpy.concatenate(found), Segments.joined([segments for _, segments in parts], first_slices)
+
+
+def isolines(image: da.Array, levels: Any, *, spacing: Spacing = None, device: str = "auto", **parameters: Any) -> Any:
+    """A delayed value: the Polylines of all slices, in the order of isoline.isolines.
+
+    levels: one or several; equally spaced ones would be those of a part of the image. spacing: in the order of the axes.
+    image, device: as for edge_drawing. Further keywords: the parameters of isoline.isolines.
+    """
+    checked(image, "isolines", device, parameters)
+    if levels is None or numpy.size(levels) == 0:
+        raise InvalidArgument("cannot leave levels automatic in chunks: they are spaced over the whole image; give them")
+    steps = per_axis(spacing, image)
+    return by_slices(isoline.isolines, Polylines.joined, image, levels=levels, spacing=steps, device=device, **parameters)
+
+
+def by_slices(function, join, image, **options):
+    """A delayed value: the results of a function of parts of a stack, in whole slices, joined with their first slices."""
+    parts = whole_slices(image).to_delayed().ravel()
+    sizes = image.chunks[0] if image.ndim == 3 else (1,)
+    first_slices = [0, *map(int, numpy.cumsum(sizes[:-1]))]
+    return dask.delayed(join)([dask.delayed(function)(part, **options) for part in parts], first_slices)
+
+
+def snake(image: da.Array, polygons: Any, *, device: str = "auto", **parameters: Any) -> Any:
+    """A delayed value: the polygons and the statistics of region snakes, in the order of their starts.
+
+    A target is compared with a window around its start (`background="window"`, which must be given, and `margin`), and is
+    searched in a task with others of its chunk; the pixels that a task gets are those of its windows. The results are those
+    of isoline.snake: polygons(), a list of arrays (n, 2), and statistics(), without the flag for overlaps (1), which targets
+    of other tasks may have. polygons: the starts, as of isoline.snake. image: (y, x); float32 needs `range_min` and
+    `range_max`. device: as for edge_drawing. Further keywords: the parameters of isoline.snake, without competition
+    (`overlap="excluded"`) and without a pyramid, which see other targets and the whole image.
+    """
+    values = checked(image, "snake", device, parameters)
+    if image.ndim != 2:
+        raise InvalidSize(f"cannot use image: region snakes need the axes (y, x) (got {image.ndim} axes)")
+    for name, wanted in dict(background="window", overlap="allowed", pyramid_levels=1).items():
+        if values[name] != wanted:
+            raise InvalidArgument(f"cannot search targets in chunks: {name} must be {wanted!r} (got {values[name]!r}), as a "
+                                  "target depends on all of the image otherwise")
+    if image.dtype == numpy.float32:
+        given(values, "range_min", "it scales the whole image")
+    if polygons is None:
+        raise InvalidArgument("cannot search targets in chunks without starts; give polygons")
+    starts = [numpy.asarray(polygon) for polygon in polygons]
+    polygon_arrays(starts)  # checks them
+    windows = numpy.array([window(start, values["margin"], image.shape) for start in starts]).reshape(-1, 2, 2)
+    tasks = {}
+    for index, middle in enumerate(windows.sum(axis=1) // 2):
+        place = tuple(int(numpy.searchsorted(numpy.cumsum(sizes), at, "right")) for sizes, at in zip(image.chunks, middle))
+        tasks.setdefault(place, []).append(index)
+    found = []
+    for indices in tasks.values():
+        (top, left), (bottom, right) = windows[indices, 0].min(axis=0), windows[indices, 1].max(axis=0)
+        found.append(dask.delayed(searched)(image[top:bottom, left:right], [starts[index] for index in indices],
+                                            (left, top), device, parameters))
+    return dask.delayed(reordered)(found, list(tasks.values()), len(starts))
+
+
+def window(start, margin, shape):
+    """The pixels that a target needs, first and end, (y, x): its window, and one more, so that none ends where they do."""
+    start = start[:, ::-1]
+    width = int(max(16, numpy.ceil(margin * (start.max(axis=0) - start.min(axis=0)).max()))) + 1
+    first, end = start.min(axis=0) - width, start.max(axis=0) + width
+    # A start outside of the image has a pixel of it all the same.
+    return numpy.clip([first, numpy.maximum(end, 1)], 0, [numpy.subtract(shape, 1), shape])
+
+
+def searched(pixels, starts, corner, device, parameters):
+    """The polygons and the statistics of targets, from a part of the image whose upper left corner is given."""
+    with Snake(pixels, [start - corner for start in starts], device=device, **parameters) as found:
+        found.step()
+        statistics = found.statistics()
+        statistics["flags"] &= ~numpy.uint32(OVERLAPS)
+        return [polygon + numpy.int32(corner) for polygon in found.polygons()], statistics
+
+
+def reordered(found, places, count):
+    """The results of all tasks, whose targets have these places."""
+    polygons, statistics = [None] * count, numpy.empty(count, TARGET_STATISTICS)
+    for (some, rows), indices in zip(found, places):
+        statistics[indices] = rows
+        for index, polygon in zip(indices, some):
+            polygons[index] = polygon
+    return polygons, statistics
 
 
 def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: int | None = None, device: str = "auto",

@@ -19,6 +19,8 @@ BALL = (Z - 8) ** 2 + (Y - 17) ** 2 + (X - 43) ** 2 < 500  # across chunks, with
 FLOATS = VOLUME.astype(numpy.float32)
 FLOATS[5:9, 50:53], FLOATS[60, 3, 4], FLOATS[40, 80] = numpy.nan, 4000, numpy.inf
 RANGE = dict(target=190.0, epsilon=60.0)
+# A disc that grows from slice to slice, and a straight edge beside it.
+DISCS = (60 + 100 * ((Y - 45) ** 2 + (X - 40) ** 2 < 600 + 8 * Z) + 60 * (X > 84) + NOISE / 4).astype(numpy.uint8)
 
 
 def same(lazy, wanted):
@@ -64,6 +66,59 @@ def test_halos_matter():
 def test_edge_drawing(parameters):
     wanted = isoline.edge_drawing(VOLUME, **parameters)[0]
     assert wanted.any() and same(by_chunk.edge_drawing(da.from_array(VOLUME, chunks=CHUNKS), **parameters), wanted)
+
+
+def equal(one, other):
+    """True if two results have the same arrays."""
+    if isinstance(one, (tuple, list)):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, numpy.ndarray):
+        return one.dtype == other.dtype and numpy.array_equal(one.view("u1"), other.view("u1"))
+    return type(one) is type(other) and all(equal(vars(one)[name], value) for name, value in vars(other).items())
+
+
+def now(delayed):
+    return delayed.compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("image, chunks", [(DISCS, CHUNKS), (DISCS[40], 32)], ids=["stack", "image"])
+@pytest.mark.parametrize("parameters", [dict(), dict(profile="reference")], ids=str)
+def test_segments_and_what_is_along_them(image, chunks, parameters):
+    chunked, parameters = da.from_array(image, chunks=chunks), dict(gradient_threshold=12.0, **parameters)
+    wanted = isoline.edge_drawing(image, **parameters)[1]
+    assert len(wanted) > 1 and equal(now(by_chunk.edge_drawing_segments(chunked, **parameters)), wanted)
+    for name in ("edge_drawing_lines", "edge_drawing_ellipses"):
+        wanted = getattr(isoline, name)(image, **parameters)
+        assert len(wanted[0]) > 0 and equal(now(getattr(by_chunk, name)(chunked, **parameters)), wanted)
+
+
+@pytest.mark.parametrize("image, chunks", [(VOLUME, CHUNKS), (FLOATS[40], 32)], ids=["stack", "image"])
+def test_isolines(image, chunks):
+    wanted = isoline.isolines(image, [110, 60.5], spacing=2.5)
+    assert len(wanted) > 50 and (wanted.lines["parent"] >= 0).any() and (wanted.lines["parent"] < 0).any()
+    assert equal(now(by_chunk.isolines(da.from_array(image, chunks=chunks), [110, 60.5], spacing=2.5)), wanted)
+
+
+def squares(step, side):
+    corners = [(x, y) for y in range(3, 90, step) for x in range(2, 101, step)]
+    return [[(x, y), (x + side, y), (x + side, y + side), (x, y + side)] for x, y in corners]
+
+
+@pytest.mark.parametrize("image, parameters", [
+    (VOLUME[40], dict()), (VOLUME[40].astype(numpy.uint16), dict(margin=0.2, noise="poisson")),
+    (FLOATS[40], dict(range_min=0.0, range_max=255.0, node_cost=0.0)), (VOLUME[40] > 120, dict(noise="bernoulli"))],
+    ids=["u8", "u16", "f32", "bool"])
+def test_region_snakes(image, parameters):
+    starts = [*squares(17, 9), [(-40, -40), (-20, -40), (-20, -20)], [(300, 10), (310, 10), (310, 20)]]
+    parameters = dict(background="window", **parameters)
+    with isoline.snake(image, starts, **parameters) as found:
+        wanted, rows = found.polygons(), found.statistics()
+    assert len({len(polygon) for polygon in wanted}) > 2 and (rows["flags"] & 2).any() and (rows["status"] == 3).sum() == 2
+    rows["flags"] &= ~numpy.uint32(1)
+    found = now(by_chunk.snake(da.from_array(image, chunks=(40, 33)), starts, **parameters))
+    assert equal(found, (wanted, rows))
+    polygons, statistics = now(by_chunk.snake(da.from_array(image, chunks=(40, 33)), [], **parameters))
+    assert len(polygons) == len(statistics) == 0
 
 
 @pytest.mark.parametrize("spacing, parameters", [
@@ -164,6 +219,16 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.distance(image, largest=3, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
     (lambda image: by_chunk.edge_drawing(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
     (lambda image: by_chunk.edge_drawing(image.astype("f4"), gradient_threshold=3), isoline.InvalidArgument, "range_min"),
+    (lambda image: by_chunk.edge_drawing_lines(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
+    (lambda image: by_chunk.isolines(image, None), isoline.InvalidArgument, "cannot leave levels automatic"),
+    (lambda image: by_chunk.snake(image, squares(40, 9), background="window"), isoline.InvalidSize, "got 3 axes"),
+    (lambda image: by_chunk.snake(image[0], squares(40, 9)), isoline.InvalidArgument, "background must be 'window'"),
+    (lambda image: by_chunk.snake(image[0], squares(40, 9), background="window", overlap="excluded"),
+     isoline.InvalidArgument, "overlap must be 'allowed'"),
+    (lambda image: by_chunk.snake(image[0].astype("f4"), squares(40, 9), background="window"), isoline.InvalidArgument,
+     "cannot leave range_min automatic"),
+    (lambda image: by_chunk.snake(image[0], None, background="window"), isoline.InvalidArgument, "without starts"),
+    (lambda image: by_chunk.snake(image[0], [[(0, 0, 1)]], background="window"), ValueError, "a sequence of (x, y)"),
     (lambda image: by_chunk.level_set(image, image, iterations=5, **RANGE), isoline.InvalidType, "phi: it must be float32"),
     (lambda image: by_chunk.level_set(image, image[1:], iterations=5, **RANGE), isoline.InvalidSize, "shape of the image"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5), isoline.InvalidArgument,
