@@ -272,7 +272,9 @@ mod tests {
             })
             .unwrap();
         assert!(seen.is_sorted() && seen.len() > 3, "{seen:?}");
-        assert!((seen.last().unwrap() - 2.0 / 3.0).abs() < 1e-3, "{seen:?}");
+        // On a busy computer the callback may also be called when all is done.
+        assert!(seen.iter().all(|fraction| *fraction == 1.0 || *fraction < 0.667), "{seen:?}");
+        assert!(seen.iter().any(|fraction| (fraction - 2.0 / 3.0).abs() < 1e-3), "{seen:?}");
     }
 
     #[test]
