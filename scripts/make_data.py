@@ -68,7 +68,7 @@ def main():
     OUT.mkdir(parents=True, exist_ok=True)
     # The silhouette has soft edges in its source; make it exactly two levels.
     write("horse", numpy.where(scikit_image("horse") > 127, 255, 0))
-    for name in ("camera", "coins", "cell", "page", "microaneurysms"):
+    for name in ("camera", "coins", "cell", "moon", "page", "microaneurysms"):
         write(name, scikit_image(name))
     write("pattern", numpy.array(draw_pattern.draw(512, 512, 128)))
 
