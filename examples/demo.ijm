@@ -31,15 +31,11 @@ edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
     "foreground=above threshold=200 rho=8 stack=volume mode=converged",
     "shape: voxels above 200, rho = 8 voxels, 3D, converged");
 
-edgeDrawing("edges-camera", "camera.png", "Photograph: edges of the paper's profile, validated",
-    "profile=paper validation=false_alarms", "profile paper, validation by false alarms, everything else at its default");
+edgeDrawing("edges-camera", "camera.png", "Photograph: edges", "", "everything at its default");
 edgeDrawing("edges-coins", "coins.png", "Greek coins: edges", "", "everything at its default");
-edgeDrawing("edges-cell", "cell.png", "Microscopy: a living cell, edges followed round their turns",
-    "profile=paper gradient_threshold=40 anchor_threshold=6 min_length=12 follow_turns",
-    "profile paper, follow turns, gradient threshold 40, anchor threshold 6, segments of 12 pixels and more");
-edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself",
-    "profile=paper gradient_threshold=60 min_length=15",
-    "profile paper, gradient threshold 60, segments of 15 pixels and more");
+edgeDrawing("edges-cell", "cell.png", "Microscopy: edges of a living cell", "", "everything at its default");
+edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself", "",
+    "everything at its default");
 
 levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, grown from two points",
     13, newArray(60, 136), newArray(138, 138), "stack=volume start=spheres",
