@@ -4,10 +4,12 @@ import ij.gui.GenericDialog;
 import ij.gui.HTMLDialog;
 import java.awt.Button;
 import java.awt.Window;
+import javax.swing.Timer;
 
 /** The help pages: they are in the jar, so that they are available without a network. */
 final class Help {
     private static final String END = "</html>";
+    private static final int AGAIN_MS = 300;
 
     private Help() {}
 
@@ -32,13 +34,17 @@ final class Help {
     }
 
     /**
-     * Lets the help of a dialog come to the front: some window managers open it behind a dialog that does not block.
+     * Lets the help of a dialog come to the front: some window managers open it behind a dialog that does not block, or
+     * raise the dialog once more after the click on it.
      */
     static void opensInFrontOf(GenericDialog dialog) {
         for (Button button : dialog.getButtons()) {
             if (button != null && button.getLabel().trim().equals("Help")) {
                 // ImageJ's own listener, which opens the help, is called first.
                 button.addActionListener(pressed -> toFront());
+                Timer again = new Timer(AGAIN_MS, elapsed -> toFront());
+                again.setRepeats(false);
+                button.addActionListener(pressed -> again.restart());
             }
         }
     }

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * The commands' defaults on images of the kinds that ImageJ's menu opens, and on the moon. ImageJ's Blobs, Boats and
- * Bridge may not be copied: images with the same properties are drawn, whose borders are therefore known.
+ * Bridge are not here: images with the same properties are drawn, whose borders are therefore known.
  */
 class FirstPicturesTest extends HeadlessTest {
     private static final int BLOB = 216;
