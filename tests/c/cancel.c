@@ -2,12 +2,10 @@
  * so: no step of a call may be long, also those before and after the loops. The cancel flag of the thread ends every call
  * as soon, also those without a callback. */
 #include "images.h"
+#include "in_time.h"
 #include "operations.h"
 
 #include <pthread.h>
-
-/* The header promises 100 ms; a shared machine adds to that. */
-static const double PROMISED_SECONDS = 0.1, SLACK_SECONDS = 0.25;
 
 /* The images and objects of all calls; each takes those that it needs. */
 typedef struct {
@@ -26,7 +24,7 @@ typedef struct {
 
 static int ask(void *user, double fraction, const char *stage) {
     work *all = (work *)user;
-    const double now = seconds_now(), wait = now - all->asked;
+    const double now = moment(), wait = now - all->asked;
     (void)fraction;
     (void)stage;
     all->longest_wait = wait > all->longest_wait ? wait : all->longest_wait;
@@ -83,6 +81,17 @@ static isoline_status ellipses(work *all) {
     const isoline_status status =
         isoline_edge_drawing_ellipses(all->context, &all->bytes, all->segments, NULL, &all->progress, &found, NULL);
     isoline_ellipses_free(found);
+    return status;
+}
+
+/* A target starts from each of the squares. */
+static isoline_status snakes(work *all) {
+    isoline_image slice = all->bytes;
+    isoline_snake *made = NULL;
+    slice.depth = 1;
+    const isoline_status status =
+        isoline_snake_run(all->context, &slice, &all->squares, NULL, &all->progress, NULL, &made, NULL);
+    isoline_snake_free(made);
     return status;
 }
 
@@ -281,9 +290,9 @@ static void start_solvers(work *all) {
 }
 
 /* Runs a call to its end, and cancels it at several times between; `name` is that of what is called. */
-static void in_time_of(const char *device, const char *name, isoline_status (*call)(work *), size_t slices,
+static void in_time_of(const char *device, const char *name, isoline_status (*call)(work *), size_t slices, size_t targets,
                        size_t operation) {
-    work all = prepared(device, slices, 50);
+    work all = prepared(opened(device), slices, targets);
     all.operation = operation;
     all.progress.callback = ask;
     all.progress.user = &all;
@@ -292,21 +301,21 @@ static void in_time_of(const char *device, const char *name, isoline_status (*ca
     for (int attempt = 0; attempt < 4 && (attempt < 2 || wait > PROMISED_SECONDS); attempt++) {
         all.cancel_after = INFINITY;
         all.longest_wait = 0;
-        all.began = all.asked = seconds_now();
+        all.began = all.asked = moment();
         GOOD(call(&all));
-        total = seconds_now() - all.began;
+        total = moment() - all.began;
         wait = attempt == 0 ? INFINITY : fmin(wait, all.longest_wait);
     }
-    check_that(slow() || wait <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__,
+    check_that(slow() || wait <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__,
                "%s: of %.2f s the callback was not called for %.3f s", name, total, wait);
     for (int part = 0; part < 6; part++) {
         double soonest = INFINITY;
         for (int attempt = 0; attempt < 3 && (attempt == 0 || soonest > PROMISED_SECONDS); attempt++) {
             all.cancel_after = total * part / 6;
             all.cancelled = 0;
-            all.began = all.asked = seconds_now();
+            all.began = all.asked = moment();
             const isoline_status status = call(&all);
-            const double now = seconds_now();
+            const double now = moment();
             /* A call that takes less time than the first one may end before. */
             CHECK(status == ISOLINE_CANCELLED || status == ISOLINE_OK);
             CHECK(part > 0 || status == ISOLINE_CANCELLED);
@@ -314,31 +323,32 @@ static void in_time_of(const char *device, const char *name, isoline_status (*ca
         }
         late = fmax(late, soonest);
     }
-    check_that(slow() || late <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "%s: a cancel took %.3f s", name, late);
+    check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__, "%s: a cancel took %.3f s", name, late);
     give_back(&all);
 }
 
-#define in_time(device, call, slices) in_time_of(device, #call, call, slices, 0)
+#define in_time(device, call, slices) in_time_of(device, #call, call, slices, 50, 0)
 
 /* Writes to the flag when the time has come, unless the call has ended. */
 static void *set_flag(void *user) {
     work *all = (work *)user;
-    const struct timespec moment = {0, 1000000};
+    const struct timespec millisecond = {0, 1000000};
     while (!__atomic_load_n(&all->ended, __ATOMIC_ACQUIRE)) {
-        if (seconds_now() - all->began >= all->cancel_after) {
-            all->cancelled = seconds_now();
+        if (moment() - all->began >= all->cancel_after) {
+            all->cancelled = moment();
             __atomic_store_n(&all->flag, 1, __ATOMIC_RELAXED);
             break;
         }
-        nanosleep(&moment, NULL);
+        nanosleep(&millisecond, NULL);
     }
     return NULL;
 }
 
 /* Runs a call without a callback to its end, and lets another thread set the flag at several times between. */
 static void by_flag_in_time(const char *device, isoline_status (*call)(work *), size_t slices, size_t targets) {
+    device = opened(device);
     const int judged = !slow() && strcmp(device, "cpu") == 0;
-    const double least = PROMISED_SECONDS + SLACK_SECONDS;
+    const double least = PROMISED_SECONDS + slack_seconds;
     work all;
     double total;
     /* Only a call that takes longer than is allowed after a cancel shows anything: a fast computer gets more to do. */
@@ -347,9 +357,9 @@ static void by_flag_in_time(const char *device, isoline_status (*call)(work *), 
         start_solvers(&all);
         GOOD(isoline_set_cancel_flag(&all.flag));
         GOOD(call(&all));
-        all.began = seconds_now();
+        all.began = moment();
         GOOD(call(&all));
-        total = seconds_now() - all.began;
+        total = moment() - all.began;
         if (!judged || total > least || more == 8) {
             break;
         }
@@ -365,12 +375,12 @@ static void by_flag_in_time(const char *device, isoline_status (*call)(work *), 
             pthread_t other;
             all.cancel_after = total * part / 6;
             all.flag = all.ended = 0;
-            all.began = seconds_now();
+            all.began = moment();
             if (!CHECK(pthread_create(&other, NULL, set_flag, &all) == 0)) {
                 break;
             }
             const isoline_status status = call(&all);
-            const double now = seconds_now();
+            const double now = moment();
             __atomic_store_n(&all.ended, 1, __ATOMIC_RELEASE);
             pthread_join(other, NULL);
             CHECK(status == ISOLINE_CANCELLED || status == ISOLINE_OK);
@@ -381,7 +391,7 @@ static void by_flag_in_time(const char *device, isoline_status (*call)(work *), 
         }
         late = fmax(late, soonest);
     }
-    check_that(slow() || late <= PROMISED_SECONDS + SLACK_SECONDS, __FILE__, __LINE__, "of %.2f s a cancel by the flag took %.3f s",
+    check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__, "of %.2f s a cancel by the flag took %.3f s",
                total, late);
     CHECK(slow() || cancelled > 0 || total < PROMISED_SECONDS);
     all.flag = 0;
@@ -526,9 +536,9 @@ static void a_cancelled_write_leaves_the_level_set(const char *device) {
 
 #define IN_TIME(name, slices)                                                                                          \
     static void name##_is_cancelled_in_time(const char *device) {                                                      \
-        in_time_of(device, #name, of_table, slices, INDEX_OF_##name);                                                  \
+        in_time_of(device, #name, of_table, slices, 50, INDEX_OF_##name);                                                  \
     }
-#define RUN_IN_TIME(name, slices) RUN_ON_EACH(name##_is_cancelled_in_time);
+#define RUN_IN_TIME(name, slices) RUN_BY_BOTH(name##_is_cancelled_in_time);
 EVERY_OPERATION(IN_TIME)
 
 static void edge_strength_from_floats_is_cancelled_in_time(const char *device) { in_time(device, iterations_from_floats, 64); }
@@ -538,6 +548,7 @@ static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device
 static void lines_are_cancelled_in_time(const char *device) { in_time(device, lines, 64); }
 static void ellipses_are_cancelled_in_time(const char *device) { in_time(device, ellipses, 64); }
 static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
+static void many_snakes_are_cancelled_in_time(const char *device) { in_time_of(device, "snakes", snakes, 1, 100, 0); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
 static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
 static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 200000); }
@@ -547,22 +558,23 @@ static void the_flag_ends_the_filling_of_a_polygon_in_time(const char *device) {
 
 int main(void) {
     EVERY_OPERATION(RUN_IN_TIME)
-    RUN_ON_EACH(edge_strength_from_floats_is_cancelled_in_time);
-    RUN_ON_EACH(converged_edge_strength_is_cancelled_in_time);
-    RUN_ON_EACH(edge_drawing_of_floats_is_cancelled_in_time);
-    RUN_ON_EACH(edge_maps_are_cancelled_in_time);
-    RUN_ON_EACH(lines_are_cancelled_in_time);
-    RUN_ON_EACH(ellipses_are_cancelled_in_time);
-    RUN_ON_EACH(a_level_set_of_a_volume_is_cancelled_in_time);
+    RUN_BY_BOTH(edge_strength_from_floats_is_cancelled_in_time);
+    RUN_BY_BOTH(converged_edge_strength_is_cancelled_in_time);
+    RUN_BY_BOTH(edge_drawing_of_floats_is_cancelled_in_time);
+    RUN_BY_BOTH(edge_maps_are_cancelled_in_time);
+    RUN_BY_BOTH(lines_are_cancelled_in_time);
+    RUN_BY_BOTH(ellipses_are_cancelled_in_time);
+    RUN_BY_BOTH(many_snakes_are_cancelled_in_time);
+    RUN_BY_BOTH(a_level_set_of_a_volume_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);
     RUN_ON_EACH(the_flag_is_that_of_one_thread);
     RUN_ON_EACH(a_callback_may_write_to_the_flag);
     RUN_ON_EACH(a_cancelled_write_leaves_the_level_set);
-    RUN_ON_EACH(the_flag_ends_a_converged_mode_in_time);
-    RUN_ON_EACH(the_flag_ends_a_new_level_set_in_time);
-    RUN_ON_EACH(the_flag_ends_a_new_snake_in_time);
-    RUN_ON_EACH(the_flag_ends_region_sums_in_time);
-    RUN(the_flag_ends_the_filling_of_balls_in_time);
-    RUN(the_flag_ends_the_filling_of_a_polygon_in_time);
+    RUN_BY_BOTH(the_flag_ends_a_converged_mode_in_time);
+    RUN_BY_BOTH(the_flag_ends_a_new_level_set_in_time);
+    RUN_BY_BOTH(the_flag_ends_a_new_snake_in_time);
+    RUN_BY_BOTH(the_flag_ends_region_sums_in_time);
+    RUN_BY_BOTH(the_flag_ends_the_filling_of_balls_in_time);
+    RUN_BY_BOTH(the_flag_ends_the_filling_of_a_polygon_in_time);
     return summary();
 }
