@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads miri reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz sanitize-threads miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -118,6 +118,9 @@ sanitize-threads: setup-build ## the C tests and the library with ThreadSanitize
 
 miri: setup-build ## unit tests and calls of the C API under Miri, which finds undefined behaviour (not part of test)
 	scripts/miri.sh $(TARGET)
+
+out-of-memory: setup-build ## every allocation of 16 KiB and more of every operation fails in turn (not part of test)
+	ISOLINE_TEST_EVERY=1 cargo test --locked --test out_of_memory -- --nocapture
 
 reproducible: setup-build ## build the library in two folders and compare the bytes (not part of test)
 	scripts/reproducible.sh $(TARGET)
