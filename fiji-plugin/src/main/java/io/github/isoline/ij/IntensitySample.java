@@ -23,6 +23,28 @@ final class IntensitySample {
         }
     }
 
+    /** Returns the sample of the pixels where the region is 0. */
+    static IntensitySample outside(Object pixels, byte[] region) {
+        IntensitySample made = new IntensitySample();
+        for (int i = 0; i < region.length; i++) {
+            if (region[i] == 0) {
+                made.add(value(pixels, i));
+            }
+        }
+        return made;
+    }
+
+    /** Adds the values of another one. */
+    void add(IntensitySample other) {
+        if (other.count > 0) {
+            first = Double.isNaN(first) ? other.first : first;
+            double apart = other.first - first;
+            sum += other.sum + other.count * apart;
+            squares += other.squares + apart * (2 * other.sum + other.count * apart);
+            count += other.count;
+        }
+    }
+
     /** Adds a value; NaN and infinity are left out. */
     void add(double value) {
         if (!Double.isNaN(value) && !Double.isInfinite(value)) {

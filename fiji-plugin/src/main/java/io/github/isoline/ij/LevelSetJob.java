@@ -273,10 +273,14 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             }
             String end = ends[first / slices];
             int[] indices = Arrays.copyOfRange(part, first, first + slices);
+            IntensitySample outside = new IntensitySample();
+            for (int i = 0; i < slices; i++) {
+                outside.add(IntensitySample.outside(pixels(indices[i]), masks[i]));
+            }
             for (Consumer<ResultsTable> row : objects.add(masks, indices)) {
                 rows.add(table -> {
                     row.accept(table);
-                    addRun(table, report, end);
+                    addRun(table, outside, report, end);
                 });
             }
         }
@@ -287,26 +291,38 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             throws BadInput, IsolineException {
         FrontMeasure front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
         RegionStatistics[] inside = new RegionStatistics[part.length];
+        IntensitySample[] outside = new IntensitySample[part.length];
         long[][] crossings = new long[part.length][];
         Parallel.each(part.length, slot -> {
             byte[] here = read(mask, slot);
             crossings[slot] = front.count(isVolume() && slot > 0 ? read(mask, slot - 1) : null, here);
-            inside[slot] = RegionStatistics.of(here, pixels(part[slot]), image, slot, isVolume() ? part.length : 1);
+            Object pixels = pixels(part[slot]);
+            inside[slot] = RegionStatistics.of(here, pixels, image, slot, isVolume() ? part.length : 1);
+            outside[slot] = IntensitySample.outside(pixels, here);
         });
+        Report report = surface.report();
         int slices = isVolume() ? part.length : 1;
         for (int first = 0; first < part.length; first += slices) {
             RegionStatistics all = new RegionStatistics();
+            IntensitySample rest = new IntensitySample();
             for (int slot = first; slot < first + slices; slot++) {
                 all.add(inside[slot]);
+                rest.add(outside[slot]);
             }
             double length = front.of(Arrays.copyOfRange(crossings, first, first + slices));
             double overlap = overlaps == null ? -1 : overlaps[first / slices];
-            addRow(part[first], all, length, overlap, surface.report(), ends[first / slices]);
+            String end = ends[first / slices];
+            addRow(part[first], all, length, overlap, table -> addRun(table, rest, report, end));
         }
     }
 
-    /** Adds a row; an overlap below 0 is none. */
-    private void addRow(int index, RegionStatistics inside, double front, double overlap, Report report, String end) {
+    /**
+     * Adds a row.
+     *
+     * @param overlap with the frame before; below 0 for none
+     * @param last adds the last columns
+     */
+    private void addRow(int index, RegionStatistics inside, double front, double overlap, Consumer<ResultsTable> last) {
         double size = voxel.x * voxel.y * (isVolume() ? voxel.z : 1);
         rows.add(table -> {
             addPosition(table, planes, index, !isVolume());
@@ -317,12 +333,13 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             if (!(overlap < 0)) {
                 table.addValue("Overlap", overlap);
             }
-            addRun(table, report, end);
+            last.accept(table);
         });
     }
 
-    private void addRun(ResultsTable table, Report report, String end) {
+    private void addRun(ResultsTable table, IntensitySample outside, Report report, String end) {
         boolean hasFront = !LevelSet.LOST.equals(end) && !LevelSet.FILLED.equals(end);
+        table.addValue("Mean outside", outside.mean() - Pixels.rawThreshold(image, 0));
         table.addValue("Iterations", report.iterations());
         table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
         table.addValue("Outcome", end);

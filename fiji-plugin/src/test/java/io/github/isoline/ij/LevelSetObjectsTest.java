@@ -61,6 +61,8 @@ class LevelSetObjectsTest extends HeadlessTest {
         assertEquals("Labels of balls", labels.getTitle());
         assertEquals(3, table().size());
         assertEquals(3, image.getOverlay().size());
+        double ground = outside(image, labels);
+        assertEquals(20, ground, 1);
         int[][] places = {{55, 20, 12}, {20, 35, 9}, {70, 55, 8}};
         for (int row = 0; row < 3; row++) {
             int number = row + 1;
@@ -71,6 +73,7 @@ class LevelSetObjectsTest extends HeadlessTest {
             assertEquals("object-000" + number, image.getOverlay().get(row).getName());
             assertEquals(pixels, image.getOverlay().get(row).getContainedPoints().length);
             assertEquals(150, table().getValue("Mean", row), 5);
+            assertEquals(ground, table().getValue("Mean outside", row), 1e-9);
             assertEquals(row == 2 ? 1 : 0, table().getValue("Touches image", row));
             if (row < 2) {
                 double radius = places[row][2] * 0.5;
@@ -90,6 +93,8 @@ class LevelSetObjectsTest extends HeadlessTest {
         ImagePlus labels = WindowManager.getCurrentImage();
         assertEquals(15, labels.getNSlices());
         assertEquals(2, table().size());
+        double ground = outside(image, labels);
+        assertEquals(20, ground, 1);
         double volume = table().getValue("Volume", 0) + table().getValue("Volume", 1);
         double surface = table().getValue("Surface", 0) + table().getValue("Surface", 1);
         for (int row = 0; row < 2; row++) {
@@ -98,6 +103,7 @@ class LevelSetObjectsTest extends HeadlessTest {
                 voxels += SnakeTest.count(labels.getStack().getProcessor(z), row + 1);
             }
             double radius = (row == 0 ? 11 : 9) * 0.5;
+            assertEquals(ground, table().getValue("Mean outside", row), 1e-9);
             assertEquals(voxels * 0.25, table().getValue("Volume", row), 1e-9);
             assertEquals(4 * Math.PI * radius * radius, table().getValue("Surface", row), 40);
             assertEquals(((row == 0 ? 22 : 58) + 0.5) * 0.5, table().getValue("X", row), 0.1);
@@ -112,8 +118,24 @@ class LevelSetObjectsTest extends HeadlessTest {
         assertEquals(1, table().size());
         assertEquals(volume, table().getValue("Volume", 0), 1e-9);
         assertEquals(surface, table().getValue("Surface", 0), 1e-9);
+        assertEquals(ground, table().getValue("Mean outside", 0), 1e-9);
         double z = table().getValue("Z", 0);
         assertTrue(z > 7.4 && z < 8.6, "" + z);
+    }
+
+    /** Returns the mean of the pixels of the image that have no label. */
+    private static double outside(ImagePlus image, ImagePlus labels) {
+        double sum = 0;
+        long count = 0;
+        for (int z = 1; z <= image.getStackSize(); z++) {
+            ImageProcessor plane = image.getStack().getProcessor(z);
+            for (int i = 0; i < plane.getPixelCount(); i++) {
+                boolean outside = labels.getStack().getProcessor(z).get(i) == 0;
+                sum += outside ? plane.getf(i) : 0;
+                count += outside ? 1 : 0;
+            }
+        }
+        return sum / count;
     }
 
     private static String named(ImagePlus image, String name) {

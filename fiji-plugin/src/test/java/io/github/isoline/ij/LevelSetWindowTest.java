@@ -42,8 +42,8 @@ class LevelSetWindowTest extends WindowTest {
         assertEquals("\u00b5m", seen.get("unit"));
         assertTrue(
                 seen.get("table")
-                        .endsWith(
-                                "Label,Slice,Area,Perim.,X,Y,Mean,IntDen,RawIntDen,Touches image,Iterations,Converged,Outcome,Seconds,Device,Unit"),
+                        .endsWith("Label,Slice,Area,Perim.,X,Y,Mean,IntDen,RawIntDen,Touches image,"
+                                + "Mean outside,Iterations,Converged,Outcome,Seconds,Device,Unit"),
                 seen.get("table"));
         double pixels = Double.parseDouble(seen.get("pixels"));
         // The cell is a disc of about 128 pixels in diameter.
