@@ -15,8 +15,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -82,6 +85,20 @@ class RecordedMacroTest extends WindowTest {
         }
         assertEquals(table, Files.exists(folder.resolve("window.csv")));
         assertEquals(outlines, Files.exists(folder.resolve("window.zip")));
+    }
+
+    /** Isosurface, which needs a volume, has a test of its own in {@link IsosurfaceWindowTest}. */
+    @Test
+    void everyCommandIsRecorded() throws Exception {
+        Set<String> recorded = new HashSet<>(Arrays.asList("Isosurface", "Devices"));
+        String[] rows = getClass()
+                .getDeclaredMethod("recordedLineMakesTheSame", String.class, String.class, String.class, Path.class)
+                .getAnnotation(CsvSource.class)
+                .value();
+        for (String row : rows) {
+            recorded.add(row.substring(0, row.indexOf("...")));
+        }
+        assertEquals(new HashSet<>(SampleImagesTest.commands()), recorded);
     }
 
     private static ImagePlus image(Path folder, String name) {
