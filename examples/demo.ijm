@@ -13,8 +13,8 @@ run("Devices...", "device=" + device);
 print("");
 
 edgeStrength("horse", "horse.png", "Silhouette of a horse",
-    "foreground=below threshold=127 rho=32 mode=converged",
-    "shape: pixels up to 127, rho = 32 pixels, converged");
+    "foreground=below",
+    "shape: the dark pixels, everything else at its default: rho = 64 pixels, converged");
 edgeStrength("horse-200", "horse.png", "Silhouette of a horse, 200 iterations",
     "foreground=below threshold=127 rho=32 mode=iterations iterations=200",
     "shape: pixels up to 127, rho = 32 pixels, 200 iterations");
@@ -32,6 +32,8 @@ edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
     "shape: voxels above 200, rho = 8 voxels, 3D, converged");
 
 edgeDrawing("edges-camera", "camera.png", "Photograph: edges", "", "everything at its default");
+edgeDrawing("edges-camera-validated", "camera.png", "Photograph: edges that chance does not make",
+    "validation=false_alarms", "validation by false alarms, everything else at its default");
 edgeDrawing("edges-coins", "coins.png", "Greek coins: edges", "", "everything at its default");
 edgeDrawing("edges-cell", "cell.png", "Microscopy: edges of a living cell", "", "everything at its default");
 edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself", "",
@@ -41,7 +43,7 @@ levelSet("segmentation-brain", "brain.tif", "Volume: white matter of the brain, 
     13, newArray(60, 136), newArray(138, 138), "stack=volume start=spheres",
     "3D with voxels of 1 x 1 x 2 mm, everything else at its default");
 snake("outlines-nuclei", "nuclei.png", "Microscopy: fluorescent nuclei, each outlined from a start that was detected",
-    "start=detect noise=poisson", "start detect, noise poisson, everything else at its default");
+    "start=detect", "start detect, everything else at its default");
 print("demo.ijm: done");
 
 function edgeStrength(name, file, title, options, parameters) {
@@ -59,7 +61,7 @@ function edgeStrength(name, file, title, options, parameters) {
     getDimensions(width, height, channels, slices, frames);
     size = "" + width + " x " + height;
     if (slices > 1) size = size + " x " + slices;
-    if (indexOf(options, "converged") >= 0) unit = " cycles"; else unit = " iterations";
+    if (indexOf(options, "mode=iterations") < 0) unit = " cycles"; else unit = " iterations";
     ran = size + " on " + where + ": " + steps + unit + ", " + d2s(seconds * 1000, 1) + " ms in the library, "
         + milliseconds + " ms in ImageJ";
     print(name + ": " + ran);
