@@ -5,7 +5,9 @@
 #
 # Miri takes some thousand times as long as the processor, and cannot call CUDA. So these tests are chosen:
 # - capi: all unsafe code but that of CUDA and of huge pages is there. Its tests call the library as C programs do, on images of
-#   9 x 9 pixels, through every operation. The tests that compare the header's text are left out: they take minutes.
+#   9 x 9 pixels (of lines and ellipses 11 x 11), through every operation but the isosurface: its test found nothing either, but
+#   Miri takes nearly two minutes to make the table of marching cubes, which the compiler makes otherwise. The tests that compare
+#   the header's text are left out, too: they take minutes.
 # - device: locks, buffers and the memory that is kept between calls, with threads.
 # - index arithmetic: bit maps, strips, masks, polygons; those tests that take seconds here.
 # Left out are tests that measure times or look at thousands of random images, and those with a progress callback: they wait in
@@ -29,4 +31,4 @@ cargo +nightly miri test --locked --lib --quiet --target-dir "$1/miri" -- \
     mask::tests::boxes mask::tests::invalid \
     progress::tests::the_flag progress::tests::sections \
     snake::polygon::tests::self_crossing snake::polygon::tests::polygons_are_clamped snake::clip::tests::polygons_far \
-    threshold::tests
+    threshold::tests --skip the_arrays_of_a_surface

@@ -6,14 +6,17 @@ use super::buffer::*;
 use super::context::*;
 use super::distance::*;
 use super::edge_drawing::*;
+use super::edge_strength::*;
 use super::image::*;
 use super::isoline_status::{
     self, ISOLINE_CANCELLED, ISOLINE_INVALID_ARGUMENT, ISOLINE_NULL_POINTER, ISOLINE_OK, ISOLINE_UNSUPPORTED,
 };
 use super::isolines::*;
+use super::isosurface::*;
 use super::level_set::*;
 use super::level_set_results::*;
 use super::mask::*;
+use super::objects::*;
 use super::polygons::*;
 use super::progress::*;
 use super::segments::*;
@@ -120,6 +123,119 @@ fn images_to_images_and_objects() {
         isoline_segments_free(null_mut());
     }
     assert!(distances.iter().all(|distance| *distance != -1.0));
+}
+
+#[test]
+fn lines_and_ellipses_along_segments() {
+    // A disc, in the smallest image in which its outline is long enough.
+    const SIDE: usize = 11;
+    let mut pixels: Vec<u8> = (0..SIDE * SIDE)
+        .map(|i| 4.0 - ((i % SIDE) as f64 - 5.0).hypot((i / SIDE) as f64 - 5.0))
+        .map(|inside| (10.0 + 190.0 * inside.clamp(0.0, 1.0)) as u8)
+        .collect();
+    let input = isoline_image { width: SIDE as u64, ..described(&mut pixels, SIDE) };
+    let context = context();
+    let (mut segments, mut lines, mut ellipses) = (null_mut(), null_mut(), null_mut());
+    let params = isoline_edge_drawing_params {
+        min_length: 1,
+        line_min_length: 2,
+        line_validation: 0,
+        ellipse_coverage: 0.3,
+        ..made(isoline_edge_drawing_params_init)
+    };
+    let (mut first_line, mut line_count, mut first_ellipse, mut ellipse_count) = (null(), 0, null(), 0);
+    // SAFETY: every pointer is NULL or of a struct of its type; the objects are freed once, after what was borrowed is read.
+    unsafe {
+        let status = isoline_edge_drawing(context, &input, &params, null(), null(), &mut segments, null_mut());
+        assert_eq!(status, ISOLINE_OK);
+        let status = isoline_edge_drawing_lines(context, &input, segments, &params, null(), &mut lines, null_mut());
+        assert_eq!(status, ISOLINE_OK);
+        let status =
+            isoline_edge_drawing_ellipses(context, &input, segments, &params, null(), &mut ellipses, null_mut());
+        assert_eq!(status, ISOLINE_OK);
+        isoline_context_free(context);
+        isoline_segments_free(segments);
+        assert_eq!(isoline_lines_all(lines, &mut first_line, &mut line_count), ISOLINE_OK);
+        assert_eq!(isoline_ellipses_all(ellipses, &mut first_ellipse, &mut ellipse_count), ISOLINE_OK);
+        let found = std::slice::from_raw_parts(first_line, line_count);
+        assert!(!found.is_empty() && found.iter().all(|line| line.x0 >= 0.0 && line.x0 < SIDE as f64));
+        let found = std::slice::from_raw_parts(first_ellipse, ellipse_count);
+        assert!(!found.is_empty() && found.iter().all(|ellipse| (ellipse.x - 5.0).abs() < 1.0));
+        isoline_lines_free(lines);
+        isoline_ellipses_free(ellipses);
+    }
+}
+
+#[test]
+fn the_arrays_of_a_surface_are_borrowed() {
+    let mut pixels = square();
+    let input = described(&mut pixels, SIDE + 2);
+    let context = context();
+    let mut surface = null_mut();
+    // SAFETY: every pointer is NULL or of a struct of its type; the objects are freed once, after what was borrowed is read.
+    unsafe {
+        assert_eq!(isoline_isosurface(context, &input, null(), null(), &mut surface, null_mut()), ISOLINE_OK);
+        isoline_context_free(context);
+        let mut all = made(isoline_surface_arrays_init);
+        assert_eq!(isoline_surface_all(surface, &mut all), ISOLINE_OK);
+        assert_eq!((all.closed, all.piece_count, all.euler), (1, 1, 2));
+        let triangles = std::slice::from_raw_parts(all.triangles, 3 * all.triangle_count as usize);
+        assert!(triangles.iter().all(|vertex| u64::from(*vertex) < all.vertex_count));
+        let coordinates = std::slice::from_raw_parts(all.vertices, 3 * all.vertex_count as usize);
+        assert!(coordinates.iter().all(|coordinate| (-0.5..8.0).contains(coordinate)));
+        isoline_surface_free(surface);
+    }
+}
+
+#[test]
+fn objects_grow_from_their_starts() {
+    let (mut pixels, row) = (square(), SIDE + 2);
+    let (mut numbers, mut seeds) = (vec![7u16; SIDE * SIDE], vec![0u8; SIDE * SIDE]);
+    seeds[4 * SIDE + 3..4 * SIDE + 6].fill(2);
+    let (input, starts) = (described(&mut pixels, row), described(&mut seeds, SIDE));
+    let labels = described(&mut numbers, 2 * SIDE);
+    let context = context();
+    let mut list = null_mut();
+    let params = isoline_objects_params { iterations: 2, check_interval: 1, ..made(isoline_objects_params_init) };
+    let (mut first, mut count) = (null(), 0);
+    // SAFETY: every pointer is NULL or of a struct of its type; the objects are freed once, after what was borrowed is read.
+    unsafe {
+        let status = isoline_objects(context, &input, &starts, &params, null(), &labels, &mut list, null_mut());
+        assert_eq!(status, ISOLINE_OK);
+        isoline_context_free(context);
+        assert_eq!(isoline_object_list_all(list, &mut first, &mut count), ISOLINE_OK);
+        let objects = std::slice::from_raw_parts(first, count);
+        let voxels = numbers.iter().filter(|label| **label == 2).count() as u64;
+        assert_eq!((objects.len(), objects[0].label, objects[0].voxels), (1, 2, voxels));
+        isoline_object_list_free(list);
+    }
+    assert!(numbers[4 * SIDE + 4] == 2 && numbers[0] == 0);
+}
+
+#[test]
+fn edge_strength_iterates_and_converges() {
+    let (mut pixels, row) = (square(), SIDE + 2);
+    let context = context();
+    for mode in [
+        isoline_edge_strength_mode::ISOLINE_EDGE_STRENGTH_ITERATIONS,
+        isoline_edge_strength_mode::ISOLINE_EDGE_STRENGTH_CONVERGED,
+    ] {
+        let mut strengths = vec![-1f32; SIDE * SIDE];
+        let (input, output) = (described(&mut pixels, row), described(&mut strengths, 4 * SIDE));
+        let params = isoline_edge_strength_params {
+            mode: mode as u32,
+            threshold: 100.0,
+            iterations: 2,
+            max_cycles: 1,
+            ..made(isoline_edge_strength_params_init)
+        };
+        // SAFETY: every pointer is NULL or of a struct of its type.
+        let status = unsafe { isoline_edge_strength(context, &input, &params, null(), &output, null_mut()) };
+        assert_eq!(status, ISOLINE_OK);
+        assert!(strengths.iter().all(|strength| *strength >= 0.0) && strengths.iter().any(|strength| *strength > 0.0));
+    }
+    // SAFETY: it is freed once.
+    unsafe { isoline_context_free(context) };
 }
 
 unsafe extern "C" fn go_on(user: *mut std::ffi::c_void, _fraction: f64, _stage: *const std::ffi::c_char) -> i32 {
