@@ -33,7 +33,7 @@ edgeStrength("brain-volume", "brain.tif", "The same stack as one volume",
 
 edgeDrawing("edges-camera", "camera.png", "Photograph: edges", "", "everything at its default");
 edgeDrawing("edges-camera-validated", "camera.png", "Photograph: edges that chance does not make",
-    "validation=false_alarms", "validation by false alarms, everything else at its default");
+    "profile=paper validation=false_alarms", "profile paper, validation by false alarms, everything else at its default");
 edgeDrawing("edges-coins", "coins.png", "Greek coins: edges", "", "everything at its default");
 edgeDrawing("edges-cell", "cell.png", "Microscopy: edges of a living cell", "", "everything at its default");
 edgeDrawing("edges-brain", "brain.tif", "Stack: MRI of the brain, 20 slices, each by itself", "",
