@@ -536,7 +536,7 @@ static void a_cancelled_write_leaves_the_level_set(const char *device) {
 
 #define IN_TIME(name, slices)                                                                                          \
     static void name##_is_cancelled_in_time(const char *device) {                                                      \
-        in_time_of(device, #name, of_table, slices, 50, INDEX_OF_##name);                                                  \
+        in_time_of(device, #name, of_table, slices, 50, INDEX_OF_##name);                                              \
     }
 #define RUN_IN_TIME(name, slices) RUN_BY_BOTH(name##_is_cancelled_in_time);
 EVERY_OPERATION(IN_TIME)
