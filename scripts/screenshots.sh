@@ -25,7 +25,7 @@ from PIL import Image
 SHOTS = pathlib.Path("fiji-plugin/target/gui-screenshots")
 for name in ("horse", "pattern", "brain"):
     picture = Image.open(f"demo-output/{name}.png").convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(f"docs/images/{name}.png", optimize=True)
+    picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(f"docs/images/{name}.png", optimize=True)
     print(f"  docs/images/{name}.png")
 for name in ("level_set", "level_set_montage", "snake", "snake_steps", "snake_nodes", "snake_nuclei"):
     picture = Image.open(f"docs/images/{name}.png").convert("RGB")
