@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
@@ -135,7 +136,7 @@ class DistanceWindowTest extends WindowTest {
             type(dialog, THRESHOLD, "110");
             await("a preview", () -> status(dialog).contains(" ms on "));
             press(button(dialog, "OK"));
-            await("a result", () -> opened("Signed distance") != null);
+            awaitEnd("a result", () -> opened("Signed distance") != null);
             await("the overlay", () -> image.getOverlay() == own);
             ImagePlus made = opened("Signed distance");
             made.getWindow().setLocation(20, 110);
@@ -157,7 +158,7 @@ class DistanceWindowTest extends WindowTest {
             say("hint", hint(dialog).replace('\n', '/'));
             driver.picture("distance-mask");
             press(button(dialog, "OK"));
-            await("a result", () -> opened("Signed distance") != null);
+            awaitEnd("a result", () -> opened("Signed distance") != null);
             ImageProcessor made = opened("Signed distance").getProcessor();
             int wrong = 0;
             for (int p = 0; p < made.getPixelCount(); p++) {
@@ -214,7 +215,7 @@ class DistanceWindowTest extends WindowTest {
             await("the scope", () -> hint(dialog).contains("Takes channel 2 of 2, all 4 frames"));
             driver.picture("distance-hyperstack-dialog");
             press(button(dialog, "OK"));
-            await("a result", () -> opened("Signed distance") != null);
+            awaitEnd("a result", () -> opened("Signed distance") != null);
             ImagePlus made = opened("Signed distance");
             made.getWindow().setLocation(300, 200);
             driver.picture("distance-hyperstack");

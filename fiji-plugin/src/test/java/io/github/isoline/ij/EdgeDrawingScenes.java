@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
@@ -159,7 +160,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         driver.picture("edge-drawing-dialog");
         press(button(dialog, "OK"));
         await("an edge map", () -> opened("Edges of") != null);
-        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         RoiManager manager = RoiManager.getInstance();
         ImagePlus edges = opened("Edges of");
@@ -221,7 +222,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
             toggle(checkbox(dialog, output), !output.equals("Edge map"));
         }
         press(button(dialog, "OK"));
-        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         RoiManager manager = RoiManager.getInstance();
         int rows = ResultsTable.getResultsTable().size();
@@ -272,7 +273,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         String run = "run(\"Edge Drawing...\", \"gradient_threshold=30 min_length=40 results_table\");";
         IJ.runMacro(run);
         String title = "Edge Drawing results";
-        await("rows", () -> ResultsTable.getResultsTable(title) != null);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable(title) != null);
         ResultsTable measured = ResultsTable.getResultsTable();
         say("measured", measured.size() + " " + measured.getColumnHeadings().trim());
         int rows = ResultsTable.getResultsTable(title).size();
@@ -436,7 +437,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         }
         long began = System.nanoTime();
         press(button(dialog, "OK"));
-        await("rows", () -> opened("Edges of") != null);
+        awaitEnd("rows", () -> opened("Edges of") != null);
         IJ.wait(1000);
         pulse.close();
         say("seconds", (System.nanoTime() - began) / 1e9);

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.choose;
 import static io.github.isoline.ij.GuiDriver.hint;
@@ -55,7 +56,7 @@ final class EdgeStrengthScenes implements GuiDriver.Scenes {
         Dialog second = open(image, "Edge Strength Function...");
         await("a share", () -> line(second).contains("% of the image is shape (red)"));
         press(button(second, "OK"));
-        await("a result", () -> opened("ESF of") != null);
+        awaitEnd("a result", () -> opened("ESF of") != null);
         ImagePlus made = opened("ESF of");
         made.getWindow().setLocation(20, 150);
         driver.picture("edge-strength-coins-result");

@@ -176,7 +176,7 @@ final class GuiDriver {
         await("no complaint", () -> button(dialog, "OK").isEnabled());
         picture("dialog");
         press(button(dialog, "OK"));
-        await("a result", () -> opened("ESF of") != null);
+        awaitEnd("a result", () -> opened("ESF of") != null);
         picture("result");
         ImagePlus result = opened("ESF of");
         say("title", result.getTitle());
@@ -266,7 +266,7 @@ final class GuiDriver {
         EventQueue.invokeAndWait(
                 () -> IJ.run("Edge Strength Function...", "mode=iterations iterations=20000 threshold=110 device=cpu"));
         say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
-        await("a result", () -> opened("ESF of") != null);
+        awaitEnd("a result", () -> opened("ESF of") != null);
         say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));
     }
 
@@ -504,6 +504,17 @@ final class GuiDriver {
             }
             Thread.sleep(GLANCE_MS);
         }
+    }
+
+    /**
+     * Waits for the first result of a command, and then for its end: later results may be missing before, and ImageJ
+     * does not allow one thread to read a table while another one formats it.
+     */
+    static void awaitEnd(String what, Callable<Boolean> condition) throws Exception {
+        await(what, condition);
+        // ImageJ gives the thread of a command the command's name, with the dots of the menu.
+        await("the end of the command", () -> Thread.getAllStackTraces().keySet().stream()
+                .noneMatch(thread -> thread.getName().endsWith("...")));
     }
 
     /** Saves a picture of a window, or of a part of one. */

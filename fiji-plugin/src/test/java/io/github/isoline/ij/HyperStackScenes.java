@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.all;
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.command;
@@ -85,10 +86,10 @@ final class HyperStackScenes {
                         () -> image.getOverlay() != null && recorder.getText().contains("run(\"" + name));
                 say("curves", positions(image.getOverlay()));
             } else if (name.equals("Isosurface")) {
-                await("rows", () -> surfaces() != null && recorder.getText().contains("run(\"" + name));
+                awaitEnd("rows", () -> surfaces() != null && recorder.getText().contains("run(\"" + name));
                 say("surfaces", frames(surfaces()));
             } else {
-                await("a result", () -> WindowManager.getImageCount() > before);
+                awaitEnd("a result", () -> WindowManager.getImageCount() > before);
                 ImagePlus made = opened("");
                 made.getWindow().setLocation(640, 300);
                 await("the sliders", () -> sliders(made).equals("2 3"));

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.dialog;
@@ -73,7 +74,7 @@ class IsolinesWindowTest extends WindowTest {
             press(button(dialog, "OK"));
             await("the end", () -> !dialog.isShowing() && !image.isLocked());
             // The preview is one element; the rows come last.
-            await("rows", () -> {
+            awaitEnd("rows", () -> {
                 int curves = image.getOverlay() == null ? 0 : image.getOverlay().size();
                 return curves > 1 && ResultsTable.getResultsTable().size() >= curves;
             });

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.dialog;
@@ -95,7 +96,7 @@ class IsosurfaceWindowTest extends WindowTest {
             toggle(checkbox(dialog, "Open at the border"), true);
             press(button(dialog, "OK"));
             await("the end", () -> !dialog.isShowing() && !image.isLocked());
-            await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+            awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
             say("rows", ResultsTable.getResultsTable().size());
             say("triangles", (long) ResultsTable.getResultsTable().getValue("Triangles", 0));
             ResultsTable.getResultsTable().save(System.getProperty("isoline.table"));

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.all;
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.dialog;
@@ -173,8 +174,8 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         driver.picture("level-set-dialog");
         press(button(dialog, "OK"));
         int fronts = watch(image, "level-set-running");
-        await("a result", () -> opened("Level set of") != null);
-        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        awaitEnd("a result", () -> opened("Level set of") != null);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         say("different fronts", fronts);
         ImagePlus mask = opened("Level set of");
@@ -239,8 +240,8 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         driver.picture("level-set-volume-dialog");
         press(button(dialog, "OK"));
         int fronts = watch(brain, "level-set-volume-running");
-        await("a result", () -> opened("Level set of") != null);
-        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        awaitEnd("a result", () -> opened("Level set of") != null);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(700);
         say("different fronts", fronts);
         ImagePlus mask = opened("Level set of");
@@ -274,7 +275,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
                 + " mask_image=[Level set of brain.tif] range=values target=200 epsilon=25 iterations=20"
                 + " mode=iterations label_image overlay results_table\");");
         String title = "Level Set results";
-        await("rows of objects", () -> ResultsTable.getResultsTable(title) != null);
+        awaitEnd("rows of objects", () -> ResultsTable.getResultsTable(title) != null);
         IJ.wait(500);
         ResultsTable table = ResultsTable.getResultsTable(title);
         ImagePlus labels = WindowManager.getImage("Labels of brain.tif");
@@ -321,7 +322,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         robot.keyRelease(KeyEvent.VK_ESCAPE);
         await("the run to end", () -> !image.isLocked());
         say("ended after ms", (System.nanoTime() - pressed) / 1_000_000);
-        await("a result", () -> opened("Level set of") != null);
+        awaitEnd("a result", () -> opened("Level set of") != null);
         IJ.wait(300);
         driver.picture("level-set-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
@@ -357,7 +358,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         say("moved", field(dialog, "target").getText());
         driver.picture("level-set-floats");
         press(button(dialog, "OK"));
-        await("a result", () -> opened("Level set of") != null);
+        awaitEnd("a result", () -> opened("Level set of") != null);
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
     }
 
@@ -373,7 +374,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         Choice masks = choice(dialog, "my start");
         say("masks", masks.getItemCount() + " " + masks.getItem(0));
         press(button(dialog, "OK"));
-        await("a result", () -> opened("Level set of") != null);
+        awaitEnd("a result", () -> opened("Level set of") != null);
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
         Dialog again = open(image, COMMAND);
         await("a preview", () -> status(again).length() > 15);

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.open;
@@ -69,7 +70,7 @@ class ObjectsWindowTest extends WindowTest {
             toggle(checkbox(dialog, "Results table"), true);
             press(button(dialog, "OK"));
             await("the end", () -> !dialog.isShowing() && !image.isLocked());
-            await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+            awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
             await("the labels", () -> opened("Labels of") != null);
             say("largest label", (int) opened("Labels of").getStatistics().max);
             say("rows", ResultsTable.getResultsTable().size());

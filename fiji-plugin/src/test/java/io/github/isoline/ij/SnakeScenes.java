@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
@@ -146,8 +147,8 @@ final class SnakeScenes implements GuiDriver.Scenes {
         toggle(checkbox(dialog, "Advanced"), true);
         driver.picture("region-snake-advanced");
         press(button(dialog, "OK"));
-        await("a result", () -> opened("Labels of") != null);
-        await("rows", () -> ResultsTable.getResultsTable().size() > 0);
+        awaitEnd("a result", () -> opened("Labels of") != null);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
         RoiManager manager = RoiManager.getInstance();
         manager.setLocation(1000, 0);
@@ -207,7 +208,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         say("starts", starts > 40);
         press(button(dialog, "OK"));
         int different = watch(nuclei, "region-snake-running");
-        await("rows", () -> ResultsTable.getResultsTable().size() == starts);
+        awaitEnd("rows", () -> ResultsTable.getResultsTable().size() == starts);
         IJ.wait(500);
         say("different pictures", different);
         nuclei.deleteRoi();
@@ -222,7 +223,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
                 "name kept",
                 manager.getRoi(starts).getName().equals(manager.getRoi(0).getName()));
         IJ.runMacro("selectImage(" + nuclei.getID() + "); run(\"Region Snake...\", \"start=manager results_table\");");
-        await("more rows", () -> ResultsTable.getResultsTable().size() > starts);
+        awaitEnd("more rows", () -> ResultsTable.getResultsTable().size() > starts);
         say("same starts", ResultsTable.getResultsTable().size() == 2 * starts);
         say("log", IJ.getLog().trim().replace('\n', '/'));
     }
@@ -262,7 +263,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         robot.keyPress(KeyEvent.VK_ESCAPE);
         robot.keyRelease(KeyEvent.VK_ESCAPE);
         await("the run to end", () -> !image.isLocked());
-        await("a result", () -> opened("Labels of") != null);
+        awaitEnd("a result", () -> opened("Labels of") != null);
         IJ.wait(300);
         driver.picture("region-snake-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
