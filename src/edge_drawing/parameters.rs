@@ -97,7 +97,7 @@ pub(crate) const SIGMA: Parameter = Parameter::float(
     c"sigma",
     c"Smoothing",
     1.0,
-    c"The standard deviation of the Gaussian that smooths the image first. A larger one removes noise and small details, and rounds corners; 0 does not smooth.",
+    c"The standard deviation σ of the Gaussian that smooths the image first. A larger one removes noise and small details, and rounds corners; 0 does not smooth.",
 )
 .at_least(0.0)
 .at_most(10.0)
@@ -107,7 +107,7 @@ pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
     c"gradient_threshold",
     c"Gradient threshold",
     0.0,
-    c"Pixels of a smaller gradient, |gx| + |gy| of the smoothed image, are never edges. A larger one gives fewer, stronger edges.",
+    c"Pixels of a smaller gradient, G = |Gx| + |Gy| of the smoothed image, are never edges. A larger one gives fewer, stronger edges.",
 )
 .at_least(0.0)
 .unit(c"pixel values")
@@ -119,7 +119,7 @@ pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
     c"anchor_threshold",
     c"Start threshold",
     0.0,
-    c"The amount by which a pixel's gradient must exceed its neighbours' for an edge to begin there. A larger one drops weak and blurred edges.",
+    c"The amount by which a pixel's gradient G must exceed its neighbours' for an edge to begin there, at an anchor. A larger one drops weak and blurred edges.",
 )
 .at_least(0.0)
 .unit(c"pixel values");

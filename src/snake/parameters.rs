@@ -12,7 +12,7 @@ pub(crate) const NOISE: Parameter = Parameter::choice(
             0,
             c"gaussian",
             c"Gaussian",
-            c"Camera images at good light, and the choice when in doubt. Regions may differ in brightness or in texture alone.",
+            c"Camera images at good light, and the choice when in doubt. Each region has its own μ and σ: regions may differ in brightness or in texture alone.",
         ),
         Choice::new(
             1,
@@ -70,7 +70,7 @@ pub(crate) const BACKGROUND: Parameter = Parameter::choice(
             c"A window round the start, so that neighbours do not matter. For many targets.",
         ),
     ],
-    c"The pixels that a target is compared with.",
+    c"The pixels B that a target T is compared with.",
 )
 .advanced();
 
@@ -103,7 +103,7 @@ pub(crate) const LARGEST_STEP: Parameter = Parameter::integer(
     c"largest_step",
     c"Largest step",
     32,
-    c"The distance that nodes are moved at the start. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.",
+    c"The distance d that nodes are moved at the start. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.",
 )
 .at_least(1.0)
 .at_most(4096.0)
@@ -131,7 +131,7 @@ pub(crate) const LOOKS: Parameter = Parameter::float(
     c"looks",
     c"Looks",
     1.0,
-    c"Used by gamma noise: how many intensities were averaged; 1 is raw speckle. A larger one trusts the image more.",
+    c"Used by gamma noise: how many intensities were averaged, its order L; 1 is raw speckle. A larger one trusts the image more.",
 )
 .at_least(1.0)
 .at_most(1e6);
