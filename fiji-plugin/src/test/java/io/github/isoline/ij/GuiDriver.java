@@ -232,13 +232,17 @@ final class GuiDriver {
         // The manual shows the dialog alone.
         EventQueue.invokeAndWait(
                 () -> WindowManager.getCurrentImage().getWindow().setVisible(false));
+        Recorder recorder = new Recorder();
+        recorder.setLocation(20, 700);
         IJ.doCommand("Devices...");
         Dialog dialog = dialog();
         dialog.setLocation(40, 150);
-        IJ.wait(300);
         picture("devices");
         say("dialog", dialog.getTitle());
+        choose(dialog, "cpu");
         press(button(dialog, "OK"));
+        awaitEnd("the end", () -> !dialog.isShowing());
+        say("recorded", recorder.getText().trim());
     }
 
     /** Plays a macro in the window: a valid call, then an invalid one, which must end it without a dialog. */

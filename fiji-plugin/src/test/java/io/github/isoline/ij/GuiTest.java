@@ -69,8 +69,10 @@ class GuiTest extends WindowTest {
     }
 
     @Test
-    void devicesDialogOpens(@TempDir(factory = UserHome.class) Path user) throws Exception {
-        assertEquals("Isoline Devices", play("devices", "-Duser.home=" + user).get("dialog"));
+    void devicesDialogIsRecorded(@TempDir(factory = UserHome.class) Path user) throws Exception {
+        Map<String, String> seen = play("devices", "-Duser.home=" + user);
+        assertEquals("Isoline Devices", seen.get("dialog"));
+        assertEquals(MacroTest.CHOICE_OF_CPU, seen.get("recorded"));
     }
 
     /** A home with a short name, since the manual's picture of the devices shows it. */

@@ -14,6 +14,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Tests the macro options of edge strength and its failures. */
 class MacroTest extends HeadlessTest implements CommandContract {
+    /** The line that the recorder writes for the dialog of the devices: {@link GuiTest} sees it written. */
+    static final String CHOICE_OF_CPU = "run(\"Devices...\", \"device=cpu\");";
+
     @Override
     public String command() {
         return COMMAND;
@@ -144,9 +147,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
 
     @Test
     void devicesAreListedAndChosen() {
-        Outcome outcome = macro(
-                null,
-                "run(\"Devices...\", \"device=cpu\");" + "return call(\"io.github.isoline.ij.DevicesPlugin.list\");");
+        Outcome outcome = macro(null, CHOICE_OF_CPU + "return call(\"io.github.isoline.ij.DevicesPlugin.list\");");
         assertTrue(outcome.returned.contains("\ncpu"), outcome.returned);
         assertTrue(outcome.returned.contains("usable"), outcome.returned);
         assertTrue(outcome.log.contains("JNA 5."), outcome.log);

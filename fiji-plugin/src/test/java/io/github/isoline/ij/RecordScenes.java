@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static io.github.isoline.ij.GuiDriver.await;
+import static io.github.isoline.ij.GuiDriver.awaitEnd;
 import static io.github.isoline.ij.GuiDriver.button;
 import static io.github.isoline.ij.GuiDriver.checkbox;
 import static io.github.isoline.ij.GuiDriver.choose;
@@ -54,14 +55,7 @@ final class RecordScenes {
         }
         await("OK", () -> button(dialog, "OK").isEnabled());
         press(button(dialog, "OK"));
-        boolean rows = table;
-        // The rows come last.
-        await(
-                "the end",
-                () -> !dialog.isShowing()
-                        && !image.isLocked()
-                        && (rows ? WindowManager.getWindow("Results") != null : WindowManager.getImageCount() > 1));
-        IJ.wait(1000);
+        awaitEnd("the end", () -> !dialog.isShowing());
         int left = 0;
         for (Window window : Window.getWindows()) {
             // ImageJ's own complaint about a recorded key would be one.
