@@ -16,6 +16,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
+import ij.WindowManager;
 import ij.gui.OvalRoi;
 import java.awt.Checkbox;
 import java.awt.Choice;
@@ -40,10 +41,17 @@ class DialogSizeTest extends WindowTest {
     private static final int HEIGHT = 768;
     private static final int TASK_BAR = 40;
 
+    /** The observations of all dialogs in the normal size and twice as large, by the command and a key. */
+    private static Map<String, String> normal;
+
+    private static Map<String, String> large;
+
     @BeforeAll
-    static void useASmallScreen() throws Exception {
+    static void showEveryDialogOnASmallScreen() throws Exception {
         stopDisplay();
         startDisplay(WIDTH + "x" + HEIGHT + "x24");
+        normal = play("size " + String.join(",", commands()), "-Disoline.gui.scale=1");
+        large = play("size " + String.join(",", commands()), "-Disoline.gui.scale=2");
     }
 
     static List<String> commands() {
@@ -52,12 +60,11 @@ class DialogSizeTest extends WindowTest {
 
     @ParameterizedTest
     @MethodSource("commands")
-    void dialogFitsTheScreen(String command) throws Exception {
-        Map<String, String> normal = play("size " + command, "-Disoline.gui.scale=1");
-        Map<String, String> large = play("size " + command, "-Disoline.gui.scale=2");
+    void dialogFitsTheScreen(String command) {
         boolean folds = !command.equals("Devices");
         String states = folds ? "folded,unfolded,hyperstack folded,hyperstack unfolded" : "shown";
-        for (String state : states.split(",")) {
+        for (String shown : states.split(",")) {
+            String state = command + " " + shown;
             for (Map<String, String> seen : Arrays.asList(normal, large)) {
                 String[] size = seen.get(state).split(" ");
                 assertTrue(Integer.parseInt(size[0]) <= WIDTH, state + ": " + seen);
@@ -70,8 +77,8 @@ class DialogSizeTest extends WindowTest {
             assertEquals(twice(normal.get(state + " texts")), large.get(state + " texts"), state);
         }
         if (folds) {
-            assertFolds(normal);
-            assertFolds(large);
+            assertFolds(normal, command + " ");
+            assertFolds(large, command + " ");
         }
     }
 
@@ -83,10 +90,11 @@ class DialogSizeTest extends WindowTest {
     }
 
     /** Asserts that the unfolded dialog shows more, and is as small as before when it is folded again. */
-    private static void assertFolds(Map<String, String> seen) {
-        assertTrue(Integer.parseInt(seen.get("fields unfolded")) > Integer.parseInt(seen.get("fields folded")));
-        int again = Integer.parseInt(seen.get("folded again").split(" ")[1]);
-        assertTrue(again <= Integer.parseInt(seen.get("folded").split(" ")[1]), seen.toString());
+    private static void assertFolds(Map<String, String> seen, String command) {
+        int unfolded = Integer.parseInt(seen.get(command + "fields unfolded"));
+        assertTrue(unfolded > Integer.parseInt(seen.get(command + "fields folded")), seen.toString());
+        int again = Integer.parseInt(seen.get(command + "folded again").split(" ")[1]);
+        assertTrue(again <= Integer.parseInt(seen.get(command + "folded").split(" ")[1]), seen.toString());
     }
 
     /** Plays a user who unfolds a dialog. {@link GuiDriver} does so in a process of its own, without JUnit. */
@@ -95,13 +103,26 @@ class DialogSizeTest extends WindowTest {
 
         private Scenes() {}
 
-        static void play(GuiDriver driver, String name, ImagePlus cell) throws Exception {
-            String picture =
-                    "size-" + name.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale");
+        /** Shows the dialogs of commands whose names are separated by commas. */
+        static void play(GuiDriver driver, String names, ImagePlus cell) throws Exception {
+            for (String name : names.split(",")) {
+                ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + cell.getTitle());
+                image.show();
+                await("the image", () -> WindowManager.getCurrentImage() == image);
+                show(driver, name, image);
+                for (int id : WindowManager.getIDList()) {
+                    // Otherwise ImageJ would ask whether it should be saved.
+                    WindowManager.getImage(id).changes = false;
+                    WindowManager.getImage(id).close();
+                }
+            }
+        }
+
+        private static void show(GuiDriver driver, String name, ImagePlus cell) throws Exception {
             if (name.equals("Devices")) {
                 command(cell, name + "...");
                 Dialog devices = dialog();
-                report(driver, devices, "shown", picture);
+                report(driver, devices, name + " shown");
                 press(button(devices, "Cancel"));
                 await("the end", () -> !devices.isShowing());
                 return;
@@ -116,15 +137,14 @@ class DialogSizeTest extends WindowTest {
             first.getWindow().setLocation(700, 60);
             command(first, name + "...");
             Dialog plain = dialog();
-            settle();
-            report(driver, plain, "folded", picture);
-            say("fields folded", fields(plain));
+            report(driver, plain, name + " folded");
+            say(name + " fields folded", fields(plain));
             toggle(checkbox(plain, "Advanced"), true);
-            report(driver, plain, "unfolded", picture);
-            say("fields unfolded", fields(plain));
+            report(driver, plain, name + " unfolded");
+            say(name + " fields unfolded", fields(plain));
             toggle(checkbox(plain, "Advanced"), false);
-            settle();
-            say("folded again", plain.getWidth() + " " + plain.getHeight());
+            settle(plain);
+            say(name + " folded again", plain.getWidth() + " " + plain.getHeight());
             press(button(plain, "Cancel"));
             await("the end", () -> !plain.isShowing());
 
@@ -149,20 +169,30 @@ class DialogSizeTest extends WindowTest {
             for (Checkbox box : all(dialog, Checkbox.class)) {
                 toggle(box, !box.getLabel().equals("Advanced"));
             }
-            report(driver, dialog, "hyperstack folded", picture);
+            report(driver, dialog, name + " hyperstack folded");
             toggle(checkbox(dialog, "Advanced"), true);
-            report(driver, dialog, "hyperstack unfolded", picture);
+            report(driver, dialog, name + " hyperstack unfolded");
             press(button(dialog, "Cancel"));
             await("the end", () -> !dialog.isShowing());
         }
 
-        private static void settle() {
-            IJ.wait(700);
+        /**
+         * Waits until a dialog has had one size for a while: its fields are shown and its preview told a little later.
+         */
+        private static void settle(Dialog dialog) {
+            Dimension last = null;
+            for (int same = 0; same < 3; same++) {
+                IJ.wait(100);
+                Dimension size = dialog.getSize();
+                same = size.equals(last) ? same : 0;
+                last = size;
+            }
         }
 
-        private static void report(GuiDriver driver, Dialog dialog, String fold, String picture) throws Exception {
-            settle();
-            driver.picture(picture + "-" + fold.replace(' ', '-'));
+        private static void report(GuiDriver driver, Dialog dialog, String fold) throws Exception {
+            settle(dialog);
+            driver.picture(
+                    "size-" + fold.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale"));
             say(fold, dialog.getWidth() + " " + dialog.getHeight());
             say(fold + " scrolls", !all(dialog, ScrollPane.class).isEmpty());
             say(fold + " cut", cut(dialog));
