@@ -104,8 +104,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Refuses NaN and infinity, with the name of the parameter.
-pub(crate) fn finite(name: &str, value: f64) -> Result<f64> {
+/// Refuses NaN and infinity, with the name of the parameter, which is written out only then.
+pub(crate) fn finite(name: impl fmt::Display, value: f64) -> Result<f64> {
     if value.is_finite() {
         Ok(value)
     } else {

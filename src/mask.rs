@@ -21,6 +21,7 @@ use crate::error::{Error, ErrorKind, Result, finite};
 use crate::image::{ImageMut, PixelType, check_type, reserved, sort_while};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut3, s};
+use std::fmt::Display;
 use std::ops::Range;
 
 /// A ball, in the memory layout of the C API.
@@ -57,7 +58,7 @@ pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], v
     let mut mask = pixels(mask)?;
     let ticker = Ticker::new(STAGE);
     for (axis, step) in AXES.into_iter().zip(spacing) {
-        if number(&format!("spacing along {axis}"), step)? <= 0.0 {
+        if number(format_args!("spacing along {axis}"), step)? <= 0.0 {
             return Err(Error::argument(format!(
                 "cannot use spacing along {axis}: it must be greater than 0 (got {step})"
             )));
@@ -66,11 +67,13 @@ pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], v
     for (index, sphere) in spheres.iter().enumerate() {
         ticker.check()?;
         for (axis, centre) in AXES.into_iter().zip(sphere.centre) {
-            number(&format!("spheres[{index}].centre along {axis}"), centre)?;
+            number(format_args!("spheres[{index}].centre along {axis}"), centre)?;
         }
-        let name = format!("spheres[{index}].radius");
-        if number(&name, sphere.radius)? < 0.0 {
-            return Err(Error::argument(format!("cannot use {name}: it must not be negative (got {})", sphere.radius)));
+        if number(format_args!("spheres[{index}].radius"), sphere.radius)? < 0.0 {
+            return Err(Error::argument(format!(
+                "cannot use spheres[{index}].radius: it must not be negative (got {})",
+                sphere.radius
+            )));
         }
     }
     spheres.iter().try_for_each(|sphere| fill_sphere(&mut mask, spacing, sphere, value, &ticker))
@@ -127,8 +130,8 @@ pub fn fill_boxes(mask: ImageMut<'_>, boxes: &[Cuboid], value: u8) -> Result<()>
     for (index, cuboid) in boxes.iter().enumerate() {
         ticker.check()?;
         for (axis, (min, max)) in AXES.into_iter().zip(cuboid.min.into_iter().zip(cuboid.max)) {
-            number(&format!("boxes[{index}].min along {axis}"), min)?;
-            number(&format!("boxes[{index}].max along {axis}"), max)?;
+            number(format_args!("boxes[{index}].min along {axis}"), min)?;
+            number(format_args!("boxes[{index}].max along {axis}"), max)?;
             if min > max {
                 return Err(Error::argument(format!(
                     "cannot use boxes[{index}].min along {axis}: it must be at most the max, {max} (got {min})"
@@ -171,8 +174,8 @@ pub fn fill_polygon(mask: ImageMut<'_>, corners: &[[f64; 2]], slices: Range<usiz
     let ticker = Ticker::new(STAGE);
     for (index, corner) in corners.iter().enumerate() {
         ticker.check()?;
-        number(&format!("the column of corner {index}"), corner[0])?;
-        number(&format!("the row of corner {index}"), corner[1])?;
+        number(format_args!("the column of corner {index}"), corner[0])?;
+        number(format_args!("the row of corner {index}"), corner[1])?;
     }
     let (depth, height, width) = mask.dim();
     if slices.start > slices.end || slices.end > depth {
@@ -247,8 +250,8 @@ const STAGE: &str = "filling shapes";
 const AXES: [&str; 3] = ["x", "y", "z"];
 
 /// Refuses a coordinate that is not finite or too large.
-fn number(name: &str, value: f64) -> Result<f64> {
-    if finite(name, value)?.abs() <= MAX_COORDINATE {
+fn number(name: impl Display, value: f64) -> Result<f64> {
+    if finite(&name, value)?.abs() <= MAX_COORDINATE {
         return Ok(value);
     }
     Err(Error::argument(format!("cannot use {name}: it must be between -1e100 and 1e100 (got {value:e})")))

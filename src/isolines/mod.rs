@@ -94,7 +94,7 @@ impl Params {
             )));
         }
         for (index, level) in self.levels.iter().enumerate() {
-            finite(&format!("levels[{index}]"), *level)?;
+            finite(format_args!("levels[{index}]"), *level)?;
         }
         for (axis, spacing) in ["x", "y"].into_iter().zip(self.spacing) {
             if !(spacing > 0.0 && spacing.is_finite()) {
