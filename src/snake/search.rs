@@ -392,21 +392,22 @@ impl Target {
     /// candidates are measured.
     fn best_move(&self, plan: &Plan, index: &EdgeIndex, node: usize, ticker: &Ticker) -> Result<Option<Change>> {
         ticker.check()?;
-        // 1. Sort the candidates that improve the criterion.
         let Some(candidate_sums) = &self.candidate_sums[node] else { return Ok(None) };
-        let candidates = self.candidates(node).into_iter().zip(candidate_sums).enumerate();
-        let mut better: Vec<(usize, Change)> = candidates
-            .filter_map(|(index, (to, edges))| {
-                let change = self.change(plan, node, Some(to?), *edges);
-                (change.cost < self.cost).then_some((index, change))
-            })
-            .collect();
-        better.sort_by(|(a, x), (b, y)| x.cost.total_cmp(&y.cost).then(a.cmp(b)));
-        // 2. Take the first that crosses nothing.
-        Ok(better
-            .into_iter()
-            .map(|(_, change)| change)
-            .find(|change| !index.crosses_after(&self.nodes, change.node, change.to)))
+        // 1. Keep the candidates that improve the criterion.
+        let candidates = self.candidates(node);
+        let mut better: [Option<Change>; 8] = std::array::from_fn(|index| {
+            let change = self.change(plan, node, Some(candidates[index]?), candidate_sums[index]);
+            (change.cost < self.cost).then_some(change)
+        });
+        // 2. Take the best that crosses nothing; of equal ones the first.
+        let cost = |change: &Option<Change>| change.as_ref().map_or(f64::INFINITY, |change| change.cost);
+        let best = |a: &&mut Option<Change>, b: &&mut Option<Change>| cost(a).total_cmp(&cost(b));
+        while let Some(change) = better.iter_mut().min_by(best).and_then(Option::take) {
+            if !index.crosses_after(&self.nodes, change.node, change.to) {
+                return Ok(Some(change));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the change of one node after which its edges have the sums `edges`.
