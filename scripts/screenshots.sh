@@ -49,7 +49,8 @@ for name, (left, top, right, bottom, scale) in PARTS.items():
     file = f"docs/images/{name}.png"
     picture = Image.open(file).convert("RGB").crop((left, top, right, bottom))
     picture = picture.resize((picture.width * scale, picture.height * scale), Image.Resampling.NEAREST)
-    picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
+    # A palette of 256 colours would have too few greys beside those of the outlines.
+    picture.save(file, optimize=True)
     print(f"  {file}")
 # The dialog at the left of a screenshot, and an image's window of another one.
 DIALOGS = {

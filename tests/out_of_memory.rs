@@ -474,7 +474,7 @@ fn each_in_a_process(test: &str, operations: &[&str], context: &Context) {
             }
         }
     };
-    // As many at a time as cores; on a GPU one, since two would share its memory.
+    // There are as many at a time as cores; on a GPU there is one, since two would share its memory.
     let at_once = if on_cpu(context) { std::thread::available_parallelism().map_or(1, usize::from) } else { 1 };
     std::thread::scope(|scope| {
         for _ in 0..at_once {
