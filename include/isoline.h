@@ -1263,6 +1263,16 @@ typedef struct {
      * measured), and 32-bit numbers reach about 1e-6. A smaller tolerance takes more cycles.
      */
     double tolerance;
+    /**
+     * isoline_edge_strength_axes: the smallest edge strength at which axes and critical points are looked for, more than 0 and
+     * less than 1. Default 1e-4. A smaller one follows axes further from the shape, where v is less exact.
+     */
+    double axis_min_strength;
+    /**
+     * isoline_edge_strength_axes: the smallest length of an axis, in pixels, at least 0. Default 5. A larger one leaves out
+     * more of the short axes that the steps of an outline between pixels make.
+     */
+    double axis_min_length;
 } isoline_edge_strength_params;
 
 #ifdef __cplusplus

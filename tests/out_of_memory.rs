@@ -203,6 +203,19 @@ fn isolines(context: &Context) -> Result<Vec<u8>> {
     Ok(found)
 }
 
+fn axes(context: &Context) -> Result<Vec<u8>> {
+    let mut found = Vec::new();
+    for shape in [(3, 300, 320), (1, 20, 9000)] {
+        let strength = image(shape).mapv(|pixel| (f32::from(pixel) + 1.0) / 300.0);
+        let mut axes = Polylines::new();
+        let params = edge_strength::AxisParams { min_length: 1.0, ..Default::default() };
+        armed(|| edge_strength::axes(context, strength.view().into(), &params, None, &mut axes))?;
+        found.extend(axes.points().iter().flatten().flat_map(|coordinate| coordinate.to_bits().to_le_bytes()));
+        found.extend(axes.polylines().iter().flat_map(|axis| axis.flags.to_le_bytes()));
+    }
+    Ok(found)
+}
+
 fn isosurface(context: &Context) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     for shape in [(24, 90, 110), (1, 20_000, 9), (1, 12, 9000)] {
@@ -350,7 +363,7 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 20] = [
+const OPERATIONS: [Operation; 21] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
@@ -358,6 +371,7 @@ const OPERATIONS: [Operation; 20] = [
     ("validated", validated),
     ("distances", distances),
     ("isolines", isolines),
+    ("axes", axes),
     ("isosurface", isosurface),
     ("objects", objects),
     ("band", band),

@@ -221,6 +221,20 @@ fn isolines_have_the_bits_of_the_call_on_memory() {
     }
 }
 
+#[test]
+fn axes_have_the_bits_of_the_call_on_memory() {
+    let strength = stack([400, 300], 150).mapv(|pixel| f32::from(pixel) / 65535.0);
+    for context in contexts() {
+        let [expected, found] = [MEMORY, WAYS[0]].map(|way| {
+            let (mut found, input) = (Polylines::new(), way.input(&strength, PixelType::F32));
+            let report = edge_strength::axes(&context, input, &Default::default(), None, &mut found).unwrap();
+            (found, report.slices_done)
+        });
+        assert!(expected.0.polylines().len() > 1000 && expected.1 == 150);
+        assert!(found == expected, "{}", context.device().id);
+    }
+}
+
 /// The distances of masks of zeros, whose slices `read` is asked for and `write` gets.
 fn of_zeros(
     context: &Context,

@@ -96,11 +96,17 @@ pub struct isoline_edge_strength_params {
     /// than 0 and less than 1. Default 1e-5. The estimate is not a strict bound (errors of up to 1.54 times it were
     /// measured), and 32-bit numbers reach about 1e-6. A smaller tolerance takes more cycles.
     pub tolerance: f64,
+    /// isoline_edge_strength_axes: the smallest edge strength at which axes and critical points are looked for, more than 0 and
+    /// less than 1. Default 1e-4. A smaller one follows axes further from the shape, where v is less exact.
+    pub axis_min_strength: f64,
+    /// isoline_edge_strength_axes: the smallest length of an axis, in pixels, at least 0. Default 5. A larger one leaves out
+    /// more of the short axes that the steps of an outline between pixels make.
+    pub axis_min_length: f64,
 }
 
 params_of!(
     isoline_edge_strength_params,
-    88,
+    104,
     parameters::OPERATION,
     [],
     dimensions,
@@ -116,6 +122,8 @@ params_of!(
     start_min,
     start_max,
     tolerance,
+    axis_min_strength,
+    axis_min_length,
 );
 
 impl isoline_edge_strength_params {

@@ -27,6 +27,7 @@
 //!   CPUs without FMA, are within 1e-6 of them up to 200 iterations; all are within 1e-5 of float64 then.
 //!   `Mode::Converged` is equal between devices to its tolerance, and bit for bit from run to run.
 
+mod axes;
 mod cpu;
 mod cuda;
 mod multigrid;
@@ -43,6 +44,7 @@ use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::stream::{Input, Output, check_streamed};
+pub use axes::{AxisParams, axes};
 use prepare::InitialValues;
 use std::time::Instant;
 

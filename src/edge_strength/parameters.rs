@@ -137,12 +137,43 @@ pub(crate) const TOLERANCE: Parameter = Parameter::float(
 .above(0.0)
 .below(1.0);
 
+pub(crate) const AXIS_MIN_STRENGTH: Parameter = Parameter::float(
+    c"axis_min_strength",
+    c"Least strength",
+    1e-4,
+    c"Used by axes: the smallest edge strength at which they are looked for. A smaller one follows them further from the shape, where they are less exact.",
+)
+.above(0.0)
+.below(1.0);
+
+pub(crate) const AXIS_MIN_LENGTH: Parameter = Parameter::float(
+    c"axis_min_length",
+    c"Shortest axis",
+    5.0,
+    c"Used by axes: the smallest length of one. A larger one leaves out more of those that steps of an outline between pixels make.",
+)
+.at_least(0.0)
+.unit(c"pixels");
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"edge_strength",
     title: c"Edge Strength Function",
     help: c"A smooth field that is 1 on a shape and decays away from it.",
     parameters: &[
-        DIMENSIONS, MODE, FOREGROUND, START, VARIANT, ITERATIONS, MAX_CYCLES, RHO, TIME_STEP, THRESHOLD, START_MIN,
-        START_MAX, TOLERANCE,
+        DIMENSIONS,
+        MODE,
+        FOREGROUND,
+        START,
+        VARIANT,
+        ITERATIONS,
+        MAX_CYCLES,
+        RHO,
+        TIME_STEP,
+        THRESHOLD,
+        START_MIN,
+        START_MAX,
+        TOLERANCE,
+        AXIS_MIN_STRENGTH,
+        AXIS_MIN_LENGTH,
     ],
 };

@@ -257,7 +257,7 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
 }
 
 /// Returns length and signed area of a curve.
-fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2]) -> [f64; 2] {
+pub(crate) fn measure(points: &[[f64; 2]], closed: bool, [hx, hy]: [f64; 2]) -> [f64; 2] {
     let (mut length, mut twice) = (0.0, 0.0);
     // Relative to the first point, so that digits are not lost far from the origin.
     let Some(&origin) = points.first() else { return [0.0; 2] };

@@ -33,6 +33,8 @@ use crate::parameter::check_ends;
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
 use crate::stream::Input;
+pub(crate) use link::measure;
+use ndarray::ArrayView2;
 use std::time::Instant;
 
 /// The name of the stage that progress callbacks get.
@@ -96,14 +98,7 @@ impl Params {
         for (index, level) in self.levels.iter().enumerate() {
             finite(format_args!("levels[{index}]"), *level)?;
         }
-        for (axis, spacing) in ["x", "y"].into_iter().zip(self.spacing) {
-            if !(spacing > 0.0 && spacing.is_finite()) {
-                return Err(Error::argument(format!(
-                    "spacing along {axis} must be a finite number greater than 0, but it is {spacing}"
-                )));
-            }
-        }
-        Ok(())
+        check_pixel_size(self.spacing)
     }
 
     /// Returns the levels of a call.
@@ -127,17 +122,42 @@ impl Params {
     }
 }
 
+/// Refuses sizes of a pixel in which lengths cannot be measured.
+pub(crate) fn check_pixel_size(spacing: [f64; 2]) -> Result<()> {
+    for (axis, spacing) in ["x", "y"].into_iter().zip(spacing) {
+        if !(spacing > 0.0 && spacing.is_finite()) {
+            return Err(Error::argument(format!(
+                "spacing along {axis} must be a finite number greater than 0, but it is {spacing}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses sides that a polyline's slice, and the lists of crossings, cannot count; `what` is computed.
+pub(crate) fn check_sides(what: &str, shape: [usize; 3]) -> Result<()> {
+    if shape.iter().all(|side| u32::try_from(*side).is_ok()) {
+        return Ok(());
+    }
+    let [width, height, depth] = shape;
+    Err(Error::size(format!(
+        "cannot compute {what}: a side may have at most {} pixels (got {width} x {height} x {depth}); cut the image into \
+         parts",
+        u32::MAX
+    )))
+}
+
 /// One polyline of [`Polylines`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Polyline {
     /// The index of its first point among all points, which follow one another without a gap.
     pub first: u64,
-    /// The number of its points, at least 2. A closed one lists its first point once.
+    /// The number of its points, at least 2; 1 for a critical point. A closed one lists its first point once.
     pub count: u64,
     /// The index of the polyline that directly encloses it; −1 if there is none, or if it is open.
     pub parent: i64,
-    /// The level, in the image's own units.
+    /// The level, in the image's own units; of axes and critical points the smallest edge strength on them.
     pub level: f64,
     /// Its length, that of a closed one with the way from the last point to the first, in the unit of the spacing.
     pub length: f64,
@@ -146,7 +166,8 @@ pub struct Polyline {
     pub area: f64,
     /// The slice of the stack, from 0.
     pub slice: u32,
-    /// [`Polylines::CLOSED`] or 0.
+    /// [`Polylines::CLOSED`] or 0. Those of [`edge_strength::axes`](crate::edge_strength::axes) have one of the other bits of
+    /// [`Polylines`].
     pub flags: u32,
 }
 
@@ -167,6 +188,18 @@ pub struct Polylines {
 impl Polylines {
     /// The bit of [`Polyline::flags`] of a closed polyline.
     pub const CLOSED: u32 = 1;
+
+    /// The bit of an axis of an edge strength v on which |∇v| is smallest along the level curves of v: S+.
+    pub const S_PLUS: u32 = 2;
+
+    /// The bit of an axis on which |∇v| is largest along the level curves of v: S−.
+    pub const S_MINUS: u32 = 4;
+
+    /// The bit of a critical point at which v is smallest.
+    pub const ELLIPTIC: u32 = 8;
+
+    /// The bit of a critical point that is a saddle of v.
+    pub const HYPERBOLIC: u32 = 16;
 
     /// Returns an empty list.
     pub fn new() -> Self {
@@ -190,7 +223,7 @@ impl Polylines {
     }
 
     /// Appends lists one after the other.
-    fn joined(mut parts: Vec<Self>) -> Result<Self> {
+    pub(crate) fn joined(mut parts: Vec<Self>) -> Result<Self> {
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
@@ -254,14 +287,8 @@ pub fn run(
     let mut progress = progress;
     params.check()?;
     check_shapes(input.shape(), input.shape())?;
-    let [width, height, depth] = input.shape();
-    if input.shape().iter().any(|side| u32::try_from(*side).is_err()) {
-        return Err(Error::size(format!(
-            "cannot compute isolines: a side may have at most {} pixels (got {width} x {height} x {depth}); cut the image \
-             into parts",
-            u32::MAX
-        )));
-    }
+    check_sides(STAGE, input.shape())?;
+    let [width, height, _] = input.shape();
     let _lock = context.lock()?;
     let plan = Plan {
         levels: params.levels(context, &mut input, &mut progress)?,
@@ -298,8 +325,19 @@ pub fn run(
     Ok(report)
 }
 
+/// Returns the isolines of level 0 of one slice, which the CPU computes, to a call that has locked the context.
+pub(crate) fn zero_curves(
+    context: &Context,
+    field: ArrayView2<'_, f32>,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<Polylines> {
+    let (height, width) = field.dim();
+    let plan = Plan { levels: vec![0.0], connect: Connect::Low, spacing: [1.0; 2], size: [width, height] };
+    Ok(cpu::run(context, &plan, &field.into(), progress)?.1)
+}
+
 /// Joins what several parts have found, each with its first slice.
-fn joined(results: Vec<(usize, (Report, Polylines))>, parts: Parts) -> Result<(Report, Polylines)> {
+pub(crate) fn joined(results: Vec<(usize, (Report, Polylines))>, parts: Parts) -> Result<(Report, Polylines)> {
     let (mut reports, mut lists) = (Vec::new(), Vec::new());
     for (first, (report, mut found)) in results {
         found.polylines.iter_mut().for_each(|polyline| polyline.slice += first as u32);

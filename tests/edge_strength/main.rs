@@ -2,6 +2,7 @@
 //! invariants, and errors. All tests run on the CPU, and on a CUDA device where there is one, in every variant.
 
 mod accuracy;
+mod axes;
 #[path = "../common/mod.rs"]
 mod common;
 mod errors;
