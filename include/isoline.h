@@ -2139,6 +2139,14 @@ enum isoline_polyline_flags
  {
     /** The polyline is closed: its last point is joined to its first, which is listed once. */
     ISOLINE_POLYLINE_CLOSED = 1,
+    /** An axis of an edge strength on which the gradient magnitude is smallest along level curves: an axis of symmetry. */
+    ISOLINE_POLYLINE_S_PLUS = 2,
+    /** An axis of an edge strength on which the gradient magnitude is largest along level curves. */
+    ISOLINE_POLYLINE_S_MINUS = 4,
+    /** A critical point at which an edge strength is smallest. The polyline has one point. */
+    ISOLINE_POLYLINE_ELLIPTIC = 8,
+    /** A critical point that is a saddle of an edge strength. The polyline has one point. */
+    ISOLINE_POLYLINE_HYPERBOLIC = 16,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -2148,7 +2156,7 @@ typedef uint32_t isoline_polyline_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/** Polylines, created by isoline_isolines. The object never changes. Opaque. */
+/** Polylines, created by isoline_isolines and isoline_edge_strength_axes. The object never changes. Opaque. */
 typedef struct isoline_polylines isoline_polylines;
 
 /** The parameters of isoline_isolines. isoline_isolines_params_init fills them with the defaults. */
@@ -2178,14 +2186,14 @@ typedef struct {
 typedef struct {
     /** The index of its first point among the points of all polylines, which follow one another without a gap. */
     uint64_t first;
-    /** The number of its points, at least 2. */
+    /** The number of its points, at least 2; 1 for a critical point. */
     uint64_t count;
     /**
      * The index of the closed polyline of the same slice and level that directly encloses it; -1 if there is none, or if
      * it is open.
      */
     int64_t parent;
-    /** The level, in the image's own units. */
+    /** The level, in the image's own units; of axes and critical points the smallest edge strength on them. */
     double level;
     /** The length, in the unit of the image's spacing; that of a closed one with the way from the last point to the first. */
     double length;
@@ -2306,6 +2314,58 @@ isoline_status isoline_polylines_all(const isoline_polylines *polylines,
  * @param polylines may be NULL.
  */
 void isoline_polylines_free(isoline_polylines *polylines);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+/** @} */
+
+/**
+ * @defgroup axes Axes of an edge strength
+ * @{
+ */
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Finds the axes and the critical points of an edge strength v, which make up the skeleton of a shape (Tari, Shah and Pien
+ * 1997; Aslan and Tari 2005). Each slice of a stack is an image of its own. Every context computes them on the CPU; the
+ * bits do not depend on the number of threads.
+ *
+ * Axes are the curves on which the gradient magnitude of v is extremal along the level curves of v: smallest on those with
+ * ISOLINE_POLYLINE_S_PLUS, the axes of symmetry, which begin at protrusions of the shape and lead downwards in v; largest on
+ * those with ISOLINE_POLYLINE_S_MINUS, which lead upwards, to indentations and sides. Critical points are those where the
+ * gradient is 0, as polylines of one point: ISOLINE_POLYLINE_ELLIPTIC where v is smallest, in the centre of a part of the
+ * shape, and ISOLINE_POLYLINE_HYPERBOLIC at a saddle, in a neck. Axes that come within a pixel of one end in it.
+ *
+ * Left out are the pixels where v is 1 or less than axis_min_strength or not a number, those at the border of the image,
+ * and the neighbours of all of these; and what is due to the rounding of v to 32 bits.
+ *
+ * Polylines are ordered by their slice; in a slice critical points come first, row by row, then the axes. The `level` of
+ * each is the smallest v on it, `parent` is -1 and `area` 0.
+ *
+ * @param context not NULL.
+ * @param strength not NULL; the output of isoline_edge_strength: ISOLINE_F32; host or CUDA memory, or slices; up to
+ *   2^32 - 1 pixels along every axis. Its spacing along x and y is the size of a pixel, in which lengths are measured; points
+ *   are in pixels.
+ * @param params NULL for the defaults; those whose names begin with axis_ are used.
+ * @param progress NULL for none.
+ * @param polylines not NULL; receives the axes and the critical points, to be freed with isoline_polylines_free. Not written
+ *   on failure.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE for other pixels
+ *   than ISOLINE_F32; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
+ *   May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_edge_strength_axes(isoline_context *context,
+                                          const isoline_image *strength,
+                                          const isoline_edge_strength_params *params,
+                                          const isoline_progress *progress,
+                                          isoline_polylines **polylines,
+                                          isoline_report *report);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -769,7 +769,7 @@ struct polyline_arrays {
     span<const polyline_point> points;
 };
 
-/** Closed and open curves, the result of isoline::isolines. They never change, and may outlive their context. */
+/** Curves, the result of isoline::isolines and isoline::edge_strength_axes. They never change, and may outlive their context. */
 class polylines : public object<isoline_polylines, isoline_polylines_free> {
   public:
     using object::object;
@@ -793,6 +793,19 @@ inline report isolines(context &context, const any_image &input, span<const doub
         return detail::make(found, [&](isoline_polylines **out) {
             return isoline_isolines(context.get(), input.get(), levels.data(), levels.size(), &params, watch, out,
                                     reported);
+        });
+    });
+    polylines = std::move(found);
+    return result;
+}
+
+/** Finds the axes and the critical points of an edge strength, which isoline::edge_strength computed. */
+inline report edge_strength_axes(context &context, const any_image &strength, polylines &polylines,
+                                 const edge_strength_params &params = {}, const progress &on_progress = {}) {
+    isoline::polylines found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_polylines **out) {
+            return isoline_edge_strength_axes(context.get(), strength.get(), &params, watch, out, reported);
         });
     });
     polylines = std::move(found);

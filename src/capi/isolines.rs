@@ -77,8 +77,20 @@ const _: () = assert!(size_of::<isoline_polyline_point>() == size_of::<[f64; 2]>
 pub enum isoline_polyline_flags {
     /// The polyline is closed: its last point is joined to its first, which is listed once.
     ISOLINE_POLYLINE_CLOSED = 1,
+    /// An axis of an edge strength on which the gradient magnitude is smallest along level curves: an axis of symmetry.
+    ISOLINE_POLYLINE_S_PLUS = 2,
+    /// An axis of an edge strength on which the gradient magnitude is largest along level curves.
+    ISOLINE_POLYLINE_S_MINUS = 4,
+    /// A critical point at which an edge strength is smallest. The polyline has one point.
+    ISOLINE_POLYLINE_ELLIPTIC = 8,
+    /// A critical point that is a saddle of an edge strength. The polyline has one point.
+    ISOLINE_POLYLINE_HYPERBOLIC = 16,
 }
 const _: () = assert!(Polylines::CLOSED == isoline_polyline_flags::ISOLINE_POLYLINE_CLOSED as u32);
+const _: () = assert!(Polylines::S_PLUS == isoline_polyline_flags::ISOLINE_POLYLINE_S_PLUS as u32);
+const _: () = assert!(Polylines::S_MINUS == isoline_polyline_flags::ISOLINE_POLYLINE_S_MINUS as u32);
+const _: () = assert!(Polylines::ELLIPTIC == isoline_polyline_flags::ISOLINE_POLYLINE_ELLIPTIC as u32);
+const _: () = assert!(Polylines::HYPERBOLIC == isoline_polyline_flags::ISOLINE_POLYLINE_HYPERBOLIC as u32);
 
 /// One polyline. The struct never changes.
 #[repr(C)]
@@ -86,12 +98,12 @@ const _: () = assert!(Polylines::CLOSED == isoline_polyline_flags::ISOLINE_POLYL
 pub struct isoline_polyline {
     /// The index of its first point among the points of all polylines, which follow one another without a gap.
     pub first: u64,
-    /// The number of its points, at least 2.
+    /// The number of its points, at least 2; 1 for a critical point.
     pub count: u64,
     /// The index of the closed polyline of the same slice and level that directly encloses it; -1 if there is none, or if
     /// it is open.
     pub parent: i64,
-    /// The level, in the image's own units.
+    /// The level, in the image's own units; of axes and critical points the smallest edge strength on them.
     pub level: f64,
     /// The length, in the unit of the image's spacing; that of a closed one with the way from the last point to the first.
     pub length: f64,
@@ -107,8 +119,8 @@ pub struct isoline_polyline {
 // Polylines are returned in the layout that they have in Rust's memory.
 same_layout!(isoline_polyline, Polyline, first, count, parent, level, length, area, slice, flags);
 
-/// Polylines, created by isoline_isolines. The object never changes. Opaque.
-pub struct isoline_polylines(Polylines);
+/// Polylines, created by isoline_isolines and isoline_edge_strength_axes. The object never changes. Opaque.
+pub struct isoline_polylines(pub(super) Polylines);
 
 // Memory alone.
 impl object::Owned for isoline_polylines {}

@@ -64,6 +64,9 @@ mod distance;
 // Header: Isolines
 mod isolines;
 
+// Header: Axes of an edge strength
+mod axes;
+
 // Header: Isosurface
 mod isosurface;
 

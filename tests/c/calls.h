@@ -137,6 +137,19 @@ static isoline_status isolines(void) {
     return status;
 }
 
+static isoline_status axes(void) {
+    const isoline_edge_strength_params params = for_drawing(50);
+    isoline_polylines *polylines = NULL;
+    isoline_status status =
+        isoline_edge_strength(given.context, &given.input, &params, NULL, &given.float_output, NULL);
+    if (status == ISOLINE_OK) {
+        status = isoline_edge_strength_axes(given.context, &given.float_output, NULL, NULL, &polylines, NULL);
+    }
+    CHECK((status == ISOLINE_OK) == (polylines != NULL));
+    isoline_polylines_free(polylines);
+    return status;
+}
+
 static isoline_status isosurface(void) {
     isoline_surface *surface = NULL;
     isoline_status status = isoline_isosurface(given.context, &given.input, NULL, NULL, &surface, NULL);
@@ -230,6 +243,7 @@ static isoline_status slices(void) {
     DO(ellipses)                                                                                                       \
     DO(distance)                                                                                                       \
     DO(isolines)                                                                                                       \
+    DO(axes)                                                                                                           \
     DO(isosurface)                                                                                                     \
     DO(objects)                                                                                                        \
     DO(level_set)                                                                                                      \

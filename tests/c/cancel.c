@@ -84,6 +84,21 @@ static isoline_status ellipses(work *all) {
     return status;
 }
 
+/* The strengths, which the first call makes, are no solution of the equation, and have the more axes. */
+static isoline_status axes(work *all) {
+    isoline_polylines *found = NULL;
+    float *strengths = (float *)all->strengths.data;
+    const float *from = (const float *)all->floats.data;
+    const size_t count = all->floats.width * all->floats.height * all->floats.depth;
+    for (size_t i = 0; i < count && strengths[count - 1] == UNWRITTEN; i++) {
+        strengths[i] = from[i] / 256;
+    }
+    const isoline_status status =
+        isoline_edge_strength_axes(all->context, &all->strengths, NULL, &all->progress, &found, NULL);
+    isoline_polylines_free(found);
+    return status;
+}
+
 /* A target starts from each of the squares. */
 static isoline_status snakes(work *all) {
     isoline_image slice = all->bytes;
@@ -429,6 +444,7 @@ static void a_set_flag_ends_every_call(const char *device) {
                  {"edge_maps", edge_maps},
                  {"lines", lines},
                  {"ellipses", ellipses},
+                 {"axes", axes},
                  {"threshold", threshold},
                  {"level_set", level_set},
                  {"new_level_set", new_level_set},
@@ -547,6 +563,7 @@ static void edge_drawing_of_floats_is_cancelled_in_time(const char *device) { in
 static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
 static void lines_are_cancelled_in_time(const char *device) { in_time(device, lines, 64); }
 static void ellipses_are_cancelled_in_time(const char *device) { in_time(device, ellipses, 64); }
+static void axes_are_cancelled_in_time(const char *device) { in_time(device, axes, 6); }
 static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void many_snakes_are_cancelled_in_time(const char *device) { in_time_of(device, "snakes", snakes, 1, 100, 0); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
@@ -564,6 +581,7 @@ int main(void) {
     RUN_BY_BOTH(edge_maps_are_cancelled_in_time);
     RUN_BY_BOTH(lines_are_cancelled_in_time);
     RUN_BY_BOTH(ellipses_are_cancelled_in_time);
+    RUN_BY_BOTH(axes_are_cancelled_in_time);
     RUN_BY_BOTH(many_snakes_are_cancelled_in_time);
     RUN_BY_BOTH(a_level_set_of_a_volume_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);

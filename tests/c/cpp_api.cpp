@@ -321,6 +321,7 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::edge_strength(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::distance(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isolines(context, in, {}, curves, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::edge_strength_axes(context, out, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isosurface(context, in, mesh, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::objects(context, in, {}, numbers, things, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, {}, w); });
@@ -697,6 +698,30 @@ void isolines_are_those_of_c(const char *device) {
     }
 }
 
+void axes_are_those_of_c(const char *device) {
+    std::vector<std::uint8_t> pixels = drawn(3);
+    std::vector<float> field(pixels.size());
+    const isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH);
+    const isoline::image strength(field.data(), WIDTH, HEIGHT, DEPTH);
+    const isoline_image c_strength = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, field.data());
+    isoline::edge_strength_params params;
+    params.threshold = 127;
+    params.axis_min_length = 2;
+    isoline::polylines found;
+    isoline_polylines *c_made = nullptr;
+    {
+        isoline::context context(device);
+        isoline::edge_strength(context, in, strength, params);
+        CHECK(isoline::edge_strength_axes(context, strength, found, params).slices_done == DEPTH);
+        GOOD(isoline_edge_strength_axes(context.get(), &c_strength, &params, nullptr, &c_made, nullptr));
+        THROWS(ISOLINE_INVALID_TYPE, "f32", isoline::edge_strength_axes(context, in, found, params));
+    }
+    const isoline::polylines c_found(c_made);
+    const isoline::polyline_arrays one = found.all(), other = c_found.all();
+    CHECK(one.polylines.size() > 0 && one.polylines.size() == other.polylines.size() && same(one.points, other.points));
+    CHECK(std::memcmp(one.polylines.data(), other.polylines.data(), one.polylines.size() * sizeof(isoline::polyline)) == 0);
+}
+
 void an_isosurface_is_that_of_c(const char *device) {
     std::vector<std::uint8_t> pixels = drawn(3);
     isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH);
@@ -1008,6 +1033,7 @@ int main() {
     RUN_ON_EACH(slices_are_read_and_written_by_functions);
     RUN_ON_EACH(edge_strength_and_distance_are_those_of_c);
     RUN_ON_EACH(isolines_are_those_of_c);
+    RUN_ON_EACH(axes_are_those_of_c);
     RUN_ON_EACH(an_isosurface_is_that_of_c);
     RUN_ON_EACH(objects_are_those_of_c);
     RUN_ON_EACH(edge_drawing_is_that_of_c);

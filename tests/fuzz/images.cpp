@@ -105,17 +105,19 @@ void distance(Bytes &bytes) {
 
 /* Reads polylines, and checks what isoline.h says of them. Returns a copy of their arrays. */
 std::pair<std::vector<isoline_polyline>, std::vector<isoline_polyline_point>>
-read_polylines(Bytes &bytes, const isoline_polylines *polylines, const Picture &input) {
+read_polylines(Bytes &bytes, const isoline_polylines *polylines, const Picture &input, bool are_axes) {
     isoline_polyline_arrays all = defaults(isoline_polyline_arrays_init);
     GOOD(isoline_polylines_all(polylines, &all));
     MUST(all.reserved == 0 && (all.polylines == nullptr) == (all.count == 0) && (all.points == nullptr) == (all.point_count == 0));
     uint64_t end = 0;
     for (uint64_t i = 0; i < all.count; i++) {
         const isoline_polyline &line = all.polylines[i];
-        MUST(line.first == end && line.count >= 2 && line.count <= all.point_count - end);
-        MUST(line.flags <= ISOLINE_POLYLINE_CLOSED && line.slice < input.depth && line.length >= 0 && std::isfinite(line.level));
+        const bool is_point = line.flags >= ISOLINE_POLYLINE_ELLIPTIC;
+        MUST(line.first == end && (is_point ? line.count == 1 : line.count >= 2) && line.count <= all.point_count - end);
+        MUST((line.flags & (line.flags - 1)) == 0 && line.flags <= ISOLINE_POLYLINE_HYPERBOLIC && (line.flags > 1) == are_axes);
+        MUST(line.slice < input.depth && line.length >= 0 && std::isfinite(line.level));
         MUST(line.parent >= -1 && line.parent < int64_t(all.count));
-        if (line.flags == 0) {
+        if (line.flags != ISOLINE_POLYLINE_CLOSED) {
             MUST(line.parent == -1 && line.area == 0);
         }
         if (line.parent >= 0) {
@@ -136,6 +138,41 @@ read_polylines(Bytes &bytes, const isoline_polylines *polylines, const Picture &
     return {{all.polylines, all.polylines + all.count}, {all.points, all.points + all.point_count}};
 }
 
+/* A call that makes polylines. */
+template <class T, class F>
+void to_polylines(Bytes &bytes, Stage &stage, const Params<T> &params, bool are_axes, F call) {
+    isoline_polylines *made = nullptr, *twin = nullptr;
+    const bool again = bytes.rarely(4);
+    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), &made, stage.told.report.get());
+    stage.check(status);
+    MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    stage.device.release();
+    const auto found = read_polylines(bytes, made, stage.input, are_axes);
+    if (again) {
+        MUST(call(common(), nullptr, &twin, nullptr) == ISOLINE_OK);
+        const auto other = read_polylines(bytes, twin, stage.input, are_axes);
+        const auto same = [](const auto &a, const auto &b) {
+            return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
+        };
+        MUST(same(found.first, other.first) && same(found.second, other.second));
+    }
+    isoline_polylines_free(made);
+    isoline_polylines_free(twin);
+}
+
+/* Axes of any image of floats: those of an edge strength differ in nothing that matters here. */
+void axes(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_edge_strength_params> params(bytes, "edge_strength", isoline_edge_strength_params_init, 40);
+    stage.may_succeed = stage.may_succeed && params.valid() && stage.input.type == ISOLINE_F32;
+    to_polylines(bytes, stage, params, true, [&](isoline_context *context, const isoline_progress *progress, isoline_polylines **to, isoline_report *report) {
+        return CALL(isoline_edge_strength_axes(context, stage.input.image(), params.get(), progress, to, report));
+    });
+}
+
 void isolines(Bytes &bytes) {
     Stage stage(bytes, 40, 4);
     Params<isoline_isolines_params> params(bytes, "isolines", isoline_isolines_params_init, 40);
@@ -145,30 +182,10 @@ void isolines(Bytes &bytes) {
         level = bytes.rarely(8) ? bytes.pick<double>({NAN, INFINITY, -1e300}) : bytes.byte() / 3.0;
         finite = finite && std::isfinite(level);
     }
-    isoline_polylines *made = nullptr, *twin = nullptr;
-    const bool again = bytes.rarely(4);
-    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_polylines **to, isoline_report *report) {
-        return CALL(isoline_isolines(context, stage.input.image(), levels.data(), levels.size(), params.get(), progress, to, report));
-    };
     stage.may_succeed = stage.may_succeed && params.valid() && finite;
-    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), &made, stage.told.report.get());
-    stage.check(status);
-    MUST(params.unchanged() && (made != nullptr) == (status == ISOLINE_OK));
-    if (status != ISOLINE_OK) {
-        return;
-    }
-    stage.device.release();
-    const auto found = read_polylines(bytes, made, stage.input);
-    if (again) {
-        MUST(call(common(), nullptr, &twin, nullptr) == ISOLINE_OK);
-        const auto other = read_polylines(bytes, twin, stage.input);
-        const auto same = [](const auto &a, const auto &b) {
-            return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof a[0]) == 0);
-        };
-        MUST(same(found.first, other.first) && same(found.second, other.second));
-    }
-    isoline_polylines_free(made);
-    isoline_polylines_free(twin);
+    to_polylines(bytes, stage, params, false, [&](isoline_context *context, const isoline_progress *progress, isoline_polylines **to, isoline_report *report) {
+        return CALL(isoline_isolines(context, stage.input.image(), levels.data(), levels.size(), params.get(), progress, to, report));
+    });
 }
 
 // ----------------------------------------------------------------------------------------------------------- objects
@@ -513,6 +530,10 @@ void without(Bytes &bytes) {
     REFUSED(isoline_isolines(common(), nullptr, nullptr, 0, nullptr, nullptr, &polylines, nullptr));
     REFUSED(isoline_isolines(common(), input.image(), nullptr, 2, nullptr, nullptr, &polylines, nullptr));
     REFUSED(isoline_isolines(common(), input.image(), nullptr, 0, nullptr, nullptr, nullptr, nullptr));
+    REFUSED(isoline_edge_strength_axes(nullptr, output.image(), nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_edge_strength_axes(common(), nullptr, nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_edge_strength_axes(common(), edges.image(), nullptr, nullptr, &polylines, nullptr));
+    REFUSED(isoline_edge_strength_axes(common(), output.image(), nullptr, nullptr, nullptr, nullptr));
     MUST(polylines == nullptr);
     isoline_polylines_free(nullptr);
     isoline_object_list *list = nullptr;
@@ -533,7 +554,7 @@ void without(Bytes &bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Bytes bytes(data, size);
-    switch (bytes.below(18)) {
+    switch (bytes.below(19)) {
     case 0:
     case 1:
     case 2:
@@ -551,6 +572,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 14:
     case 15: isosurface(bytes); break;
     case 17: objects(bytes); break;
+    case 18: axes(bytes); break;
     default: distance(bytes); break;
     }
     return 0;
