@@ -221,6 +221,19 @@ class Context(Owned):
         call = self.isolines_caller(image, levels, **options)
         return self._found(Polylines, call, progress)
 
+    def edge_strength_axes(self, image: ImageLike, *, spacing: Any = None, progress: ProgressLike = None,
+                           report: Report | None = None, **parameters) -> tuple[Polylines, npt.NDArray]:
+        """The axes and critical points of the edge strength of an image or stack, and the strength; see
+        isoline.edge_strength_axes."""
+        strength, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("edge_strength", **parameters)
+        compute = self.caller("edge_strength", image, strength, spacing=spacing, report=report, **parameters)
+        described, _kept = describe(strength, spacing)
+        find = self._caller(Polylines, strength, lambda progress, handle: self.library.call(
+            "edge_strength_axes", self.handle, byref(described), byref(params), progress, handle, None))
+        with Watch(progress) as watch:
+            compute(watch.argument)
+            return self._copied(Polylines, find(watch.argument)), strength
+
     def isosurface_caller(self, image, spacing=None, report=None, **parameters):
         """A function that computes an isosurface and returns the handle of the surface, which it frees at the next call."""
         params = self.library.params("isosurface", **parameters)

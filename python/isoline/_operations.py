@@ -125,6 +125,21 @@ def edge_strength(image: ImageLike, *, spacing: Spacing = None, out: Any = None,
                                          **parameters)
 
 
+@from_table("edge_strength", spacing="The distance between pixels along the axes, (z, y, x) or (y, x), or one number for "
+                                     "all, in which lengths are measured, and `rho` of a volume; None for 1.",
+            report="A Report of the strength, which the call fills.")
+def edge_strength_axes(image: ImageLike, *, spacing: Spacing = None, device: DeviceLike = "auto",
+                       progress: ProgressLike = None, report: Report | None = None,
+                       **parameters: Any) -> tuple[Polylines, Any]:
+    """The axes and the critical points of the edge strength of an image, slice by slice: the skeleton of a shape.
+
+    Returns the Polylines, and the edge strength (float32). `lines` of the Polylines has flags: 2 for S+ axes, 4 for S- axes,
+    8 for elliptic and 16 for hyperbolic points, which are polylines of one point; and level, the smallest strength on each.
+    """
+    return context_of(device, image).edge_strength_axes(image, spacing=spacing, progress=progress, report=report,
+                                                        **parameters)
+
+
 @from_table("edge_drawing", segments="False computes the map alone, which is faster; the second result is then None.")
 def edge_drawing(image: ImageLike, *, segments: bool = True, out: Any = None, device: DeviceLike = "auto",
                  progress: ProgressLike = None, report: Report | None = None,

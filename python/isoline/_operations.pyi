@@ -13,6 +13,7 @@ from ._solvers import Snake
 
 __all__ = [
     'edge_strength',
+    'edge_strength_axes',
     'edge_drawing',
     'edge_drawing_lines',
     'edge_drawing_ellipses',
@@ -48,7 +49,33 @@ def edge_strength(
     start_min: float | None = None,
     start_max: float | None = None,
     tolerance: float = 1e-05,
+    axis_min_strength: float = 0.0001,
+    axis_min_length: float = 5.0,
 ) -> Any: ...
+
+def edge_strength_axes(
+    image: ImageLike,
+    *,
+    spacing: Spacing = None,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    dimensions: Literal['slices', 'volume'] = 'slices',
+    mode: Literal['iterations', 'converged'] = 'iterations',
+    foreground: Literal['above', 'below'] = 'above',
+    start: Literal['mask', 'image'] = 'mask',
+    variant: Literal['default', 'fused', 'shared', 'texture', 'scalar'] = 'default',
+    iterations: int = 50,
+    max_cycles: int = 100,
+    rho: float = 64.0,
+    time_step: float | None = None,
+    threshold: float = 0.0,
+    start_min: float | None = None,
+    start_max: float | None = None,
+    tolerance: float = 1e-05,
+    axis_min_strength: float = 0.0001,
+    axis_min_length: float = 5.0,
+) -> tuple[Polylines, Any]: ...
 
 def edge_drawing(
     image: ImageLike,

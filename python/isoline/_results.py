@@ -18,7 +18,8 @@ STATISTICS = numpy.dtype([("iteration", "u8"), ("inside", "u8"), ("changed", "u8
 TARGET_STATISTICS = numpy.dtype([("status", "u4"), ("flags", "u4"), ("iterations", "u8"), ("nodes", "u8"),
                                  ("pixels", "u8"), ("background_pixels", "u8"), ("mean", "f8"), ("deviation", "f8"),
                                  ("background_mean", "f8"), ("background_deviation", "f8"), ("criterion", "f8")])
-# One polyline: the index of its first point, their number, the polyline around it or -1, and so on; flags 1: closed.
+# One polyline: the index of its first point, their number, the polyline around it or -1, and so on; flags 1: closed; of axes
+# 2: S+, 4: S-, 8: elliptic point, 16: hyperbolic point.
 POLYLINE = numpy.dtype([("first", "u8"), ("count", "u8"), ("parent", "i8"), ("level", "f8"), ("length", "f8"),
                         ("area", "f8"), ("slice", "u4"), ("flags", "u4")])
 
@@ -103,10 +104,12 @@ class Segments:
 
 
 class Polylines:
-    """Isolines: as a sequence the points of each, arrays (n, 2) of x and y in pixels, whole numbers at their centres.
+    """Isolines, or axes and critical points: as a sequence the points of each, arrays (n, 2) of x and y in pixels, whole
+    numbers at their centres.
 
     `lines` is a structured array with an element for each: first (the index in `points`), count, parent (the closed one
-    around it, -1 for none), level, length, area, slice and flags (1: closed).
+    around it, -1 for none), level, length, area, slice and flags (1: closed; 2: S+ axis, 4: S- axis, 8: elliptic, 16:
+    hyperbolic point).
     """
 
     NOUN = "polylines"

@@ -17,6 +17,9 @@ from isoline._native import default_library
 IMAGE = numpy.zeros((60, 80), numpy.uint8)
 IMAGE[20:40, 25:60] = 200
 
+# The functions that say something else than the operation's help.
+OTHER_RESULTS = ("edge_strength_axes", "edge_drawing_lines", "edge_drawing_ellipses", "edge_drawing_maps")
+
 
 def test_every_operation_is_a_function():
     assert set(default_library().operations) == set(_operations.OPERATIONS.values()) <= set(isoline.__all__)
@@ -33,7 +36,7 @@ def test_signatures_and_help_come_from_the_table(name, operation):
     function, table = getattr(isoline, name), default_library().operations[operation]
     parameters = inspect.signature(function).parameters
     text = pydoc.render_doc(function, renderer=pydoc.plaintext)
-    assert table.info.help.decode() in text or name in ("edge_drawing_lines", "edge_drawing_ellipses", "edge_drawing_maps")
+    assert table.info.help.decode() in text or name in OTHER_RESULTS
     for key, parameter in table.parameters.items():
         assert parameters[key].default == table.default(key) and parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
         assert f"{key} : " in text and parameter.unit.decode() in text
@@ -139,6 +142,24 @@ def test_edge_drawing_has_ellipses():
     assert not len(isoline.edge_drawing_ellipses(flat, ellipse_shapes="circles")[0])
     with pytest.raises(isoline.InvalidArgument, match="ellipse_coverage"):
         isoline.edge_drawing_ellipses(disc, ellipse_coverage=2)
+
+
+def test_edge_strength_has_axes():
+    report = isoline.Report()
+    shape = dict(foreground="below", mode="converged", tolerance=1e-6, rho=16)
+    found, strength = isoline.edge_strength_axes(IMAGE, spacing=0.5, report=report, **shape)
+    assert report.converged and (strength == isoline.edge_strength(IMAGE, **shape)).all()
+    flags = found.lines["flags"]
+    assert set(flags) == {2, 4, 8} and flags[0] == 8 and (flags == 8).sum() == 1 and len(found[0]) == 1
+    # The bright rectangle has rows from 20 to 39 and columns from 25 to 59.
+    assert numpy.allclose(found[0], [[42, 29.5]], atol=0.01)
+    assert found.lines["level"][0] == pytest.approx(strength[29:31, 42].min(), rel=1e-3)
+    for points, line in zip(found, found.lines):
+        assert line["length"] == pytest.approx(0.5 * numpy.hypot(*numpy.diff(points, axis=0).T).sum())
+    two = isoline.edge_strength_axes(numpy.stack([IMAGE, IMAGE]), axis_min_length=8, **shape)[0]
+    assert 2 < len(two) < 2 * len(found) and set(two.lines["slice"]) == {0, 1}
+    with pytest.raises(isoline.InvalidArgument, match="axis_min_strength"):
+        isoline.edge_strength_axes(IMAGE, axis_min_strength=1)
 
 
 def test_edge_drawing_shows_its_maps_and_threshold():
