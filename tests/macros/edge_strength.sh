@@ -20,4 +20,21 @@ for name in horse:$((400 * 328 * 4)) pattern:$((512 * 512 * 4)); do
     cmp <(tail -c "$bytes" "$work/headless/$file") <(tail -c "$bytes" "$work/window/$file")
 done
 
+# The inside of the rectangle has one centre, and an axis from each corner.
+cat > "$work/axes.ijm" <<'MACRO'
+newImage("rectangle", "8-bit black", 60, 44, 1);
+setColor(255);
+drawRect(5, 5, 49, 33);
+run("Edge Strength Function...", "rho=16 mode=converged tolerance=1e-6 find=axes overlay results_table roi_file=[" + getArgument() + "]");
+near = abs(getResult("X", 0) - 29.5) < 0.02 && abs(getResult("Y", 0) - 21.5) < 0.02;
+print("axes: " + getResultString("Class", 0) + ", in the centre: " + near + ", more than 8: " + (nResults > 8));
+MACRO
+for how in headless window; do
+    run "$how" "$work/axes.ijm" "$work/axes-$how.zip"
+    grep -q '^axes: elliptic, in the centre: 1, more than 8: 1$' "$work/log"
+    jar tf "$work/axes-$how.zip" | grep -q '^elliptic-0001.roi$'
+    jar tf "$work/axes-$how.zip" | grep -q '^S+-0002.roi$\|^S--0002.roi$'
+done
+
 refused "Edge Strength Function..." "rho=-1" rho
+refused "Edge Strength Function..." "find=axes" "No output is chosen"

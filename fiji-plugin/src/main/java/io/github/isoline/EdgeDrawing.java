@@ -186,12 +186,13 @@ public final class EdgeDrawing {
             throws IsolineException {
         PointerByReference segments = new PointerByReference();
         try {
-            Report done = draw(context, params, input, edges, segments, depth, part(progress, 0, DRAWING_SHARE));
+            Report done =
+                    draw(context, params, input, edges, segments, depth, Progress.part(progress, 0, DRAWING_SHARE));
             Structs.Image in = input.describe(depth);
             Pointer struct = params.struct(NAME);
             done.add(Report.of(
                     context,
-                    part(progress, DRAWING_SHARE, 1),
+                    Progress.part(progress, DRAWING_SHARE, 1),
                     (at, callback, report) ->
                             search.find(at, in, segments.getValue(), struct, callback, found, report)));
             return done;
@@ -217,10 +218,5 @@ public final class EdgeDrawing {
                 progress,
                 (at, callback, report) ->
                         IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, segments, report));
-    }
-
-    /** Returns the progress of a part of a run, as that of the whole. */
-    private static Progress part(Progress progress, double from, double to) {
-        return progress == null ? null : (fraction, stage) -> progress.step(from + fraction * (to - from), stage);
     }
 }

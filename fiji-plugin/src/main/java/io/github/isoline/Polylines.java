@@ -1,12 +1,25 @@
 package io.github.isoline;
 
 /**
- * Closed and open curves, as isolines finds them: a copy in Java's own memory, which never changes.
+ * Closed and open curves, as isolines finds them, or axes and critical points of an edge strength: a copy in Java's own
+ * memory, which never changes.
  *
  * <p>Curves come slice by slice and level by level, in an order that does not depend on the device. Points are in
  * pixels: whole numbers are the pixels' centres, (0, 0) is that of the top left one.
  */
 public final class Polylines implements InSlices {
+    /** The flag of an axis on which the gradient magnitude is smallest along level curves. */
+    public static final int S_PLUS = 2;
+
+    /** The flag of an axis on which the gradient magnitude is largest along level curves. */
+    public static final int S_MINUS = 4;
+
+    /** The flag of a critical point, a curve of one point, at which the edge strength is smallest. */
+    public static final int ELLIPTIC = 8;
+
+    /** The flag of a critical point that is a saddle of the edge strength. */
+    public static final int HYPERBOLIC = 16;
+
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
 
@@ -29,7 +42,7 @@ public final class Polylines implements InSlices {
     private final double[] lengths;
     private final double[] areas;
     private final int[] slices;
-    private final boolean[] closed;
+    private final int[] flags;
 
     private Polylines(double[] points, int count) {
         this.points = points;
@@ -39,7 +52,7 @@ public final class Polylines implements InSlices {
         lengths = new double[count];
         areas = new double[count];
         slices = new int[count];
-        closed = new boolean[count];
+        flags = new int[count];
     }
 
     /**
@@ -70,14 +83,14 @@ public final class Polylines implements InSlices {
             made.lengths[i] = arrays.polylines.getDouble(at + LENGTH_AT);
             made.areas[i] = arrays.polylines.getDouble(at + AREA_AT);
             made.slices[i] = arrays.polylines.getInt(at + SLICE_AT);
-            made.closed[i] = (arrays.polylines.getInt(at + FLAGS_AT) & CLOSED) != 0;
+            made.flags[i] = arrays.polylines.getInt(at + FLAGS_AT);
         }
         return made;
     }
 
     @Override
     public int count() {
-        return closed.length;
+        return flags.length;
     }
 
     /** Returns the number of points of a curve. */
@@ -97,7 +110,12 @@ public final class Polylines implements InSlices {
 
     /** Returns true for a closed curve: the first point follows the last. */
     public boolean isClosed(int curve) {
-        return closed[curve];
+        return (flags[curve] & CLOSED) != 0;
+    }
+
+    /** Returns {@link #S_PLUS}, {@link #S_MINUS}, {@link #ELLIPTIC} or {@link #HYPERBOLIC}; 0 for an isoline. */
+    public int kind(int curve) {
+        return flags[curve] & ~CLOSED;
     }
 
     @Override
@@ -105,7 +123,7 @@ public final class Polylines implements InSlices {
         return slices[curve];
     }
 
-    /** Returns the level, in the image's own units. */
+    /** Returns the level, in the image's own units; of axes and critical points the smallest edge strength on them. */
     public double level(int curve) {
         return levels[curve];
     }

@@ -11,4 +11,9 @@ public interface Progress {
      * @return true to continue, false to cancel
      */
     boolean step(double fraction, String stage);
+
+    /** Returns the progress of a part of a run, as that of the whole; null without one. */
+    static Progress part(Progress progress, double from, double to) {
+        return progress == null ? null : (fraction, stage) -> progress.step(from + fraction * (to - from), stage);
+    }
 }

@@ -1,18 +1,24 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.measure.Calibration;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeStrength;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /** Computes the edge strength of an ImagePlus. */
-final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
+final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
+    /** Is null where nothing is to be found. */
+    private final FoundAxes found;
+
     private Params params;
 
     /** The voxel's size; null for independent slices. */
@@ -36,7 +42,8 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
 
     /** Creates a job with its own memory limit, so that tests need no large images. */
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) throws BadInput {
-        super(image, settings, callBytes);
+        super(image, settings, EdgeStrengthPlugin.COMMAND, callBytes);
+        found = settings.finds() ? new FoundAxes(planes, settings) : null;
     }
 
     @Override
@@ -77,7 +84,16 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
             // The decay length is in widths of a pixel.
             input.setSpacing(1, size.y / size.x, size.z / size.x);
         }
-        Report report = EdgeStrength.run(context, params, input, output, part.length, progress);
+        Report report;
+        if (found == null) {
+            report = EdgeStrength.run(context, params, input, output, part.length, progress);
+        } else {
+            Calibration calibration = image.getCalibration();
+            output.setSpacing(calibration.pixelWidth, calibration.pixelHeight, 1);
+            Isolines.Result result = EdgeStrength.axes(context, params, input, output, part.length, progress);
+            found.add(result.polylines(), part);
+            report = result.report();
+        }
         // The library reports "converged" in converged mode only.
         converged &= !settings.isConverged() || report.converged();
         return report;
@@ -85,7 +101,7 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
 
     @Override
     List<String> warnings() {
-        List<String> said = new ArrayList<>();
+        List<String> said = new ArrayList<>(found == null ? Collections.emptyList() : super.warnings());
         String blank = new MissingBoundary(this, shapeCounts)
                 .sentence(
                         "that is shape: the result is blank there",
@@ -128,7 +144,20 @@ final class EdgeStrengthJob extends StackJob<EdgeStrengthSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) {
+    Found<?> found() {
+        return found;
+    }
+
+    @Override
+    String howToFindFewer() {
+        return ", or shortest_axis for fewer axes";
+    }
+
+    @Override
+    ImagePlus end(Progress progress) throws IsolineException {
+        if (found != null) {
+            takeRois();
+        }
         // In an image full of shapes all is near 1, and would be white.
         double black = strengths.min > NEARLY_WHITE && strengths.hasExtent() ? strengths.min : 0;
         ImagePlus made = ResultImage.like(planes, result, "ESF of " + image.getTitle(), "Edge strength", black, 1);

@@ -16,6 +16,14 @@ final class EdgeStrengthSettings extends Settings {
     static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
     static final String MASK = "mask";
     static final String CONVERGED = "converged";
+    static final String FIND = "find";
+
+    // The words of FIND.
+    private static final String NOTHING = "nothing";
+    private static final String AXES = "axes";
+    private static final String POINTS = "critical_points";
+
+    private static final String SHORTEST_AXIS = "axis_min_length";
 
     EdgeStrengthSettings() throws IsolineException {
         super(EdgeStrength.NAME, "edge strength", "Edge strength");
@@ -34,7 +42,37 @@ final class EdgeStrengthSettings extends Settings {
                 Setting.choice(STACK, "slices", "volume"));
         declareAxes();
         declare(Setting.of(parameter(TIME_STEP)).usedWith(MODE, ITERATIONS));
-        declareOthers("dimensions", "variant", "start_min", "start_max");
+        declare(
+                Setting.choice(FIND, NOTHING, AXES, POINTS)
+                        .recordedIfChanged()
+                        .help(
+                                "What the outputs below hold: the axes of the skeleton and its critical points, which are centres of"
+                                        + " parts and necks between them; or these points alone. In the converged mode axes"
+                                        + " are whole."),
+                found(Setting.of("least_strength", parameter("axis_min_strength"))),
+                Setting.of("shortest_axis", parameter(SHORTEST_AXIS)).usedWith(FIND, AXES),
+                found(Setting.output(ROI_MANAGER)),
+                found(Setting.output(OVERLAY)).first(true),
+                found(Setting.output(RESULTS_TABLE)),
+                // The ROI Manager and an overlay get at most this number, critical points and the longest axes.
+                found(Setting.number(MOST_ROIS, 10_000))
+                        .whole(1)
+                        .label("Most ROIs")
+                        .advanced()
+                        .recordedIf(s -> wantsRois(s)),
+                // All are saved to this ZIP file as ROIs.
+                found(Setting.file(ROI_FILE)));
+        declareOthers("dimensions", "variant", "start_min", "start_max", "axis_min_strength", SHORTEST_AXIS);
+    }
+
+    /** Makes a parameter one of what is found. */
+    private static Setting found(Setting setting) {
+        return setting.usedWith(FIND, AXES, POINTS);
+    }
+
+    /** Returns true if axes or critical points are found. */
+    boolean finds() {
+        return !is(FIND, NOTHING);
     }
 
     boolean startsFromImage() {
@@ -51,7 +89,8 @@ final class EdgeStrengthSettings extends Settings {
 
     @Override
     String otherProblem() {
-        return shapeProblem();
+        String problem = shapeProblem();
+        return problem != null || !finds() ? problem : outputProblem();
     }
 
     /** Returns the problem with the parameters that a preview shows; null if there is none. */
@@ -95,6 +134,10 @@ final class EdgeStrengthSettings extends Settings {
     Params toParams(double rawThreshold) throws IsolineException {
         Params params = toParams().set("dimensions", isVolume() ? "volume" : "slices");
         params.set(THRESHOLD, usesThreshold() ? rawThreshold : 0);
+        if (is(FIND, POINTS)) {
+            // No axis is so long.
+            params.set(SHORTEST_AXIS, Double.MAX_VALUE);
+        }
         return usesThreshold() ? params : params.set(START, MASK);
     }
 }

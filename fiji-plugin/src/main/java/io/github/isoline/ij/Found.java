@@ -63,6 +63,11 @@ abstract class Found<T extends InSlices> {
 
     abstract Color colour(int number, T some, int at);
 
+    /** Returns the beginning of a selection's name. */
+    String prefix(T some, int at) {
+        return prefix;
+    }
+
     /**
      * Adds the values of a row.
      *
@@ -162,7 +167,7 @@ abstract class Found<T extends InSlices> {
     private Roi roi(int number, T some, int at, int index) {
         int digits = Math.max(LEAST_DIGITS, Integer.toString(count).length());
         Roi roi = shape(some, at);
-        roi.setName(prefix + IJ.pad(number + 1, digits) + ResultImage.where(image, index));
+        roi.setName(prefix(some, at) + IJ.pad(number + 1, digits) + ResultImage.where(image, index));
         roi.setStrokeColor(colour(number, some, at));
         roi.setProperty(RoiOutput.PROPERTY, settings.kind);
         ResultImage.setPosition(roi, image, planes.position(index));

@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import ij.gui.PolygonRoi;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
@@ -33,8 +34,14 @@ final class FoundCurves extends Found<Polylines> {
     @Override
     Roi shape(Polylines some, int at) {
         // Two points enclose no area.
+        Roi roi = line(some, at, some.isClosed(at) && some.pointCount(at) > 2);
+        roi.setProperty("level", Double.toString(some.level(at)));
+        return roi;
+    }
+
+    /** Returns a curve as a polygon, or as a line. */
+    static Roi line(Polylines some, int at, boolean closed) {
         int points = some.pointCount(at);
-        boolean closed = some.isClosed(at) && points > 2;
         float offset = closed ? CENTRE : 0;
         float[] x = new float[points];
         float[] y = new float[points];
@@ -42,13 +49,11 @@ final class FoundCurves extends Found<Polylines> {
             x[p] = (float) some.x(at, p) + offset;
             y[p] = (float) some.y(at, p) + offset;
         }
-        Roi roi = new PolygonRoi(x, y, points, closed ? Roi.POLYGON : Roi.FREELINE);
-        roi.setProperty("level", Double.toString(some.level(at)));
-        return roi;
+        return new PolygonRoi(x, y, points, closed ? Roi.POLYGON : Roi.FREELINE);
     }
 
-    @Override
-    void addValues(ResultsTable table, int number, Polylines some, int at) {
+    /** Adds the mean of a curve's points. */
+    static void addPosition(ResultsTable table, ImagePlus image, Polylines some, int at) {
         double x = 0;
         double y = 0;
         for (int p = 0; p < some.pointCount(at); p++) {
@@ -56,6 +61,11 @@ final class FoundCurves extends Found<Polylines> {
             y += some.y(at, p);
         }
         ShapeColumns.addPosition(table, image, x / some.pointCount(at) + CENTRE, y / some.pointCount(at) + CENTRE);
+    }
+
+    @Override
+    void addValues(ResultsTable table, int number, Polylines some, int at) {
+        addPosition(table, image, some, at);
         table.addValue("Level", some.level(at));
         table.addValue("Length", some.length(at));
         table.addValue("Area", some.area(at));

@@ -68,8 +68,10 @@ public final class Isoline {
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, single, stack or hyperstack
      * @param options such as {@code rho=64} (decay length, pixels), {@code mode=iterations} or {@code converged},
-     *     {@code foreground=above}, {@code threshold=auto} (pixel value), {@code stack=slices} or {@code volume}
-     * @return one image of 32 bits with values from 0 to 1
+     *     {@code foreground=above}, {@code threshold=auto} (pixel value), {@code stack=slices} or {@code volume};
+     *     {@code find=axes} or {@code critical_points} for those of the skeleton, with {@code shortest_axis} (pixels)
+     * @return one image of 32 bits with values from 0 to 1; with {@code find} a selection and a row for each that is
+     *     found
      * @throws IsolineException as described above
      */
     public static Result edgeStrength(ImagePlus image, String options) throws IsolineException {

@@ -79,6 +79,9 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Holds what is shown only with the advanced parameters. */
     private FieldDialog.Field versions;
 
+    /** Is null for a command without outputs. */
+    private FieldDialog.Field outputs;
+
     private boolean unfolded;
 
     S settings;
@@ -146,7 +149,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             }
         }
         if (!settings.outputs().isEmpty()) {
-            dialog.add(FieldDialog.Place.SECTION, "", () -> dialog.addMessage("Outputs:"));
+            outputs = dialog.add(FieldDialog.Place.SECTION, "", () -> dialog.addMessage("Outputs:"));
         }
         for (Setting setting : offered) {
             if (setting.output) {
@@ -189,6 +192,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Shows the fields that apply now; returns true if these are others than before. */
     private boolean showFields() {
         boolean changed = dialog.show(versions, unfolded);
+        if (outputs != null) {
+            changed |= dialog.show(
+                    outputs, fields.keySet().stream().anyMatch(setting -> setting.output && setting.applies(settings)));
+        }
         for (Map.Entry<Setting, FieldDialog.Field> field : fields.entrySet()) {
             Setting setting = field.getKey();
             boolean shown = setting.applies(settings) && (unfolded || !setting.advanced);

@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -26,7 +27,12 @@ final class ScriptOptions {
         MacroOptions read = options instanceof Map
                 ? fromMap((Map<?, ?>) options, settings, workspace)
                 : new MacroOptions((String) options, settings.keys(), settings.switches(), settings.oldKeys());
-        List<String> outputs = settings.outputs();
+        List<String> outputs = new ArrayList<>();
+        for (String output : settings.outputs()) {
+            if (settings.setting(output).isUsedBy(read, settings)) {
+                outputs.add(output);
+            }
+        }
         if (!outputs.isEmpty() && outputs.stream().noneMatch(read::has) && !read.has(Settings.ROI_FILE)) {
             for (String output : Arrays.asList(outputs.get(0), Settings.ROI_MANAGER, Settings.RESULTS_TABLE)) {
                 read.putIfAbsent(output, "");

@@ -272,6 +272,12 @@ final class Setting {
         return use == null || Arrays.asList(use).indexOf(settings.text(use[0])) > 0;
     }
 
+    /** Returns true if the options of a macro, as far as they say, use this parameter. */
+    boolean isUsedBy(MacroOptions macro, Settings settings) throws BadInput {
+        return use == null
+                || Arrays.asList(use).indexOf(settings.setting(use[0]).fromMacro(macro)) > 0;
+    }
+
     /** Returns true if a dialog has use for the field with the other fields as they are. */
     boolean applies(Settings settings) {
         return shown.test(settings);

@@ -165,6 +165,11 @@ abstract class Settings implements Cloneable {
         return (Boolean) value(key);
     }
 
+    /** Returns true if a switch is on that is used: a dialog hides and remembers those that are not. */
+    final boolean wants(String key) {
+        return is(key) && setting(key).isUsed(this);
+    }
+
     /** Returns true if a choice has this word. */
     final boolean is(String key, String word) {
         return word.equals(text(key));

@@ -142,13 +142,13 @@ abstract class StackJob<S extends Settings> {
             // The file is written first, since it is the output that can fail.
             RoiOutput.save(this::saveRois, roiName(), settings.text(Settings.ROI_FILE));
         }
-        if (settings.is(Settings.OVERLAY)) {
+        if (settings.wants(Settings.OVERLAY)) {
             RoiOutput.addToOverlay(image, rois, settings.kind);
         }
-        if (settings.is(Settings.ROI_MANAGER)) {
+        if (settings.wants(Settings.ROI_MANAGER)) {
             settings.workspace.take(image, rois);
         }
-        if (settings.is(Settings.RESULTS_TABLE)) {
+        if (settings.wants(Settings.RESULTS_TABLE)) {
             deliverRows();
         }
     }
@@ -286,7 +286,7 @@ abstract class StackJob<S extends Settings> {
     /** Computes the result; the image itself is only read. */
     final ImagePlus run(Progress progress) throws BadInput, IsolineException {
         try {
-            if (settings.has(Settings.ROI_MANAGER) && settings.is(Settings.ROI_MANAGER)) {
+            if (settings.has(Settings.ROI_MANAGER) && settings.wants(Settings.ROI_MANAGER)) {
                 settings.workspace.findRoiReceiver();
             }
             begin();

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Compares the macro's result with the C API's own, bit by bit. */
 class CApiTest extends HeadlessTest {
-    private static final int PARAMS_BYTES = 88;
+    private static final int PARAMS_BYTES = 104;
 
     /** The offset of the spacing along z in an isoline_image. */
     private static final int SPACING_Z = 72;

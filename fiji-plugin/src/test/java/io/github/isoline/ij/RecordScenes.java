@@ -47,7 +47,7 @@ final class RecordScenes {
         boolean outlines = false;
         boolean table = false;
         for (Checkbox box : GuiDriver.all(dialog, Checkbox.class)) {
-            if (OUTPUTS.contains(box.getLabel().trim())) {
+            if (box.isShowing() && OUTPUTS.contains(box.getLabel().trim())) {
                 toggle(box, true);
                 outlines |= box.getLabel().trim().equals("ROI Manager");
                 table |= box.getLabel().trim().equals("Results table");

@@ -32,6 +32,7 @@ class RecordedMacroTest extends WindowTest {
     @ParameterizedTest
     @CsvSource({
         "Edge Strength Function..., converged, mode=converged",
+        "Edge Strength Function..., axes, find=axes",
         "Edge Drawing..., reference, profile=reference",
         "Edge Drawing..., lines, find=lines",
         "Edge Drawing..., ellipses, find=ellipses",

@@ -115,6 +115,7 @@ class TablesTest extends SnakeTest {
         "Level Set..., volume, start=box mode=iterations iterations=1 label_image stack=volume",
         "Grow Objects..., slice, threshold=90",
         "Grow Objects..., volume, threshold=90 stack=volume",
+        "Edge Strength Function..., slice, threshold=90 find=axes",
         "Edge Drawing..., slice, gradient_threshold=30",
         "Edge Drawing..., slice, gradient_threshold=30 find=lines all_lines",
         "Edge Drawing..., slice, gradient_threshold=30 find=ellipses all_ellipses",
