@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the pictures of docs/edge_strength.md that show what each parameter does, with examples/edge_strength.c.
+"""Makes the pictures of docs/edge_strength.md that show what each parameter does, with examples/edge_strength.c, and that of
+axes and critical points, with the Python package.
 
 Usage: make_edge_strength_images.py FOLDER-OF-LIBISOLINE OUT. docs/images/horse.png and the like are made by 'make demo'
 instead.
@@ -19,6 +20,9 @@ from PIL import Image  # noqa: E402
 from make_pictures import draw_field, draw_input, finish_bar, lay_out  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+from isoline import Library  # noqa: E402
+
 DATA = ROOT / "tests" / "data"
 HEIGHT = 2.9  # inches of a panel
 
@@ -58,6 +62,36 @@ def row(program, out, name, variants, crop=None):
     print(f"  {out}")
 
 
+# The name and the colour of each class of axes and critical points, by its flag.
+CLASSES = {2: ("S+ axis", "#35d05b"), 4: ("S− axis", "#ffb000"), 8: ("elliptic point", "#ff4b4b"),
+           16: ("hyperbolic point", "#4a90ff")}
+
+
+def skeletons(context, out, variants):
+    """The silhouette's edge strength with axes and critical points, by each (title, parameters)."""
+    pixels = numpy.array(Image.open(DATA / "horse.png"))
+    figure, panels, bar, (width, height) = lay_out(1, len(variants), 4.2, pixels.shape[1] / pixels.shape[0], 0.15, top=0.7)
+    for axes, (title, parameters) in zip(panels[0], variants):
+        found, strength = context.edge_strength_axes(pixels, threshold=127, **parameters)
+        shown = axes.imshow(strength, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+        for points, flag in zip(found, found.lines["flags"]):
+            point = {"marker": "o", "markersize": 6, "markeredgecolor": "black", "zorder": 3}
+            style = {"linewidth": 1.3} if len(points) > 1 else point
+            axes.plot(points[:, 0], points[:, 1], color=CLASSES[flag][1], **style)
+        axes.set_title(title, loc="left")
+        axes.locator_params(nbins=4)
+        axes.set_xlabel("x (pixels)")
+        if axes is not panels[0][0]:
+            axes.set_yticklabels([])
+    panels[0][0].set_ylabel("y (pixels)")
+    for place, (name, colour) in enumerate(CLASSES.values()):
+        figure.text((0.65 + 1.5 * place) / width, 1 - 0.25 / height, name, color=colour, fontweight="bold")
+    figure.colorbar(shown, cax=bar).set_label("edge strength v")
+    figure.savefig(out, dpi=80)
+    plt.close(figure)
+    print(f"  {out}")
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
@@ -66,6 +100,10 @@ def main():
         subprocess.run(["cc", "-std=c11", "-O1", ROOT / "examples/edge_strength.c", f"-I{ROOT}/include", f"-L{native}",
                         "-lisoline", f"-Wl,-rpath,{native}", "-o", program], check=True)
         draw(program, pathlib.Path(sys.argv[2]))
+    skeletons(Library(sys.argv[1]).context("cpu"), pathlib.Path(sys.argv[2]) / "axes.png", [
+        ("converged, ρ = 16, axes from 8 pixels", dict(mode="converged", tolerance=1e-6, rho=16, axis_min_length=8)),
+        ("200 iterations, ρ = 64", dict(iterations=200, axis_min_length=8)),
+    ])
 
 
 def draw(program, out):
