@@ -17,11 +17,10 @@ use super::search::{self, POINTS_PER_CHECK, Pixels, Tested};
 use super::segments::{Segment, Segments};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::{Image, extend, push, reserved, try_par_collected};
+use crate::image::{Image, extend, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use arcs::{Arc, Candidate};
-use rayon::prelude::*;
 use std::f64::consts::{LOG10_2, PI};
 use std::ops::Range;
 
@@ -193,16 +192,17 @@ impl Slice<'_, '_> {
             ticker: self.ticker,
         };
         // 1. Closed segments as a whole, and the arcs of the others.
-        let parts = indices.into_par_iter().map(|index| {
+        let parts = try_par_indexed(indices.len(), |at| {
+            let index = indices.start + at;
             let segment = segments.at(index);
             self.pixels.check(segment.points, index)?;
             let whole = if segment.closed { arcs::closed(self, &segment, index)? } else { None };
             let arcs = if whole.is_none() { arcs::arcs(self, &finder, &segment, index)? } else { Vec::new() };
             self.ticker.add(segment.points.len() as u64);
             Ok((whole, arcs))
-        });
+        })?;
         let (mut candidates, mut all): (Vec<Candidate>, Vec<Arc>) = (Vec::new(), Vec::new());
-        for (whole, arcs) in try_par_collected(parts)? {
+        for (whole, arcs) in parts {
             whole.map_or(Ok(()), |whole| push(&mut candidates, whole))?;
             extend(&mut all, arcs)?;
         }
@@ -210,7 +210,7 @@ impl Slice<'_, '_> {
         extend(&mut candidates, arcs::joined(self, segments, all)?)?;
         candidates.sort_unstable_by_key(|candidate| (candidate.arcs[0].segment, candidate.arcs[0].points.start));
         // 3. The test.
-        let tested = try_par_collected(candidates.par_iter().map(|candidate| self.ellipse(segments, candidate)))?;
+        let tested = try_par_indexed(candidates.len(), |index| self.ellipse(segments, &candidates[index]))?;
         let mut kept = reserved(tested.len())?;
         kept.extend(tested.into_iter().filter(|one| !self.params.validation || one.log_false_alarms <= 0.0));
         Ok(kept)

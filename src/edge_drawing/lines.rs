@@ -17,11 +17,10 @@ use super::search::{self, POINTS_PER_CHECK, Pixels, Tested};
 use super::segments::{Point, Segment, Segments};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::{Image, extend, push, reserved, try_par_collected};
+use crate::image::{Image, extend, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
 use fit::{Fit, Sums};
-use rayon::prelude::*;
 use std::f64::consts::LOG10_2;
 use std::ops::Range;
 
@@ -148,9 +147,9 @@ pub fn lines(
             log_tests: log_tests(width, height),
             ticker,
         };
-        let lists = indices.into_par_iter().map(|index| finder.lines(segments.at(index), index));
+        let lists = |at| finder.lines(segments.at(indices.start + at), indices.start + at);
         let mut all = Vec::new();
-        try_par_collected(lists)?.into_iter().try_for_each(|list| extend(&mut all, list))?;
+        try_par_indexed(indices.len(), lists)?.into_iter().try_for_each(|list| extend(&mut all, list))?;
         Ok(all)
     })
 }

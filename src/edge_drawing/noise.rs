@@ -5,11 +5,10 @@ use super::prepare::{DEFAULT_THRESHOLD, Plan};
 use super::{Params, Validation, prepare};
 use crate::device::{Context, HostCopy};
 use crate::error::Result;
-use crate::image::{Image, PixelType, collected, extend, reserved, try_par_collected};
+use crate::image::{Image, PixelType, collected, extend, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::stream::Input;
 use ndarray::{ArrayView3, Axis, s};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The number of blocks of pixels, along x and along y, in which the noise is measured, and the side of the part of a block
@@ -76,8 +75,8 @@ fn quartile(context: &Context, input: &mut Input<'_>, plan: &Plan) -> Result<u32
         .collect();
     let ticker = Ticker::new(super::STAGE);
     let side_by_side = |image: &Image<'_>, corners: &[[usize; 3]]| -> Result<Vec<u32>> {
-        let gradients_of = |corner: &[usize; 3]| gradients(image, *corner, [columns, rows], plan, &ticker);
-        let found = context.pool().install(|| try_par_collected(corners.par_iter().map(gradients_of)))?;
+        let gradients_of = |index: usize| gradients(image, corners[index], [columns, rows], plan, &ticker);
+        let found = context.pool().install(|| try_par_indexed(corners.len(), gradients_of))?;
         let mut gradients = Vec::new();
         extend(&mut gradients, found.into_iter().flatten())?;
         Ok(gradients)

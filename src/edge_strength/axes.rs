@@ -30,7 +30,8 @@ use super::parameters;
 use crate::device::{Context, HostCopy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{
-    Image, PixelType, check_shapes, collected, extend, push, reserved, try_collected, try_par_collected, zeroed,
+    Image, PixelType, check_shapes, collected, extend, push, reserved, try_collected, try_par_collected,
+    try_par_indexed, zeroed,
 };
 use crate::isolines::{self, Polyline, Polylines};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
@@ -227,14 +228,13 @@ fn of_slice(
         let ticker = Ticker::following(STAGE);
         let splitter = Splitter { strength, critical: &critical, params, ticker: &ticker };
         run_with_progress(pool, progress, &ticker, || {
-            let tasks = curves.polylines().par_chunks(TASK_CURVES);
-            let axes = try_par_collected(tasks.map(|task| {
+            let axes = try_par_indexed(curves.polylines().len().div_ceil(TASK_CURVES), |task| {
                 let mut axes = Polylines::new();
-                for curve in task {
+                for curve in curves.polylines().iter().skip(task * TASK_CURVES).take(TASK_CURVES) {
                     splitter.split(curves.points_of(curve), curve.is_closed(), &mut axes)?;
                 }
                 Ok(axes)
-            }))?;
+            })?;
             let mut parts = reserved(axes.len() + 1)?;
             parts.push(points(&critical)?);
             parts.extend(axes);

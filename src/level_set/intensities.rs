@@ -8,7 +8,7 @@ use super::{Params, STAGE, Side, TargetRange};
 use crate::device::{Context, HostCopy};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, collected, extend, par_collected, push, reserved, zeroed_image};
+use crate::image::{Dimensions, Image, collected, extend, push, reserved, try_par_indexed, zeroed_image};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
@@ -252,8 +252,8 @@ impl Measurement<'_, '_, '_> {
             Ok(found)
         };
         let mut all = [(); 2].map(|()| [Vec::new(), Vec::new()]);
-        for slice in par_collected((0..around.distances.dim().0).into_par_iter().map(slice))? {
-            for (all, found) in all.iter_mut().zip(slice?) {
+        for slice in try_par_indexed(around.distances.dim().0, slice)? {
+            for (all, found) in all.iter_mut().zip(slice) {
                 for (all, found) in all.iter_mut().zip(found) {
                     extend(all, found)?;
                 }
@@ -377,8 +377,8 @@ impl Measurement<'_, '_, '_> {
             Ok(found)
         };
         let mut found = Surroundings::default();
-        for slice in par_collected((0..around.distances.dim().0).into_par_iter().map(slice))? {
-            let Surroundings { differ, flat, histogram } = slice?;
+        for slice in try_par_indexed(around.distances.dim().0, slice)? {
+            let Surroundings { differ, flat, histogram } = slice;
             extend(&mut found.differ, differ)?;
             extend(&mut found.flat, flat)?;
             extend(&mut found.histogram, histogram)?;

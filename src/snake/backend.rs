@@ -7,10 +7,9 @@ use super::search::Target;
 use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
 use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::Result;
-use crate::image::{Image, collected, extend, reserved, try_collected, try_par_collected};
+use crate::image::{Image, collected, extend, reserved, try_collected, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::{Parts, Report};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The image, on the device that runs the search.
@@ -174,8 +173,8 @@ impl Backend {
         const PART: usize = 1 << 16;
         match self {
             Self::Cpu(image) => {
-                let sum = |nodes: &Vec<Node>| image.sum(nodes, ticker);
-                context.pool().install(|| try_par_collected(polygons.par_iter().map(sum)))
+                let sum = |index: usize| image.sum(&polygons[index], ticker);
+                context.pool().install(|| try_par_indexed(polygons.len(), sum))
             }
             Self::Several(backends) => backends[0].sums(context, polygons, bounds, ticker),
             Self::Cuda(solver) => {

@@ -11,11 +11,10 @@ use super::territory::Territory;
 use super::{MEASURING, Node, Noise, Params, Snake, Status, Watch, parameters};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Image, PixelType, collected, push, reserved, try_par_collected};
+use crate::image::{Image, PixelType, collected, push, reserved, try_par_indexed};
 use crate::levels::MAX_LEVEL;
 use crate::progress::{Progress, Ticker, part};
 use crate::pyramid;
-use rayon::prelude::*;
 use std::sync::Arc;
 
 /// The stage that progress callbacks get meanwhile.
@@ -112,11 +111,10 @@ fn reduced_targets(
 ) -> Result<Vec<Target>> {
     let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
     watch.run(context, |ticker| {
-        let reduced = |target: &Target| {
+        try_par_indexed(targets.len(), |index| {
             ticker.check()?;
-            reduced_target(target, &image, params)
-        };
-        try_par_collected(targets.par_iter().map(reduced))
+            reduced_target(&targets[index], &image, params)
+        })
     })
 }
 
@@ -231,9 +229,8 @@ impl Snake {
             coarse.advance(u64::MAX, progress)
         })?;
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
-        let pairs = targets.par_iter().zip(&coarse.targets);
-        let enlarged = pairs.map(|(own, coarse)| enlarged_target(own, coarse, &image));
-        let enlarged = context.pool().install(|| try_par_collected(enlarged))?;
+        let enlarged = |index: usize| enlarged_target(&targets[index], &coarse.targets[index], &image);
+        let enlarged = context.pool().install(|| try_par_indexed(targets.len(), enlarged))?;
         let mut watch = Watch { ticker: &Ticker::following(MEASURING), progress: &mut None };
         self.targets = backend.measure(context, params, enlarged, &mut watch)?;
         log::info!(

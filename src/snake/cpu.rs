@@ -6,7 +6,7 @@ use super::search::{Plan, Target};
 use super::{Background, MOVING, Node, Overlap, Params, Polygons, Status, Watch, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{collected, try_par_collected};
+use crate::image::{collected, try_par_collected, try_par_indexed};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -69,8 +69,7 @@ pub(super) fn initial_targets(
         })
     };
     watch.run(context, |ticker| {
-        let targets = (0..initial.len()).into_par_iter().map(|index| start(index, ticker));
-        let mut targets = try_par_collected(targets)?;
+        let mut targets = try_par_indexed(initial.len(), |index| start(index, ticker))?;
         if params.overlap == Overlap::Excluded {
             territory::divide(&mut targets, ticker)?;
         }

@@ -58,13 +58,12 @@ pub use sums::RegionSum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, par_collected, push, reserved};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, push, reserved, try_par_indexed};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use backend::Backend;
 use image::LevelScale;
 use polygon::Bounds;
-use rayon::prelude::*;
 use search::Target;
 use std::sync::OnceLock;
 use std::time::Instant;
@@ -376,11 +375,9 @@ impl Snake {
             }
             clip::clip(&polygon::validated(polygon, index)?, &image, &ticker)
         };
-        let all = 0..polygons.len();
-        let clipped = self.context.pool().install(|| par_collected(all.into_par_iter().map(clipped)))?;
+        let clipped = self.context.pool().install(|| try_par_indexed(polygons.len(), clipped))?;
         let (mut indices, mut inside) = (Vec::new(), Vec::new());
         for (index, nodes) in clipped.into_iter().enumerate() {
-            let nodes = nodes?;
             if !nodes.is_empty() {
                 push(&mut indices, index)?;
                 push(&mut inside, nodes)?;

@@ -10,7 +10,7 @@ use super::draw::draw_into;
 use super::polygon::{Bounds, Node};
 use super::search::Target;
 use super::{Result, Status};
-use crate::image::{collected, par_collected, push, reserved, sort_while, zeroed};
+use crate::image::{collected, par_collected, push, reserved, sort_while, try_par_indexed, zeroed};
 use crate::progress::Ticker;
 use ndarray::ArrayViewMut2;
 use rayon::prelude::*;
@@ -59,13 +59,13 @@ pub(super) fn divide(targets: &mut [Target], ticker: &Ticker) -> Result<()> {
     for members in clusters(targets, ticker)? {
         let inside: Vec<&Target> = collected(members.iter().map(|index| &targets[*index]))?;
         let nearest = Nearest::new(&inside, ticker)?;
-        let territory = |(member, target): (usize, &&Target)| nearest.territory(member, &target.bounds, ticker);
-        let territories = par_collected(inside.par_iter().enumerate().map(territory))?;
+        let territory = |member: usize| nearest.territory(member, &inside[member].bounds, ticker);
+        let territories = try_par_indexed(inside.len(), territory)?;
         // An Arc that cannot be allocated ends the process: as much memory as they all take is allocated, and freed.
         let room = reserved::<[usize; 16]>(members.len())?;
         drop(std::hint::black_box(room));
         for (index, territory) in members.into_iter().zip(territories) {
-            targets[index].territory = Some(Arc::new(territory?));
+            targets[index].territory = Some(Arc::new(territory));
         }
     }
     Ok(())
