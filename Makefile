@@ -24,7 +24,7 @@ export ISOLINE_CUDA_ARCHS := none
 endif
 export CARGO_TERM_COLOR ?= never
 
-.PHONY: help setup build test lint fuzz sanitize-threads miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
+.PHONY: help setup build test lint fuzz oracles sanitize-threads valgrind miri out-of-memory reproducible oldest-rust bench comparison header reference plugin wheel install jar-all dist update-site test-updater test-platforms demo demo-cluster gpu-bundle data screenshots clean
 .PHONY: setup-build setup-test setup-demo setup-jar-all
 
 help: ## list the targets
@@ -105,7 +105,7 @@ lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, docum
 	@scripts/setup-python.sh lint
 	scripts/lint.sh
 
-test: setup-test ## format, lint, Rust, header, C, C++, Python, OpenCV, examples, Java, a macro in ImageJ
+test: setup-test ## format, lint, Rust, header, C, C++, Python, examples, fuzzing, Java, macros in ImageJ
 	scripts/test.sh $(TARGET)
 
 fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so, too
@@ -115,6 +115,14 @@ fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECON
 sanitize-threads: setup-build ## the C tests and the library with ThreadSanitizer (not part of test)
 	@scripts/setup-system.sh sanitize-threads
 	scripts/sanitize-threads.sh $(TARGET)
+
+oracles: build ## compare with OpenCV, SciPy, scikit-image and ITK (not part of test)
+	@scripts/setup-python.sh test
+	scripts/oracles.sh $(RELEASE)
+
+valgrind: build ## the C tests under valgrind, with the library of 'make build' (not part of test)
+	@scripts/setup-system.sh test
+	ISOLINE_NO_ASAN=1 tests/c/run.sh $(RELEASE)
 
 miri: setup-build ## unit tests and calls of the C API under Miri, which finds undefined behaviour (not part of test)
 	scripts/miri.sh $(TARGET)
