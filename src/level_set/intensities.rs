@@ -377,8 +377,7 @@ impl Measurement<'_, '_, '_> {
             Ok(found)
         };
         let mut found = Surroundings::default();
-        for slice in try_par_indexed(around.distances.dim().0, slice)? {
-            let Surroundings { differ, flat, histogram } = slice;
+        for Surroundings { differ, flat, histogram } in try_par_indexed(around.distances.dim().0, slice)? {
             extend(&mut found.differ, differ)?;
             extend(&mut found.flat, flat)?;
             extend(&mut found.histogram, histogram)?;

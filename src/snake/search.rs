@@ -395,7 +395,7 @@ impl Target {
         let Some(candidate_sums) = &self.candidate_sums[node] else { return Ok(None) };
         // 1. Keep the candidates that improve the criterion.
         let candidates = self.candidates(node);
-        let mut better: [Option<Change>; 8] = std::array::from_fn(|index| {
+        let mut better: [Option<Change>; CANDIDATES.len()] = std::array::from_fn(|index| {
             let change = self.change(plan, node, Some(candidates[index]?), candidate_sums[index]);
             (change.cost < self.cost).then_some(change)
         });

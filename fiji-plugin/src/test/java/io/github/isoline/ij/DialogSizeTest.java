@@ -176,9 +176,7 @@ class DialogSizeTest extends WindowTest {
             await("the end", () -> !dialog.isShowing());
         }
 
-        /**
-         * Waits until a dialog has had one size for a while: its fields are shown and its preview told a little later.
-         */
+        /** Waits until a dialog's size has not changed for 0.2 s: its fields and the text of its preview come later. */
         private static void settle(Dialog dialog) {
             Dimension last = null;
             for (int same = 0; same < 3; same++) {
