@@ -5,7 +5,7 @@ use rayon::ThreadPool;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,8 @@ thread_local! {
 }
 
 impl CancelFlag {
-    fn is_set(&self) -> bool {
+    /// Returns whether the calls of its thread are to end.
+    pub(crate) fn is_set(&self) -> bool {
         match self {
             Self::Shared(flag) => flag.load(Ordering::Relaxed),
             Self::Foreign(flag) => flag.load(Ordering::Relaxed) != 0,
@@ -72,6 +73,36 @@ impl CancelFlag {
 /// ```
 pub fn set_cancel_flag(flag: Option<Arc<AtomicBool>>) {
     CancelFlag::use_here(flag.map(CancelFlag::Shared));
+}
+
+/// Runs work that has no place to check for a cancellation, such as a long call of the CUDA driver. If the calling thread
+/// has a cancel flag, the work runs on a thread of its own, and once the flag is set this returns `Err(Cancelled)`: the work
+/// goes on, and what it makes is dropped when it is done.
+pub(crate) fn abandon_if_cancelled<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let Some(flag) = CancelFlag::of_this_thread() else { return work() };
+    if flag.is_set() {
+        return Err(Error::cancelled());
+    }
+    let (send, receive) = mpsc::sync_channel(1);
+    // A caller that has gone does not receive.
+    let run = move || drop(send.send(work()));
+    let thread = std::thread::Builder::new().name("isoline-driver".into()).spawn(run).map_err(|error| {
+        Error::memory(format!(
+            "cannot start a thread for a call of the driver: {error}; end other threads of the process"
+        ))
+    })?;
+    loop {
+        match receive.recv_timeout(POLL_INTERVAL) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Timeout) if flag.is_set() => return Err(Error::cancelled()),
+            Err(RecvTimeoutError::Timeout) => {}
+            // The work panicked.
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("a thread that ends has sent its result"),
+            },
+        }
+    }
 }
 
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.
@@ -286,7 +317,7 @@ pub(crate) fn run<T: Send>(
             let _ = sender.send(());
         });
         // Without a sender the worker has panicked; leaving the scope raises its panic here.
-        while receiver.recv_timeout(POLL_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
+        while receiver.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
             // The workers check for a cancellation; this thread waits until they have stopped.
             let _ = ticker.report(progress);
         }

@@ -51,7 +51,7 @@ impl Registry {
 /// @param bytes the size, at least 1.
 /// @param out receives the address; free it with isoline_buffer_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_SIZE for 0 and for more than can be addressed;
-///   ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+///   ISOLINE_OUT_OF_MEMORY; ISOLINE_CANCELLED by the cancel flag. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_buffer_new(
     context: *const isoline_context,

@@ -38,7 +38,8 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
 ///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
-///   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+///   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY; ISOLINE_CANCELLED by the cancel flag. May be called on any
+///   thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_new(device: *const c_char, out: *mut *mut isoline_context) -> isoline_status {
     guard(|| {

@@ -4,6 +4,7 @@ use super::sized::{self, sized_struct, text};
 use super::{check, guard, guard_or, isoline_status};
 use crate::device::{self, DeviceInfo, DeviceKind};
 use crate::error::Error;
+use crate::progress::abandon_if_cancelled;
 use std::ffi::c_char;
 
 /// The kind of a device.
@@ -99,12 +100,13 @@ pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct
 /// @param index less than isoline_device_count().
 /// @param out a struct after isoline_device_init; written on success.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device
-///   that cannot be used is not an error: `usable` and `reason` describe it. May be called on any thread.
+///   that cannot be used is not an error: `usable` and `reason` describe it. ISOLINE_CANCELLED by the cancel flag. May be
+///   called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_info(index: usize, out: *mut isoline_device) -> isoline_status {
     guard(|| {
         check::not_null(out, "out")?;
-        let info = device::info(index).ok_or_else(|| {
+        let info = abandon_if_cancelled(move || Ok(device::info(index)))?.ok_or_else(|| {
             Error::argument(format!("the device index must be less than {}, but it is {index}", device::count()))
         })?;
         // SAFETY: as the caller ensures.

@@ -3,8 +3,10 @@
 //! of a fork, which has none of the threads of the parent's contexts.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::progress::{CancelFlag, POLL_INTERVAL};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
+use std::time::Duration;
 
 /// The threads that wait, each with the lock that it waits for.
 static WAITING: Mutex<Vec<(ThreadId, Arc<Turn>)>> = Mutex::new(Vec::new());
@@ -73,7 +75,8 @@ impl CallLock {
     ///
     /// # Errors
     /// [`ErrorKind::Unsupported`] in the child of a fork. [`ErrorKind::Busy`] if the calling thread holds the lock, or if
-    /// its holder waits, itself or through other threads, for a lock that the calling thread holds.
+    /// its holder waits, itself or through other threads, for a lock that the calling thread holds. [`ErrorKind::Cancelled`]
+    /// by the cancel flag of the calling thread.
     pub(crate) fn acquire(&self, noun: &str) -> Result<CallGuard<'_>> {
         self.check_process(noun)?;
         let (me, turn) = (std::thread::current().id(), &*self.0);
@@ -124,12 +127,17 @@ impl CallLock {
         // 3. Wait.
         waiting.push((me, self.0.clone()));
         drop(waiting);
-        while !take(&mut holder) {
-            holder = turn.released.wait(holder).unwrap_or_else(PoisonError::into_inner);
+        let flag = CancelFlag::of_this_thread();
+        let mut taken = take(&mut holder);
+        while !taken && !flag.as_ref().is_some_and(CancelFlag::is_set) {
+            // Nobody tells of a flag that is set.
+            let longest = if flag.is_some() { POLL_INTERVAL } else { Duration::MAX };
+            holder = turn.released.wait_timeout(holder, longest).unwrap_or_else(PoisonError::into_inner).0;
+            taken = take(&mut holder);
         }
         drop(holder);
         WAITING.lock().unwrap_or_else(PoisonError::into_inner).retain(|(thread, _)| *thread != me);
-        Ok(CallGuard(turn))
+        if taken { Ok(CallGuard(turn)) } else { Err(Error::cancelled()) }
     }
 }
 

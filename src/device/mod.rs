@@ -24,6 +24,7 @@ pub(crate) use per_thread::PerThread;
 pub(crate) use several::{Job, Slices, shares};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
+use crate::progress::abandon_if_cancelled;
 use host_buffer::FreedBuffers;
 use rayon::ThreadPool;
 use several::Several;
@@ -230,7 +231,8 @@ impl Context {
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for any other text, and for a list that has a number twice;
-    /// [`ErrorKind::DeviceUnavailable`], with the reason, if a named device cannot be used.
+    /// [`ErrorKind::DeviceUnavailable`], with the reason, if a named device cannot be used; [`ErrorKind::Cancelled`] by the
+    /// cancel flag of the thread.
     pub fn new(device: &str) -> Result<Self> {
         Self::with_pool(device, cpu::shared_pool)
     }
@@ -258,9 +260,14 @@ impl Context {
     fn with_pool(device: &str, start_pool: impl FnOnce() -> Result<Arc<ThreadPool>>) -> Result<Self> {
         let wanted = device.trim();
         let context = match list_of(wanted)? {
-            Some(list) => Self::of_several(cuda::Cuda::open_list(wanted, &list)?, wanted, start_pool)?,
+            Some(list) => {
+                let name = wanted.to_owned();
+                let found = abandon_if_cancelled(move || cuda::Cuda::open_list(&name, &list))?;
+                Self::of_several(found, wanted, start_pool)?
+            }
             None => {
-                let (found, automatic) = Self::open(wanted)?;
+                let name = wanted.to_owned();
+                let (found, automatic) = abandon_if_cancelled(move || Self::open(&name))?;
                 // The threads are started last, so that a context that is refused starts none.
                 Self { shared: Arc::new(Shared::new(found, automatic, start_pool()?)) }
             }
@@ -398,7 +405,8 @@ impl Context {
     /// the context works.
     ///
     /// # Errors
-    /// [`ErrorKind::InvalidSize`] for 0 bytes or more than can be addressed, [`ErrorKind::OutOfMemory`].
+    /// [`ErrorKind::InvalidSize`] for 0 bytes or more than can be addressed, [`ErrorKind::OutOfMemory`],
+    /// [`ErrorKind::Cancelled`] by the cancel flag of the thread.
     pub fn host_buffer(&self, bytes: usize) -> Result<HostBuffer> {
         // Twice the size can be addressed, so that rounding up does not overflow.
         if bytes == 0 || bytes > isize::MAX as usize / 2 {
@@ -416,7 +424,14 @@ impl Context {
             let locked = if free > 0 && bytes as u64 > free / 2 {
                 Err(Error::memory(format!("{} are more than half of the free memory", human_bytes(bytes as u64))))
             } else {
-                memory.page_lock(cuda)
+                let cuda = cuda.clone();
+                // The driver locks some 20 GB in a second, after the pages have been made.
+                let (returned, locked) = abandon_if_cancelled(move || {
+                    let locked = memory.page_lock(&cuda);
+                    Ok((memory, locked))
+                })?;
+                memory = returned;
+                locked
             };
             if let Err(why) = locked {
                 log::warn!("a buffer is not page-locked, so that copies from and to it take longer: {why}");

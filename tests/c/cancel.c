@@ -339,6 +339,8 @@ static void in_time_of(const char *device, const char *name, isoline_status (*ca
         late = fmax(late, soonest);
     }
     check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__, "%s: a cancel took %.3f s", name, late);
+    printf("       %s, %.2f s: at most %.0f ms between two calls of the callback, %.0f ms from a cancel to the end\n", name, total,
+           1e3 * wait, 1e3 * late);
     give_back(&all);
 }
 
@@ -408,6 +410,7 @@ static void by_flag_in_time(const char *device, isoline_status (*call)(work *), 
     }
     check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__, "of %.2f s a cancel by the flag took %.3f s",
                total, late);
+    printf("       of %.2f s a cancel by the flag took at most %.0f ms\n", total, 1e3 * late);
     CHECK(slow() || cancelled > 0 || total < PROMISED_SECONDS);
     all.flag = 0;
     GOOD(call(&all));
@@ -550,6 +553,55 @@ static void a_cancelled_write_leaves_the_level_set(const char *device) {
     give_back(&all);
 }
 
+/* A call that does not end before the other thread's one has. */
+static int wait_for_the_other(void *user, double fraction, const char *stage) {
+    const struct timespec millisecond = {0, 1000000};
+    (void)fraction;
+    (void)stage;
+    for (int waited = 0; waited < 20000 && !__atomic_load_n(&((work *)user)->ended, __ATOMIC_ACQUIRE); waited++) {
+        nanosleep(&millisecond, NULL);
+    }
+    return 0;
+}
+
+static void *distances_elsewhere(void *user) {
+    GOOD(distances_of_a_volume((work *)user));
+    return NULL;
+}
+
+static void the_flag_ends_a_call_that_waits_for_another(const char *device) {
+    static isoline_status (*const calls[])(work *) = {threshold, read_mask, new_snake};
+    work all = prepared(device, 8, 50);
+    start_solvers(&all);
+    all.progress.callback = wait_for_the_other;
+    all.progress.user = &all;
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        const struct timespec soon = {0, 200000000};
+        pthread_t working, setting;
+        work setter = all;
+        all.ended = all.flag = 0;
+        if (!CHECK(pthread_create(&working, NULL, distances_elsewhere, &all) == 0)) {
+            break;
+        }
+        nanosleep(&soon, NULL);
+        setter.ended = setter.flag = 0;
+        setter.began = moment();
+        setter.cancel_after = 0.05;
+        GOOD(isoline_set_cancel_flag(&setter.flag));
+        CHECK(pthread_create(&setting, NULL, set_flag, &setter) == 0);
+        REFUSED(calls[i](&all), ISOLINE_CANCELLED, "cancel flag");
+        const double late = moment() - setter.cancelled;
+        check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__, "a cancel of call %zu took %.3f s", i, late);
+        __atomic_store_n(&all.ended, 1, __ATOMIC_RELEASE);
+        pthread_join(setting, NULL);
+        pthread_join(working, NULL);
+        GOOD(isoline_set_cancel_flag(NULL));
+        GOOD(calls[i](&all));
+    }
+    GOOD(isoline_set_cancel_flag(NULL));
+    give_back(&all);
+}
+
 #define IN_TIME(name, slices)                                                                                          \
     static void name##_is_cancelled_in_time(const char *device) {                                                      \
         in_time_of(device, #name, of_table, slices, 50, INDEX_OF_##name);                                              \
@@ -587,6 +639,7 @@ int main(void) {
     RUN_ON_EACH(a_set_flag_ends_every_call);
     RUN_ON_EACH(the_flag_is_that_of_one_thread);
     RUN_ON_EACH(a_callback_may_write_to_the_flag);
+    RUN_ON_EACH(the_flag_ends_a_call_that_waits_for_another);
     RUN_ON_EACH(a_cancelled_write_leaves_the_level_set);
     RUN_BY_BOTH(the_flag_ends_a_converged_mode_in_time);
     RUN_BY_BOTH(the_flag_ends_a_new_level_set_in_time);

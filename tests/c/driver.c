@@ -1,7 +1,10 @@
 /* The library with CUDA drivers that are complete, old, broken or lack functions. They are fakes (drivers/cuda.c), so that
  * any machine can run the test; the results of a real driver are tested where there is a GPU. */
 #include "fake_driver.h"
+#include "in_time.h"
 #include "surfaces.h"
+
+#include <pthread.h>
 
 /* CUDA is one entry whose reason contains `why`; by name it is refused, and auto selects the CPU. */
 static void cuda_is_unusable(const char *why) {
@@ -486,6 +489,94 @@ static void memory_that_cannot_be_unlocked_is_not_freed(const char *device) {
     isoline_context_free(context);
 }
 
+static int stop;
+
+static void *stop_soon(void *user) {
+    const struct timespec soon = {0, 50000000};
+    (void)user;
+    nanosleep(&soon, NULL);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+typedef isoline_status slow_call(isoline_context *context, void **made);
+
+static isoline_status open_a_device(isoline_context *context, void **made) {
+    (void)context;
+    return isoline_context_new("cuda:0", (isoline_context **)made);
+}
+
+static isoline_status open_a_list(isoline_context *context, void **made) {
+    (void)context;
+    return isoline_context_new("cuda:0,1", (isoline_context **)made);
+}
+
+static isoline_status describe_a_device(isoline_context *context, void **made) {
+    isoline_device entry;
+    (void)context;
+    (void)made;
+    GOOD(isoline_device_init(&entry, sizeof entry));
+    return isoline_device_info(2, &entry);
+}
+
+static isoline_status page_lock(isoline_context *context, void **made) {
+    return isoline_buffer_new(context, (size_t)3 << 20, made);
+}
+
+/* The call ends; what it began is undone when the driver has done it, for which the test waits. */
+static void a_slow_call_is_cancelled(slow_call *call, isoline_context *context) {
+    const int opened = *fake.opened, locks = *fake.locks, open = opened - *fake.closed;
+    const struct timespec millisecond = {0, 1000000};
+    void *made = NULL;
+    pthread_t other;
+    setenv("FAKE_SLOW", "1000", 1);
+    GOOD(isoline_set_cancel_flag(&stop));
+    stop = 0;
+    if (!CHECK(pthread_create(&other, NULL, stop_soon, NULL) == 0)) {
+        return;
+    }
+    const double began = moment();
+    REFUSED(call(context, &made), ISOLINE_CANCELLED, "cancel flag");
+    const double took = moment() - began;
+    pthread_join(other, NULL);
+    CHECK(slow() || took < 0.05 + PROMISED_SECONDS + slack_seconds);
+    CHECK(made == NULL);
+    for (int waited = 0; waited < 30000; waited++) {
+        const int begun = __atomic_load_n(fake.opened, __ATOMIC_SEQ_CST) > opened ||
+                          __atomic_load_n(fake.locks, __ATOMIC_SEQ_CST) > locks;
+        if (begun && __atomic_load_n(fake.locked, __ATOMIC_SEQ_CST) == 0 &&
+            __atomic_load_n(fake.opened, __ATOMIC_SEQ_CST) - __atomic_load_n(fake.closed, __ATOMIC_SEQ_CST) == open) {
+            break;
+        }
+        nanosleep(&millisecond, NULL);
+    }
+    CHECK(*fake.opened > opened || *fake.locks > locks);
+    CHECK_NUMBER(*fake.opened - *fake.closed, open);
+    GOOD(isoline_set_cancel_flag(NULL));
+    unsetenv("FAKE_SLOW");
+}
+
+static void slow_calls_of_the_driver_can_be_cancelled(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    a_slow_call_is_cancelled(open_a_device, NULL);
+    a_slow_call_is_cancelled(open_a_list, NULL);
+    a_slow_call_is_cancelled(describe_a_device, NULL);
+    isoline_context *context = open_context("cuda:0");
+    a_slow_call_is_cancelled(page_lock, context);
+    /* Nothing remains of the calls; with a flag that is not set they are as before. */
+    stop = 0;
+    GOOD(isoline_set_cancel_flag(&stop));
+    void *buffer = buffer_of(context, (size_t)3 << 20);
+    CHECK_NUMBER(*fake.locked, 1);
+    isoline_buffer_free(buffer);
+    isoline_context_free(context);
+    GOOD(isoline_set_cancel_flag(NULL));
+    CHECK_NUMBER(*fake.locked, 0);
+}
+
 int main(void) {
     if (is_built_without_cuda()) {
         return summary();
@@ -511,5 +602,6 @@ int main(void) {
     RUN_ON(memory_that_cannot_be_page_locked_is_ordinary, "fake");
     RUN_ON(more_than_half_of_the_free_memory_is_not_page_locked, "fake");
     RUN_ON(memory_that_cannot_be_unlocked_is_not_freed, "fake");
+    RUN_ON(slow_calls_of_the_driver_can_be_cancelled, "fake");
     return summary();
 }

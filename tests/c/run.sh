@@ -81,7 +81,7 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     init_structs "$out/include"
     # The drivers of driver.c, which finds them beside itself, under the name that the library looks for first.
     mkdir -p "$out"/drivers/{whole,lacking,lacking-one}
-    local fake=("$cc" -std=c11 "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,$driver_name" "$here/drivers/cuda.c")
+    local fake=("$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,$driver_name" "$here/drivers/cuda.c")
     "${fake[@]}" -o "$out/drivers/whole/$driver_name" || return 1
     "${fake[@]}" -DLACKING -o "$out/drivers/lacking/$driver_name" || return 1
     "${fake[@]}" -DcuStreamSynchronize=cuOther -o "$out/drivers/lacking-one/$driver_name" || return 1

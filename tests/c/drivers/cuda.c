@@ -13,6 +13,7 @@
  * FAKE_FREE     KiB of a device that are free (default 5 Gi)          FAKE_BUSY    a device with half of that (none)
  * FAKE_BROKEN   a device that cannot be opened (none)
  * FAKE_LOCK     what page-locking returns (default 0)                 FAKE_UNLOCK  what unlocking returns (0)
+ * FAKE_SLOW     milliseconds that opening and page-locking take (0)
  *
  * With -DLACKING it has nothing but its version; with -DcuSomething=other it lacks cuSomething.
  */
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* A fake ignores most of its arguments. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -96,6 +98,12 @@ static int fault(const char *function) {
         }                                                                                                              \
     } while (0)
 
+static void take_time(void) {
+    const int milliseconds = number("FAKE_SLOW", 0);
+    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
 static void hold(int more) {
     __atomic_add_fetch(&fake_held, more, __ATOMIC_SEQ_CST);
 }
@@ -142,6 +150,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 int cuDevicePrimaryCtxRetain(void **context, int device) {
     MAY_FAIL();
+    take_time();
     int result = device == number("FAKE_BROKEN", -1) ? 2 : number("FAKE_RETAIN", 0);
     if (result == 0) {
         fake_opened++;
@@ -197,6 +206,7 @@ int cuModuleUnload(void *module) {
 int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags) {
     enum { PORTABLE = 1, INVALID_VALUE = 1, PAGE = 4096 };
     MAY_FAIL();
+    take_time();
     int result = number("FAKE_LOCK", 0);
     if ((size_t)memory % PAGE != 0 || bytes == 0 || bytes % PAGE != 0 || flags != PORTABLE) {
         return INVALID_VALUE;
