@@ -7,6 +7,7 @@ use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayVi
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 /// The way to process a stack: as many slices or as one volume.
@@ -467,10 +468,19 @@ pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Ite
 /// indices is compiled once, where rayon's iterators are compiled for each loop, which is some 5 kB of library.
 pub(crate) fn try_par_indexed<T: Send>(count: usize, item: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
     let items = collected((0..count).map(|_| Mutex::new(None)))?;
-    let set = |index: usize, made| *items[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
-    for_each_index(count, &|index| set(index, item(index)));
+    // After a cancellation no item is begun. Other errors are all awaited, so that the first one is always the same.
+    let cancelled = AtomicBool::new(false);
+    for_each_index(count, &|index| {
+        if !cancelled.load(Relaxed) {
+            let made = item(index);
+            if made.as_ref().is_err_and(|error| error.kind() == ErrorKind::Cancelled) {
+                cancelled.store(true, Relaxed);
+            }
+            *items[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
+        }
+    });
     let made = |item: Mutex<Option<_>>| item.into_inner().unwrap_or_else(PoisonError::into_inner);
-    try_collected(items.into_iter().map(|item| made(item).unwrap_or_else(|| unreachable!("each index had its turn"))))
+    try_collected(items.into_iter().map(|item| made(item).unwrap_or_else(|| Err(Error::cancelled()))))
 }
 
 #[inline(never)]
