@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares objects with scikit-image's watershed on nuclei whose truth is known, in results and times.
 
-Usage: objects_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]
+Usage: objects_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) chooses where
+Isoline runs besides the CPU
 
 A real image is tests/data/nuclei.png, whose nuclei people have outlined. The nuclei of the volumes are ellipsoids
 with semi-axes of 6 to 10 units, of which six in ten lie beside an earlier one and touch it or cut it a little, with a
@@ -127,29 +128,34 @@ def watershed(image, starts, flood):
     return segmentation.watershed(-distance if flood == "distance" else -smooth, starts, mask=inside)
 
 
-def methods(context, image, starts):
-    """The calls, by their names."""
+def grower(context, image, starts):
+    """A call of Isoline."""
     out = numpy.empty(image.shape, numpy.uint16)
     grow = context.objects_caller(image, starts, out, spacing=spacing_of(image))
 
     def objects():
         grow()
         return out
+    return objects
 
+
+def methods(contexts, image, starts):
+    """The calls, by their names."""
     name = f"scikit-image {importlib.metadata.version('scikit-image')}"
     floods = ("distance",) if starts is None else ("image", "distance")
-    return [("Isoline", objects),
+    return [*((f"Isoline, {device}", grower(context, image, starts)) for device, context in contexts.items()),
             *((f"{name}, watershed of the {flood}", functools.partial(watershed, image, starts, flood)) for flood in floods)]
 
 
 def main():
     options = peers.parse(__doc__)
-    context, records = options.library.context("cpu"), []
+    contexts = {device: options.library.context(device) for device in peers.devices(options.library)}
+    records = []
     print("| scene | starts | method | objects | Dice | > 0.5 | > 0.75 | seconds |\n|---|---|---|---|---|---|---|---|")
     for what, scene in (QUICK if options.quick else {REAL: (), **SCENES}).items():
         truth, image = nuclei(*scene) if scene else real()
         for kind, starts in (("given", balls(truth)), ("found", None)):
-            calls = methods(context, image, starts)
+            calls = methods(contexts, image, starts)
             found = {method: (len(numpy.unique(labels)) - 1, *scores(labels, truth))
                      for method, labels in ((method, call().copy()) for method, call in calls)}
             medians, _best = peers.measure(calls, options.quick)

@@ -143,8 +143,8 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 
 /// Grows many objects at once in an image or a volume, from labels to labels: each has a front of its own, which grows from
 /// its start, follows the image, stays smooth, and stops where it meets that of a neighbour. A voxel belongs to one object
-/// at most. The image is computed as a volume of all its slices, on the CPU, whatever the context's device; every number of
-/// threads gives the same bits.
+/// at most. The image is computed as a volume of all its slices. The fronts move on the context's device, CPU and CUDA with
+/// the same bits; starts are found, and objects measured, on the CPU.
 ///
 /// A front moves outwards where a voxel is nearer to the mean of its object than to that of the background near it, and
 /// inwards elsewhere, against its curvature (region competition, Zhu and Yuille 1996; by distance functions, Elsey,
@@ -167,8 +167,8 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 /// @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
 ///   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
-///   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
+///   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_objects(
     context: *mut isoline_context,

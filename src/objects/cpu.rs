@@ -114,24 +114,51 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let mut statistics = Statistics::new(plan.objects)?;
     statistics.measure(grid, &fields.labels, levels, ticker)?;
     let mut parts = Parts::new(grid)?;
-    let (mut iterations, mut converged, mut quiet) = (0, false, 0);
-    while iterations < plan.iterations && !converged {
-        for _ in 0..plan.check_interval.min(plan.iterations - iterations) {
+    let mut rest = Rest::new(plan);
+    while let Some(count) = rest.next_interval() {
+        for _ in 0..count {
             iterate(plan, &fields, &mut next, &mut changes, &mut parts, starts, levels, &statistics, ticker)?;
             std::mem::swap(&mut fields, &mut next);
-            iterations += 1;
-            ticker.set(iterations as f64 / plan.iterations as f64);
+            rest.iterations += 1;
+            ticker.set(rest.iterations as f64 / plan.iterations as f64);
         }
         let moved = moved_voxels(grid, &fields.labels, &mut checked, ticker)?;
         let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
-        let is_quiet = moved as f64 <= plan.change_tolerance * parts.front_voxels() as f64;
-        quiet = if is_quiet { quiet + 1 } else { 0 };
-        converged = is_quiet && (!scores_changed || quiet == QUIET_CHECKS);
-        if scores_changed {
+        if rest.judge(moved, parts.front_voxels(), scores_changed) {
             parts.activate_all();
         }
     }
-    Ok(Moved { labels: fields.labels, statistics, iterations, converged })
+    Ok(Moved { labels: fields.labels, statistics, iterations: rest.iterations, converged: rest.converged })
+}
+
+/// The course of the iterations, and the stopping criterion.
+pub(super) struct Rest<'a> {
+    plan: &'a Plan,
+    pub iterations: u64,
+    pub converged: bool,
+    /// The check intervals without movement up to now.
+    quiet: u32,
+}
+
+impl<'a> Rest<'a> {
+    pub(super) fn new(plan: &'a Plan) -> Self {
+        Self { plan, iterations: 0, converged: false, quiet: 0 }
+    }
+
+    /// Returns the iterations until the next check, or `None` at the end.
+    pub(super) fn next_interval(&self) -> Option<u64> {
+        let left = self.plan.iterations - self.iterations;
+        if self.converged || left == 0 { None } else { Some(self.plan.check_interval.min(left)) }
+    }
+
+    /// Decides after a check whether the fronts are at rest, by the voxels that moved and those beside a front. Returns
+    /// whether all voxels may change in the next iteration: the scores have.
+    pub(super) fn judge(&mut self, moved: u64, fronts: u64, scores_changed: bool) -> bool {
+        let is_quiet = moved as f64 <= self.plan.change_tolerance * fronts as f64;
+        self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
+        self.converged = is_quiet && (!scores_changed || self.quiet == QUIET_CHECKS);
+        scores_changed
+    }
 }
 
 /// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations

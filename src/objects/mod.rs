@@ -18,15 +18,17 @@
 //! * `scalar.rs`: the definition, the update of a voxel.
 //! * `statistics.rs`: the brightness of the objects and of their backgrounds.
 //! * `starts.rs`: automatic starts.
-//! * `cpu.rs`: the fronts on all threads; it has no GPU backend.
+//! * `cpu.rs`: the fronts on all threads.
+//! * `cuda.rs`: the fronts on CUDA, with the same bits.
 
 mod cpu;
+mod cuda;
 pub(crate) mod parameters;
 mod scalar;
 mod starts;
 mod statistics;
 
-use crate::device::{Context, HostCopy};
+use crate::device::{Context, DeviceNeeds, HostCopy};
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::image::Foreground;
 use crate::image::{
@@ -248,9 +250,9 @@ impl Objects {
 /// start, voxels with the same label are that of one object, whole numbers up to 16777216. Without starts (`None`) a ball is
 /// put around each maximum of the distance inside a threshold, see [`Params::threshold`]; labels are then 1, 2, ... in the
 /// order of the slices, rows and columns of the maxima, and where there is none the result has no object. Writes the
-/// labels of the objects to `output`, of any type that holds the largest one, and `objects`, both only on success. It
-/// is computed on the CPU, whatever the context's device; pixels in CUDA memory are copied to the host, the output must
-/// be in host memory. The same bits with any number of threads.
+/// labels of the objects to `output`, of any type that holds the largest one, and `objects`, both only on success. The
+/// fronts move on the context's device, CPU and CUDA with the same bits; starts and levels are made, and objects measured,
+/// on the CPU, to which pixels in CUDA memory are copied. The output must be in host memory.
 ///
 /// The report says whether the fronts came to rest (`converged`) and the number of iterations.
 ///
@@ -313,8 +315,8 @@ pub fn run(
         })
     });
     let given = given.transpose()?;
-    let (moved, labels, found) = on_host(context, &input, |image| {
-        run_with_progress(context.pool(), &mut progress, &ticker, || {
+    let (moved, labels, found, mut report) = on_host(context, &input, |image| {
+        let (levels, labels, scale) = run_with_progress(context.pool(), &mut progress, &ticker, || {
             let (levels, scale) = Scale::apply(image, params.foreground, &ticker)?;
             let labels = match given {
                 Some(given) => given,
@@ -327,11 +329,14 @@ pub fn run(
                     )?
                 }
             };
-            let plan = params.plan(image.shape(), labels.values.len() - 1);
-            let moved = cpu::evolve(&plan, &labels.indices, &levels, &ticker)?;
-            let found = measure(&plan.grid, params.spacing, &moved, &labels.values, scale, &ticker)?;
-            Ok((moved, labels.values, found))
-        })
+            Ok((levels, labels, scale))
+        })?;
+        let plan = params.plan(image.shape(), labels.values.len() - 1);
+        let (moved, report) = evolve(context, &plan, &labels.indices, &levels, &ticker, started, &mut progress)?;
+        let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
+            measure(&plan.grid, params.spacing, &moved, &labels.values, scale, &ticker)
+        })?;
+        Ok((moved, labels.values, found, report))
     })?;
     let shape = input.shape();
     run_with_progress(context.pool(), &mut progress, &ticker, || match output {
@@ -341,11 +346,43 @@ pub fn run(
         ImageMut::Device(_) => unreachable!("refused above"),
     })?;
     *objects = found;
-    let mut report = Report::on_cpu(context, started, shape[2]);
     report.iterations = moved.iterations;
     report.converged = moved.converged;
     report.complete(started, format_args!("{} objects in {shape:?} voxels", labels.len() - 1));
     Ok(report)
+}
+
+/// Moves the fronts on the context's device.
+fn evolve(
+    context: &Context,
+    plan: &Plan,
+    starts: &[u32],
+    levels: &[u16],
+    ticker: &Ticker,
+    started: Instant,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<(Moved, Report)> {
+    let shape = plan.grid.shape;
+    let needs = DeviceNeeds {
+        device_bytes: cuda::device_bytes(shape, plan.objects),
+        cpu_only: shape.iter().any(|side| *side > cuda::MOST_SIDE),
+        host_memory: true,
+    };
+    context.run_on_device(
+        needs,
+        false,
+        progress,
+        |cuda, progress| {
+            run_with_progress(context.pool(), progress, ticker, || {
+                cuda::evolve(context, cuda, plan, starts, levels, ticker)
+            })
+        },
+        |progress| {
+            let moved =
+                run_with_progress(context.pool(), progress, ticker, || cpu::evolve(plan, starts, levels, ticker))?;
+            Ok((moved, Report::on_cpu(context, started, shape[2])))
+        },
+    )
 }
 
 /// Does work with an image in host memory: the image itself, or a copy of one in CUDA memory.

@@ -3,25 +3,18 @@
 //! Every operation on f32 is written out, with its rounding, in the order that stands here, and no product is fused with a
 //! sum, so that every backend gives the same bits. Lengths are in units of the smallest spacing.
 
-/// The distance of voxels beside a front of the starts, as a share of the spacing across it.
-pub(super) const START_DISTANCE: f32 = 0.5;
+use crate::device::kernels::objects::{
+    OB_BACKGROUND, OB_FALL, OB_FREE_CHANGES, OB_MOST_CHANGES, OB_SMALLEST_CHANGE, OB_START_DISTANCE,
+};
 
-/// The change of a distance that is left out, so that voxels at rest keep their bits.
-const SMALLEST_CHANGE: f32 = 5e-3;
-
-/// The slope at which the score falls where a voxel is brighter than its object's mean, as a share of the slope at which
-/// it grows below. Without it a dim object would take bright neighbours, all of whose voxels are more than bright enough.
-const FALL: f32 = 0.5;
-
-/// The changes of its label that a voxel makes with whole steps. Each further one halves its steps, so that a voxel
-/// between two labels, to which none of the two fits better for long, comes to rest.
-const FREE_CHANGES: u8 = 3;
-
-/// The changes of its label beyond which a voxel's steps are not made smaller.
-const MOST_CHANGES: u8 = 30;
+pub(super) const START_DISTANCE: f32 = OB_START_DISTANCE as f32;
+const SMALLEST_CHANGE: f32 = OB_SMALLEST_CHANGE as f32;
+const FALL: f32 = OB_FALL as f32;
+const FREE_CHANGES: u8 = OB_FREE_CHANGES as u8;
+const MOST_CHANGES: u8 = OB_MOST_CHANGES as u8;
 
 /// The label of the background.
-pub(super) const BACKGROUND: u32 = 0;
+pub(super) const BACKGROUND: u32 = OB_BACKGROUND as u32;
 
 /// The numbers of the formulas.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,22 +2,14 @@
 
 use super::cpu::Grid;
 use super::scalar::{BACKGROUND, Score};
+use crate::device::kernels::objects::{
+    OB_FIRST_ROUNDS as FIRST_ROUNDS, OB_SAMPLES as SAMPLES, OB_SMALLEST_SHIFT as SMALLEST_SHIFT,
+};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-
-/// The most voxels of a window that are looked at: more do not make a mean better.
-const SAMPLES: usize = 1 << 13;
-
-/// The times that the background is measured before the first iteration, each time without the voxels that are nearer to
-/// the object's mean.
-const FIRST_ROUNDS: usize = 6;
-
-/// The share of the difference between object and background by which one of the two means has to change before the score
-/// does. Fronts come to rest so.
-const SMALLEST_SHIFT: f64 = 1.0 / 64.0;
 
 /// The sums over the voxels of each label, from all threads.
 pub(super) struct Sums {

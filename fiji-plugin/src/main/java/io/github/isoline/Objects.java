@@ -56,7 +56,7 @@ public final class Objects {
     /**
      * Runs the operation.
      *
-     * @param context the device to run on; objects are computed on the CPU
+     * @param context the device to run on
      * @param params those of {@link #NAME}
      * @param input pixels of any type; its spacing is the voxel's size
      * @param starts labels, 0 for none, of any type; null for automatic starts

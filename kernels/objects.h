@@ -1,0 +1,90 @@
+// The constants and arguments of the objects' kernels that the crate shares.
+#pragma once
+
+#include "common.h"
+
+// A tile of voxels, which a block computes: a warp for each row of a slice, slice by slice.
+constexpr u32 OB_COLUMNS = WARP, OB_ROWS = 4, OB_SLICES = 8;
+constexpr u32 OB_THREADS = OB_COLUMNS * OB_ROWS;
+
+constexpr u32 OB_BACKGROUND = 0;   // the label of voxels without an object
+
+// The distance of voxels beside a front of the starts, as a share of the spacing across it.
+constexpr double OB_START_DISTANCE = 0.5;
+
+// The change of a distance that is left out, so that voxels at rest keep their bits.
+constexpr double OB_SMALLEST_CHANGE = 5e-3;
+
+// The slope at which the score falls where a voxel is brighter than its object's mean, as a share of the slope at which it
+// grows below. Without it a dim object would take bright neighbours, all of whose voxels are more than bright enough.
+constexpr double OB_FALL = 0.5;
+
+// The changes of its label that a voxel makes with whole steps. Each further one halves its steps, so that a voxel between
+// two labels, to which none of the two fits better for long, comes to rest. Beyond the second number steps stay as they are.
+constexpr u32 OB_FREE_CHANGES = 3, OB_MOST_CHANGES = 30;
+
+// A byte of each voxel on the device: the changes of its label, and whether it is of a start that stays.
+constexpr u32 OB_CHANGES = 0x7F, OB_STAYS = 0x80;
+
+// The most voxels of a window that are looked at: more do not make a mean better.
+constexpr u32 OB_SAMPLES = 8192;
+
+// The times that the background is measured before the first iteration, each time without the voxels that are nearer to the
+// object's mean.
+constexpr u32 OB_FIRST_ROUNDS = 6;
+
+// The share of the difference between object and background by which one of the two means has to change before the score
+// does. Fronts come to rest so.
+constexpr double OB_SMALLEST_SHIFT = 0.015625;
+
+// The largest level.
+constexpr u32 OB_MOST_LEVEL = 0xFFFF;
+
+// The score of an object at a level is level * gain + offset, before it is bounded.
+struct isoline_ob_score {
+    float gain, offset;
+};
+
+// An object. The sums are over its voxels, and `ends` the smallest x, y and z, and the negated largest ones.
+struct isoline_ob_object {
+    u64 sum_of_voxels, sum_of_levels;
+    u32 ends[6];
+    u64 voxels;
+    double mean, background;             // levels; NaN where there is none
+    double used_mean, used_background;   // those that the score is made of
+};
+
+// What the host reads after a check.
+struct isoline_ob_counts {
+    u64 moved;    // voxels whose label is not that of the check before
+    u64 fronts;   // voxels beside a front
+    u64 scores;   // 1 if a score has changed
+};
+
+// The arguments of all kernels. Voxels are packed, x fastest. Lengths are in units of the smallest spacing; inverse squares
+// are 0 along z of an image of one slice.
+struct isoline_ob_job {
+    const u32 *labels;                     // before an iteration, or at a check
+    const float *distances;
+    u32 *new_labels;
+    float *new_distances;
+    unsigned char *facts;                  // OB_CHANGES and OB_STAYS
+    const unsigned short *levels;
+    u32 *checked;                          // the labels at the last check
+    const isoline_ob_score *scores;        // of each label
+    isoline_ob_score *new_scores;          // the same
+    isoline_ob_object *objects;            // of each label
+    isoline_ob_counts *counts;
+    const unsigned char *changed;          // of each tile: a voxel changed in the last iteration
+    unsigned char *new_changed;
+    u32 *fronts;                           // of each tile: its voxels beside a front
+    u32 width, height, depth;
+    u32 tiles[3];
+    u32 margin[3];                         // of a window, in voxels
+    u32 keep_starts;
+    float spacing[3];
+    float inverse_squares[3];
+    float far;
+    float image_weight, curvature_weight;
+    u32 label_count;                       // of the objects and the background
+};

@@ -1,0 +1,287 @@
+//! The fronts on CUDA, with the bits of the CPU. The host makes the starts' labels and the levels, and measures the objects
+//! that the fronts have come to; between these everything stays on the device, and after each check interval the host reads
+//! three numbers. A voxel takes 23 bytes.
+#![allow(unsafe_code)]
+
+use super::cpu::{Moved, Plan, Rest};
+use super::statistics::Statistics;
+use crate::device::Context;
+use crate::device::cuda::{Buffer, Cuda, DeviceRows, Kernel, Pinned, Stream, check_sides, geometry};
+use crate::device::kernels::objects::{
+    OB_COLUMNS, OB_ROWS, OB_SLICES, OB_THREADS, isoline_ob_counts as Counts, isoline_ob_job as Job,
+    isoline_ob_object as Sums, isoline_ob_score as DeviceScore,
+};
+use crate::error::Result;
+use crate::image::zeroed;
+use crate::progress::Ticker;
+use crate::report::Report;
+use bytemuck::Pod;
+use ndarray::ArrayView3;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The module (kernel file) of this operation.
+const MODULE: &str = "objects";
+
+/// The largest side of an image, whose coordinates have 32 bits.
+pub(super) const MOST_SIDE: usize = i32::MAX as usize;
+
+/// The voxels of the iterations that are queued before a cancellation is looked for: 40 ms of a small card, if all change.
+const QUEUED_VOXELS: usize = 1 << 27;
+
+/// The bytes of a voxel: two labels, the label of the last check, two distances, a level, and its facts.
+const VOXEL_BYTES: usize = 3 * size_of::<u32>() + 2 * size_of::<f32>() + size_of::<u16>() + 1;
+
+/// The bytes of a tile: two marks of changes, and the number of front voxels.
+const TILE_BYTES: usize = 2 + size_of::<u32>();
+
+const OBJECT_BYTES: usize = size_of::<Sums>() + size_of::<DeviceScore>();
+
+/// Returns the tiles along x, y and z.
+fn tiles(shape: [usize; 3]) -> [usize; 3] {
+    let tile = [OB_COLUMNS, OB_ROWS, OB_SLICES];
+    std::array::from_fn(|axis| shape[axis].div_ceil(tile[axis]))
+}
+
+/// Returns the device memory that an image with so many objects needs, in bytes.
+pub(super) fn device_bytes(shape: [usize; 3], objects: usize) -> u64 {
+    let voxels = shape.iter().product::<usize>() as u64 * VOXEL_BYTES as u64;
+    let tiles = tiles(shape).iter().product::<usize>() as u64 * TILE_BYTES as u64;
+    voxels + tiles + ((objects + 1) * OBJECT_BYTES + size_of::<Counts>()) as u64
+}
+
+/// Moves the fronts from `starts`, a label of each voxel, until they are at rest; see [`super::cpu::evolve`].
+pub(super) fn evolve(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    plan: &Plan,
+    starts: &[u32],
+    levels: &[u16],
+    ticker: &Ticker,
+) -> Result<(Moved, Report)> {
+    check_sides(plan.grid.shape, MOST_SIDE)?;
+    cuda.bind()?;
+    cuda.memory().reset_peak();
+    let mut report = Report::new(context.device());
+    let mut seconds = Seconds(Instant::now());
+    let mut fronts = Fronts::new(context, cuda, plan, starts, levels, ticker)?;
+    report.seconds_upload = seconds.passed();
+    let (iterations, converged) = fronts.move_to_rest(ticker)?;
+    report.seconds_compute = seconds.passed();
+    let (labels, statistics) = fronts.read(ticker)?;
+    drop(fronts);
+    report.seconds_download = seconds.passed();
+    report.peak_device_bytes = cuda.memory().peak();
+    report.slices_done = plan.grid.shape[2] as u64;
+    Ok((Moved { labels, statistics, iterations, converged }, report))
+}
+
+/// A clock that starts anew when it is read.
+struct Seconds(Instant);
+
+impl Seconds {
+    fn passed(&mut self) -> f64 {
+        let before = std::mem::replace(&mut self.0, Instant::now());
+        (self.0 - before).as_secs_f64()
+    }
+}
+
+/// A call in progress.
+struct Fronts<'a> {
+    context: &'a Context,
+    cuda: &'a Arc<Cuda>,
+    plan: &'a Plan,
+    /// The stream comes before the memory, because dropping it waits for its work.
+    stream: Stream,
+    iterate: Kernel,
+    sums: Kernel,
+    means: Kernel,
+    /// The labels before an iteration are the first, and those after it the second; so are distances and changes of tiles.
+    labels: [Buffer; 2],
+    distances: [Buffer; 2],
+    changed: [Buffer; 2],
+    objects: Buffer,
+    counts: Buffer,
+    /// What the host reads after a check.
+    read: Pinned,
+    tiles: usize,
+    job: Job,
+    /// Memory to which the job points, and nothing else does.
+    _others: [Buffer; 5],
+}
+
+impl<'a> Fronts<'a> {
+    /// Uploads starts and levels, and makes all else.
+    fn new(
+        context: &'a Context,
+        cuda: &'a Arc<Cuda>,
+        plan: &'a Plan,
+        starts: &[u32],
+        levels: &[u16],
+        ticker: &Ticker,
+    ) -> Result<Self> {
+        let (memory, shape, voxels) = (cuda.memory(), plan.grid.shape, starts.len());
+        let of_axis = tiles(shape);
+        let (tiles, labels) = (of_axis.iter().product::<usize>(), plan.objects + 1);
+        let words = || memory.device(voxels * size_of::<u32>());
+        let others = [
+            memory.device(voxels)?,
+            memory.device(size_of_val(levels))?,
+            words()?,
+            memory.device(labels * size_of::<DeviceScore>())?,
+            memory.device(tiles * size_of::<u32>())?,
+        ];
+        let [facts, device_levels, checked, scores, of_tiles] = &others;
+        let constants = &plan.constants;
+        let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_ob_{name}"));
+        let fronts = Self {
+            context,
+            cuda,
+            plan,
+            stream: cuda.stream()?,
+            iterate: kernel("iterate")?,
+            sums: kernel("sums")?,
+            means: kernel("means")?,
+            labels: [words()?, words()?],
+            distances: [words()?, words()?],
+            changed: [memory.device(tiles)?, memory.device(tiles)?],
+            objects: memory.device(labels * size_of::<Sums>())?,
+            counts: memory.device(size_of::<Counts>())?,
+            read: memory.pinned(size_of::<Counts>())?,
+            tiles,
+            job: Job {
+                facts: facts.address(),
+                levels: device_levels.address(),
+                checked: checked.address(),
+                scores: scores.address(),
+                new_scores: scores.address(),
+                fronts: of_tiles.address(),
+                width: shape[0] as u32,
+                height: shape[1] as u32,
+                depth: shape[2] as u32,
+                tiles: of_axis.map(|count| count as u32),
+                margin: plan.grid.margin.map(|margin| u32::try_from(margin).unwrap_or(u32::MAX)),
+                keep_starts: u32::from(plan.keep_starts),
+                label_count: labels as u32,
+                spacing: constants.spacing,
+                inverse_squares: constants.inverse_squares,
+                far: constants.far,
+                image_weight: constants.image_weight,
+                curvature_weight: constants.curvature_weight,
+                ..Job::default()
+            },
+            _others: others,
+        };
+        fronts.upload(levels, &fronts._others[1], ticker)?;
+        fronts.upload(starts, &fronts.labels[0], ticker)?;
+        fronts.stream.fill(&fronts.changed[0], 0, tiles, 1)?;
+        fronts.stream.fill(&fronts._others[4], 0, tiles * size_of::<u32>(), 0)?;
+        let [clear, begin] = [kernel("clear")?, kernel("begin")?];
+        let job = fronts.job_now();
+        // SAFETY: the kernels' arguments, in their order; the buffers have the sizes that kernels/objects.h demands of an
+        // image of this size, and live until the stream is done.
+        unsafe {
+            let objects = geometry([labels.div_ceil(OB_THREADS), 1, 1], [OB_THREADS, 1, 1]);
+            fronts.stream.launch(&clear, objects, &[&job])?;
+            let tiles = geometry([tiles, 1, 1], [OB_THREADS, 1, 1]);
+            fronts.stream.launch(&begin, tiles, &[&job, &fronts.distances[0].address()])?;
+        }
+        fronts.stream.synchronize()?;
+        Ok(fronts)
+    }
+
+    /// Queues the copy of a list to the start of a buffer. The list has been read when this returns.
+    fn upload<T: Pod + Send + Sync>(&self, list: &[T], to: &Buffer, ticker: &Ticker) -> Result<()> {
+        let row = ArrayView3::from_shape((1, 1, list.len()), list).unwrap_or_else(|_| unreachable!("one row"));
+        let to = DeviceRows { stream: &self.stream, side: to.side(0), pitch: size_of_val(list) };
+        self.cuda.transfer().upload_views(self.context.pool(), vec![(row, to)], ticker)
+    }
+
+    /// Returns the arguments of the next launch.
+    fn job_now(&self) -> Job {
+        Job {
+            labels: self.labels[0].address(),
+            distances: self.distances[0].address(),
+            new_labels: self.labels[1].address(),
+            new_distances: self.distances[1].address(),
+            changed: self.changed[0].address(),
+            new_changed: self.changed[1].address(),
+            objects: self.objects.address(),
+            counts: self.counts.address(),
+            ..self.job
+        }
+    }
+
+    /// Iterates until the fronts are at rest; returns the iterations, and whether they are.
+    fn move_to_rest(&mut self, ticker: &Ticker) -> Result<(u64, bool)> {
+        let plan = self.plan;
+        let between_waits = (QUEUED_VOXELS / plan.grid.shape.iter().product::<usize>().max(1)).max(1) as u64;
+        self.check()?;
+        let mut rest = Rest::new(plan);
+        while let Some(count) = rest.next_interval() {
+            for index in 0..count {
+                self.queue_iteration()?;
+                rest.iterations += 1;
+                if (index + 1) % between_waits == 0 {
+                    self.stream.synchronize()?;
+                    ticker.check()?;
+                }
+                ticker.set(rest.iterations as f64 / plan.iterations as f64);
+            }
+            let counts = self.check()?;
+            ticker.check()?;
+            if rest.judge(counts.moved, counts.fronts, counts.scores != 0) {
+                self.stream.fill(&self.changed[0], 0, self.tiles, 1)?;
+            }
+        }
+        Ok((rest.iterations, rest.converged))
+    }
+
+    fn queue_iteration(&mut self) -> Result<()> {
+        // SAFETY: as in `new`.
+        unsafe {
+            let tiles = geometry([self.tiles, 1, 1], [OB_THREADS, 1, 1]);
+            self.stream.launch(&self.iterate, tiles, &[&self.job_now()])?;
+        }
+        self.labels.swap(0, 1);
+        self.distances.swap(0, 1);
+        self.changed.swap(0, 1);
+        Ok(())
+    }
+
+    /// Measures the objects and what has moved since the last check, and waits for it.
+    fn check(&mut self) -> Result<Counts> {
+        let bytes = size_of::<Counts>();
+        self.stream.fill(&self.counts, 0, bytes, 0)?;
+        let job = self.job_now();
+        // SAFETY: as in `new`.
+        unsafe {
+            let tiles = geometry([self.tiles, 1, 1], [OB_THREADS, 1, 1]);
+            self.stream.launch(&self.sums, tiles, &[&job])?;
+            if self.plan.objects > 0 {
+                let objects = geometry([self.plan.objects, 1, 1], [OB_THREADS, 1, 1]);
+                self.stream.launch(&self.means, objects, &[&job])?;
+            }
+        }
+        self.stream.copy_bytes(self.counts.side(0), self.read.side(), bytes)?;
+        self.stream.synchronize()?;
+        Ok(*bytemuck::from_bytes(&self.read.as_slice()[..bytes]))
+    }
+
+    /// Downloads the labels and the statistics of the objects.
+    fn read(&self, ticker: &Ticker) -> Result<(Vec<u32>, Statistics)> {
+        let (transfer, pool) = (self.cuda.transfer(), self.context.pool());
+        let mut labels = zeroed(self.plan.grid.shape.iter().product())?;
+        let mut words = zeroed::<u64>((self.plan.objects + 1) * size_of::<Sums>() / size_of::<u64>())?;
+        transfer.download_list(pool, &self.stream, self.labels[0].side(0), &mut labels, ticker)?;
+        transfer.download_list(pool, &self.stream, self.objects.side(0), &mut words, ticker)?;
+        self.stream.synchronize()?;
+        let mut statistics = Statistics::new(self.plan.objects)?;
+        for (index, object) in bytemuck::cast_slice::<u64, Sums>(&words).iter().enumerate() {
+            statistics.voxels[index] = object.voxels;
+            statistics.means[index] = object.mean;
+            statistics.backgrounds[index] = object.background;
+        }
+        Ok((labels, statistics))
+    }
+}
