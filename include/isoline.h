@@ -60,7 +60,9 @@
  *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
- *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.
+ *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status. Where
+ *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
+ *   what it has made. Not cancelled are the functions that free, and isoline_device_count, whose first call starts the driver.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,
@@ -69,12 +71,12 @@
  *   isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the cause. "cuda:N"
  *   and lists of devices never fall back: a call that the device cannot run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
- *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the
- *   edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within 1e-6 up to 200 iterations).
- *   Converged edge strengths agree within the tolerance, down to 1e-5. Distances d have the same bits where single
- *   precision holds 4 d² exactly (with equal spacings: below 2048 pixels) and agree within 1e-6 of d elsewhere. After
- *   200 iterations of a level set the masks agree to a Dice coefficient of 0.9999, and φ within two voxels of the front
- *   to 1e-3 of the smallest side of a voxel.
+ *   and CUDA give the same bits in edge drawing, isolines, isosurfaces, objects, parallel region snakes, and in a fixed
+ *   number of iterations of the edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within
+ *   1e-6 up to 200 iterations). Converged edge strengths agree within the tolerance, down to 1e-5. Distances d have the
+ *   same bits where single precision holds 4 d² exactly (with equal spacings: below 2048 pixels) and agree within 1e-6 of
+ *   d elsewhere. After 200 iterations of a level set the masks agree to a Dice coefficient of 0.9999, and φ within two
+ *   voxels of the front to 1e-3 of the smallest side of a voxel.
  */
 
 #ifndef ISOLINE_H
@@ -362,7 +364,8 @@ isoline_status isoline_device_init(isoline_device *device,
  * @param index less than isoline_device_count().
  * @param out a struct after isoline_device_init; written on success.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for an index out of range. A device
- *   that cannot be used is not an error: `usable` and `reason` describe it. May be called on any thread.
+ *   that cannot be used is not an error: `usable` and `reason` describe it. ISOLINE_CANCELLED by the cancel flag. May be
+ *   called on any thread.
  */
 isoline_status isoline_device_info(size_t index,
                                    isoline_device *out);
@@ -393,7 +396,8 @@ extern "C" {
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
  *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
- *   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+ *   no kernel image for the GPU); ISOLINE_OUT_OF_MEMORY; ISOLINE_CANCELLED by the cancel flag. May be called on any
+ *   thread.
  */
 isoline_status isoline_context_new(const char *device,
                                    isoline_context **out);
@@ -473,7 +477,7 @@ extern "C" {
  * @param bytes the size, at least 1.
  * @param out receives the address; free it with isoline_buffer_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_SIZE for 0 and for more than can be addressed;
- *   ISOLINE_OUT_OF_MEMORY. May be called on any thread.
+ *   ISOLINE_OUT_OF_MEMORY; ISOLINE_CANCELLED by the cancel flag. May be called on any thread.
  */
 isoline_status isoline_buffer_new(const isoline_context *context,
                                   size_t bytes,
@@ -3162,8 +3166,8 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params,
 /**
  * Grows many objects at once in an image or a volume, from labels to labels: each has a front of its own, which grows from
  * its start, follows the image, stays smooth, and stops where it meets that of a neighbour. A voxel belongs to one object
- * at most. The image is computed as a volume of all its slices, on the CPU, whatever the context's device; every number of
- * threads gives the same bits.
+ * at most. The image is computed as a volume of all its slices. The fronts move on the context's device, CPU and CUDA with
+ * the same bits; starts are found, and objects measured, on the CPU.
  *
  * A front moves outwards where a voxel is nearer to the mean of its object than to that of the background near it, and
  * inwards elsewhere, against its curvature (region competition, Zhu and Yuille 1996; by distance functions, Elsey,
@@ -3186,8 +3190,8 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params,
  * @param report NULL for none; else after isoline_report_init. `converged` says whether the fronts came to rest.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
  *   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
+ *   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_objects(isoline_context *context,
                                const isoline_image *input,

@@ -60,7 +60,9 @@
  *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
- *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status.
+ *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status. Where
+ *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
+ *   what it has made. Not cancelled are the functions that free, and isoline_device_count, whose first call starts the driver.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,
@@ -69,12 +71,12 @@
  *   isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the cause. "cuda:N"
  *   and lists of devices never fall back: a call that the device cannot run is an error.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
- *   and CUDA give the same bits in edge drawing, in parallel region snakes, and in a fixed number of iterations of the
- *   edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within 1e-6 up to 200 iterations).
- *   Converged edge strengths agree within the tolerance, down to 1e-5. Distances d have the same bits where single
- *   precision holds 4 d² exactly (with equal spacings: below 2048 pixels) and agree within 1e-6 of d elsewhere. After
- *   200 iterations of a level set the masks agree to a Dice coefficient of 0.9999, and φ within two voxels of the front
- *   to 1e-3 of the smallest side of a voxel.
+ *   and CUDA give the same bits in edge drawing, isolines, isosurfaces, objects, parallel region snakes, and in a fixed
+ *   number of iterations of the edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within
+ *   1e-6 up to 200 iterations). Converged edge strengths agree within the tolerance, down to 1e-5. Distances d have the
+ *   same bits where single precision holds 4 d² exactly (with equal spacings: below 2048 pixels) and agree within 1e-6 of
+ *   d elsewhere. After 200 iterations of a level set the masks agree to a Dice coefficient of 0.9999, and φ within two
+ *   voxels of the front to 1e-3 of the smallest side of a voxel.
  */
 
 #ifndef ISOLINE_H
