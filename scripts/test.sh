@@ -56,9 +56,6 @@ step lint scripts/lint.sh
 step rust cargo test --locked
 step header scripts/header.sh --check
 wait_for build
-# 'make valgrind' takes minutes more. AddressSanitizer in the library of the fuzz targets finds most of what it does, but not
-# reads of memory that was never written.
-step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$target/release"
 beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
 step install tests/install_test.sh "$target/release"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$target/release"
@@ -66,6 +63,9 @@ step python env ISOLINE_LIBRARY="$target/release" .tools/venv/bin/python -m pyte
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
 step examples scripts/test-examples.sh "$target/release"
 step fuzz-build scripts/fuzz.sh --build
+# 'make valgrind' takes minutes more. AddressSanitizer in the library of the fuzz targets finds most of what it does, but not
+# reads of memory that was never written.
+step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$target/release"
 wait_for java
 # An odd number of targets leaves a core idle at the end.
 beside fuzz scripts/fuzz.sh
