@@ -7,7 +7,7 @@ use super::search::Target;
 use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
 use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::Result;
-use crate::image::{Image, collected, extend, reserved, try_collected, try_par_indexed};
+use crate::image::{Image, collected, extend, try_collected, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::{Parts, Report};
 use std::ops::Range;
@@ -169,24 +169,13 @@ impl Backend {
         bounds: &Bounds,
         ticker: &Ticker,
     ) -> Result<Vec<RegionSum>> {
-        /// The number of polygons that a GPU is given at once.
-        const PART: usize = 1 << 16;
         match self {
             Self::Cpu(image) => {
                 let sum = |index: usize| image.sum(&polygons[index], ticker);
                 context.pool().install(|| try_par_indexed(polygons.len(), sum))
             }
             Self::Several(backends) => backends[0].sums(context, polygons, bounds, ticker),
-            Self::Cuda(solver) => {
-                let mut sums = reserved(polygons.len())?;
-                let mut left = polygons.into_iter();
-                while left.len() > 0 {
-                    ticker.check()?;
-                    let part = collected(left.by_ref().take(PART))?;
-                    sums.extend(solver.sums(part, bounds)?);
-                }
-                Ok(sums)
-            }
+            Self::Cuda(solver) => solver.sums(polygons, bounds),
         }
     }
 }

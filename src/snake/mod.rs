@@ -68,6 +68,9 @@ use search::Target;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+/// The number of polygons whose sums are made together: so few that their copies are freed soon after a cancellation.
+const SUMMED_TOGETHER: usize = 1 << 16;
+
 /// The names of the stages that progress callbacks get.
 const MEASURING: &str = "measuring the polygons";
 const MOVING: &str = "moving the polygons";
@@ -375,20 +378,24 @@ impl Snake {
             }
             clip::clip(&polygon::validated(polygon, index)?, &image, &ticker)
         };
-        let clipped = self.context.pool().install(|| try_par_indexed(polygons.len(), clipped))?;
-        let (mut indices, mut inside) = (Vec::new(), Vec::new());
-        for (index, nodes) in clipped.into_iter().enumerate() {
-            if !nodes.is_empty() {
-                push(&mut indices, index)?;
-                push(&mut inside, nodes)?;
-            }
-        }
-        if inside.is_empty() {
-            return Ok(sums);
-        }
         let _lock = self.context.lock()?;
-        for (index, sum) in indices.into_iter().zip(self.backend.sums(&self.context, inside, &image, &ticker)?) {
-            sums[index] = sum;
+        for first in (0..polygons.len()).step_by(SUMMED_TOGETHER) {
+            let count = SUMMED_TOGETHER.min(polygons.len() - first);
+            let part = self.context.pool().install(|| try_par_indexed(count, |index| clipped(first + index)))?;
+            let (mut indices, mut inside) = (Vec::new(), Vec::new());
+            for (index, nodes) in part.into_iter().enumerate() {
+                if !nodes.is_empty() {
+                    push(&mut indices, first + index)?;
+                    push(&mut inside, nodes)?;
+                }
+            }
+            if !inside.is_empty() {
+                for (index, sum) in
+                    indices.into_iter().zip(self.backend.sums(&self.context, inside, &image, &ticker)?)
+                {
+                    sums[index] = sum;
+                }
+            }
         }
         Ok(sums)
     }
