@@ -33,7 +33,7 @@ MODULES = {"numpy": "numpy", "SciPy": "scipy", "scikit-image": "skimage", "OpenC
            "edt": "edt", "contourpy": "contourpy", "PyTorch": "torch", "CuPy": "cupy", "cuCIM": "cucim"}
 # Each bench, with its arguments, in the order in which they run. The seconds of those that run several times are medians.
 BENCHES = (("sizes", "--only-size"), ("snake_peers", "--quick"), ("level_set_peers", "--quick"), ("level_set_paper",),
-           ("sizes", "--only-size"), ("snake_peers", "--quick"), ("regions_peers",), ("sizes", "--only-size"),
+           ("sizes", "--only-size"), ("snake_peers", "--quick"), ("regions_peers",), ("objects_peers",), ("sizes", "--only-size"),
            ("snake_peers", "--quick"))
 # The tests that compare results, with the arguments of those that would take minutes.
 ORACLES = {"edge_drawing": (), "lines": (), "ellipses": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
@@ -79,6 +79,11 @@ RESULTS = """## Results
 
 The tests that compare results with other programs, as they ran here; `make test` runs them, too, and fails where results
 differ by more than they allow.
+"""
+
+OBJECTS = """**Objects** (`benches/objects_peers.py`): nuclei whose truth is known, in a real image and in volumes that are made,
+from starts that are given, the same for all, or found by each program. The mean Dice coefficient of the nuclei with
+their best objects, and seconds. [objects.md](objects.md#beside-watersheds) has more columns.
 """
 
 REST = """**Level sets at rest** (`benches/level_set_peers.py`), from the same start, with the same range and weights:
@@ -148,6 +153,8 @@ LACKING = (
     ("isosurface", "scikit-image's `marching_cubes`",
      "GPU, threads, a closed border, volume, curvature, topology",
      "the test for sheets that are joined inside a cell, a mask, a step size"),
+    ("objects", "scikit-image's and MorphoLibJ's watershed", "GPU, threads; smooth fronts, a table, an object's own brightness",
+     "speed; a mask of the caller's"),
     ("region snake", "no other program that was found has the method; scikit-image's `active_contour` follows edges",
      "GPU, threads, kinds of noise, many targets at a time, statistics", "open contours with fixed ends, a term for edges"),
 )
@@ -172,7 +179,19 @@ class Comparison(make_benchmarks.Record):
             row.setdefault(result["who"], {})[result["how"]] = result
         return rows
 
+    def objects(self):
+        """Returns by scene and kind of starts, by program, the result."""
+        rows = {}
+        for result in self.numbers("objects_peers")["results"]:
+            rows.setdefault((result["scene"], result["starts"]), {})[result["method"]] = result
+        return rows
+
     def behind_in_overlap(self):
+        for (scene, starts), programs in self.objects().items():
+            ours = programs[OURS]["dice"]
+            for who, found in programs.items():
+                if found["dice"] > ours + EVEN:
+                    yield [f"objects: {scene}, starts {starts} (Dice)", "defaults", cell(ours), who, cell(found["dice"])]
         for (name, noise), programs in self.regions().items():
             for how in ("defaults", "best"):
                 ours = programs[OURS][how]["overlap"]
@@ -194,6 +213,18 @@ class Comparison(make_benchmarks.Record):
                     at = max(slower, key=lambda at: ours[at] / row[at])
                     yield [operation, who, size(operation, at), number(ours[at]), number(row[at]),
                            times_as(ours[at], row[at]), f"{len(slower)} of {len(both)}"]
+        slower, count = {}, {}
+        for (scene, starts), programs in self.objects().items():
+            ours = programs[OURS]["seconds"]
+            for who, found in programs.items():
+                count[who] = count.get(who, 0) + 1
+                if found["seconds"] < ours:
+                    slower.setdefault(who, []).append((ours / found["seconds"], f"{scene}, starts {starts}", ours,
+                                                       found["seconds"]))
+        for who, rows in slower.items():
+            factor, at, ours, theirs = max(rows)
+            yield ["objects", who, at, number(1e3 * ours), number(1e3 * theirs), f"{factor:.1f}",
+                   f"{len(rows)} of {count[who]}"]
 
     def ahead(self, how):
         """Returns in how many rows no program overlaps more than Isoline, and how many rows there are."""
@@ -211,9 +242,23 @@ def behind(record):
     return [BEHIND, *results, SLOWER, *(slower if times else none)]
 
 
+def objects(record):
+    """Returns the table of objects and watersheds."""
+    rows = []
+    there = {(result["scene"], result["starts"]): result for result in record.gpu.numbers("objects_peers")["results"]
+             if result["method"] == "Isoline, cuda"}
+    for (scene, starts), programs in record.objects().items():
+        on_gpu = there.get((scene, starts))
+        for i, (who, found) in enumerate(programs.items()):
+            rows.append([*((scene, starts) if i == 0 else ("", "")), who, f"{found['objects']} of {found['nuclei']}",
+                         cell(found["dice"]), f"{found['seconds']:.3g}",
+                         f"{on_gpu['seconds']:.3g}" if on_gpu and who == OURS else ""])
+    return table(["scene", "starts", "program", "objects", "Dice", "seconds", f"on an {record.gpu.device()}"], rows)
+
+
 def results(record):
     rows = [[f"`tests/{name}_oracle.py`", text] for name, text in record.head["oracles"].items()]
-    lines = [RESULTS, *table(["test", "result"], rows)]
+    lines = [RESULTS, *table(["test", "result"], rows), OBJECTS, *objects(record)]
     rest = {}
     for result in record.numbers("level_set_peers")["results"]:
         rest.setdefault(result["what"], {})[result["who"]] = result
