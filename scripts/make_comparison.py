@@ -33,8 +33,8 @@ MODULES = {"numpy": "numpy", "SciPy": "scipy", "scikit-image": "skimage", "OpenC
            "edt": "edt", "contourpy": "contourpy", "PyTorch": "torch", "CuPy": "cupy", "cuCIM": "cucim"}
 # Each bench, with its arguments, in the order in which they run. The seconds of those that run several times are medians.
 BENCHES = (("sizes", "--only-size"), ("snake_peers", "--quick"), ("level_set_peers", "--quick"), ("level_set_paper",),
-           ("sizes", "--only-size"), ("snake_peers", "--quick"), ("regions_peers",), ("objects_peers",), ("sizes", "--only-size"),
-           ("snake_peers", "--quick"))
+           ("sizes", "--only-size"), ("snake_peers", "--quick"), ("regions_peers",), ("objects_peers",),
+           ("sizes", "--only-size"), ("snake_peers", "--quick"))
 # The tests that compare results, with the arguments of those that would take minutes.
 ORACLES = {"edge_drawing": (), "lines": (), "ellipses": (), "distance": ("--device", "cpu"), "isolines": ("--device", "cpu"),
            "level_set": ("--only", "slice"), "snake": ()}
@@ -81,8 +81,8 @@ The tests that compare results with other programs, as they ran here; `make test
 differ by more than they allow.
 """
 
-OBJECTS = """**Objects** (`benches/objects_peers.py`): nuclei whose truth is known, in a real image and in volumes that are made,
-from starts that are given, the same for all, or found by each program. The mean Dice coefficient of the nuclei with
+OBJECTS = """**Objects** (`benches/objects_peers.py`): nuclei whose truth is known, in a real image and in volumes that are
+made, from starts that are given, the same for all, or found by each program. The mean Dice coefficient of the nuclei with
 their best objects, and seconds. [objects.md](objects.md#beside-watersheds) has more columns.
 """
 
@@ -153,8 +153,8 @@ LACKING = (
     ("isosurface", "scikit-image's `marching_cubes`",
      "GPU, threads, a closed border, volume, curvature, topology",
      "the test for sheets that are joined inside a cell, a mask, a step size"),
-    ("objects", "scikit-image's and MorphoLibJ's watershed", "GPU, threads; smooth fronts, a table, an object's own brightness",
-     "speed; a mask of the caller's"),
+    ("objects", "scikit-image's and MorphoLibJ's watershed",
+     "GPU, threads; smooth fronts, a table, an object's own brightness", "speed; a mask of the caller's"),
     ("region snake", "no other program that was found has the method; scikit-image's `active_contour` follows edges",
      "GPU, threads, kinds of noise, many targets at a time, statistics", "open contours with fixed ends, a term for edges"),
 )
