@@ -158,7 +158,8 @@ public final class Isoline {
      * Computes the surface on which a volume has a value, and measures it.
      *
      * @param image with 8, 16 or 32 bits, or RGB with {@code luminance}, stack or hyperstack
-     * @param options such as {@code level=100} (pixel value), {@code open_border}, {@code file=FILE.stl}
+     * @param options such as {@code level=100} (pixel value), {@code open_border}, {@code file=FILE.stl};
+     *     {@code viewer} to show the surface in the 3D Viewer
      * @return a row for each volume
      * @throws IsolineException as described above
      */

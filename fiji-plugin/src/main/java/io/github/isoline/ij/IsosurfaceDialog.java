@@ -14,6 +14,10 @@ import java.util.Locale;
 final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
     IsosurfaceDialog(ImagePlus image, IsosurfaceSettings defaults) throws IsolineException {
         super(image, IsosurfacePlugin.COMMAND, "Lorensen, Cline; Nielson, Hamann", defaults);
+        if (!Viewer3D.isInstalled()) {
+            // It may have been installed when the choice was remembered.
+            settings.reset(IsosurfaceSettings.VIEWER);
+        }
     }
 
     @Override

@@ -74,6 +74,33 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
         if (settings.is(Settings.RESULTS_TABLE)) {
             deliverRows();
         }
+        if (settings.is(IsosurfaceSettings.VIEWER) && triangles() > 0) {
+            // Without the viewer, or without room in it, the other outputs are there all the same.
+            showSurfaces();
+        }
+    }
+
+    /** Adds the surfaces to the 3D Viewer: those of a channel as one, with a point in time for each frame. */
+    private void showSurfaces() throws BadInput {
+        Viewer3D viewer = Viewer3D.open(triangles(), image.getCalibration());
+        for (int c = 0; c < planes.channels(); c++) {
+            List<Isosurface> frames = new ArrayList<>();
+            for (int i = c; i < surfaces.size(); i += planes.channels()) {
+                frames.add(surfaces.get(i));
+            }
+            int[] position = planes.position(planes.indices()[c]);
+            boolean equal =
+                    frames.stream().mapToDouble(Isosurface::level).distinct().count() == 1;
+            String name = image.getTitle() + ", level "
+                    + (equal ? Setting.shortest(frames.get(0).level()) : Settings.AUTO);
+            name += image.getNChannels() > 1 ? ", channel " + position[0] : "";
+            name += image.getNFrames() > planes.frames() ? ", frame " + position[2] : "";
+            viewer.add(frames, name, c);
+        }
+    }
+
+    private long triangles() {
+        return surfaces.stream().mapToLong(Isosurface::triangleCount).sum();
     }
 
     @Override
@@ -83,8 +110,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
 
     @Override
     String outcome() {
-        long triangles = surfaces.stream().mapToLong(Isosurface::triangleCount).sum();
-        return RunLog.count((int) Math.min(Integer.MAX_VALUE, triangles), "triangle");
+        return RunLog.count((int) Math.min(Integer.MAX_VALUE, triangles()), "triangle");
     }
 
     @Override

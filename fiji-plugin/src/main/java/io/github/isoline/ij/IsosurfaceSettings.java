@@ -10,6 +10,7 @@ final class IsosurfaceSettings extends Settings {
     static final String LEVEL = "level";
     static final String FOREGROUND = "foreground";
     static final String OPEN_BORDER = "open_border";
+    static final String VIEWER = "viewer";
     static final String FILE = "file";
 
     private static final String CLOSE = "close";
@@ -31,6 +32,9 @@ final class IsosurfaceSettings extends Settings {
         declareAxes();
         declare(
                 Setting.output(RESULTS_TABLE).first(true),
+                Setting.output(VIEWER)
+                        .label("Show in 3D Viewer")
+                        .help("Adds the surface to the first open window of the 3D Viewer, or to a new one."),
                 Setting.text(FILE, "")
                         .forgotten()
                         .file()
@@ -50,9 +54,11 @@ final class IsosurfaceSettings extends Settings {
     String otherProblem() {
         String file = text(FILE).trim();
         if (file.isEmpty()) {
-            return is(RESULTS_TABLE)
+            return is(RESULTS_TABLE) || is(VIEWER)
                     ? null
-                    : "No output is chosen. Choose results_table, or give a file that ends with .stl, .ply or .obj.";
+                    : String.format(
+                            NO_OUTPUT + " Choose results_table%s, or give a file that ends with .stl, .ply or .obj.",
+                            Viewer3D.isInstalled() ? " or viewer" : "");
         }
         return MeshFile.isKnown(file)
                 ? null

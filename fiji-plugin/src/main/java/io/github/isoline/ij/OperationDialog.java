@@ -177,6 +177,8 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             case Settings.ALL_FRAMES:
             case LevelSetSettings.FOLLOW:
                 return frames > 1;
+            case IsosurfaceSettings.VIEWER:
+                return Viewer3D.isInstalled();
             case Settings.STACK:
                 return stack && setting.words.length > 1;
             case LevelSetSettings.ROI_SLICES:

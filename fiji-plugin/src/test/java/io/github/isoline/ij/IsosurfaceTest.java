@@ -17,6 +17,7 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Isosurface;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import java.io.File;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -178,6 +179,39 @@ class IsosurfaceTest extends HeadlessTest {
             face.append(' ').append(number).append("//").append(number);
         }
         assertEquals(face.toString(), lines.get(lines.size() - 1));
+    }
+
+    @Test
+    void withoutTheViewerOrADisplayTheOtherOutputsAreMade(@TempDir Path folder) throws Exception {
+        assertFalse(Viewer3D.isInstalled());
+        Path mesh = folder.resolve("ball.stl");
+        Outcome outcome = isosurface(ball(), "level=100 results_table viewer file=[" + mesh + "]");
+        assertEquals(ABORTED, outcome.returned, outcome.log);
+        assertOneSentence(outcome.log, "cannot be shown in the 3D Viewer: it is not installed. Run the macro in Fiji");
+        assertEquals(1, ResultsTable.getResultsTable().size());
+        assertTrue(mesh.toFile().length() > 10_000);
+        String said = assertThrows(IsolineException.class, () -> Isoline.isosurface(ball(), "level=100 viewer"))
+                .getMessage();
+        assertTrue(said.contains("it is not installed"), said);
+
+        Path jar = folder.resolve("3D_Viewer-test.jar");
+        StandInViewer.install(folder, jar, StandInViewer.VECMATH);
+        Path again = folder.resolve("again.stl");
+        String line = String.format(LINE, "level=90 viewer file=[" + again + "]");
+        String macro = "open(\"" + System.getProperty("isoline.test.data") + "/brain.tif\");" + line;
+        HeadlessProcess.Outcome ended =
+                HeadlessProcess.imagej(folder, HeadlessProcess.classPath(true) + File.pathSeparator + jar, macro);
+        assertEquals(1, ended.status, ended.text());
+        assertOneSentence(ended.errors, "cannot be shown in the 3D Viewer: there is no display. Run the macro in");
+        assertTrue(again.toFile().length() > 10_000);
+    }
+
+    @Test
+    void theViewerNeedsMemory() {
+        assertNull(Viewer3D.memoryProblem(1_000_000, 250_000_000));
+        String problem = Viewer3D.memoryProblem(20_000_000, 4L << 30);
+        assertTrue(problem.contains("20000000 triangles need 4768 MB of Java's memory, of which 4096 MB"), problem);
+        assertTrue(problem.contains("Smooth the image or scale it down") && problem.contains(".stl"), problem);
     }
 
     @Test
