@@ -54,7 +54,7 @@ struct isoline_ob_object {
     double used_mean, used_background;   // those that the score is made of
 };
 
-// What the host reads after a check.
+// The numbers that the host reads after a check.
 struct isoline_ob_counts {
     u64 moved;    // voxels whose label is not that of the check before
     u64 fronts;   // voxels beside a front

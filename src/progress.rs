@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A progress callback: the fraction done in 0..=1 and the name of the stage. Always called on the thread that made
@@ -80,29 +80,36 @@ pub fn set_cancel_flag(flag: Option<Arc<AtomicBool>>) {
 /// goes on, and what it makes is dropped when it is done.
 pub(crate) fn abandon_if_cancelled<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     let Some(flag) = CancelFlag::of_this_thread() else { return work() };
+    let made = Arc::new(Mutex::new(None));
+    let place = made.clone();
+    run_beside(&flag, Box::new(move || *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(work())))?;
+    let result = made.lock().unwrap_or_else(PoisonError::into_inner).take();
+    result.unwrap_or_else(|| unreachable!("the work is done"))
+}
+
+/// Runs work on a thread of its own, and returns when it is done or the flag is set.
+fn run_beside(flag: &CancelFlag, work: Box<dyn FnOnce() + Send>) -> Result<()> {
     if flag.is_set() {
         return Err(Error::cancelled());
     }
-    let (send, receive) = mpsc::sync_channel(1);
-    // A caller that has gone does not receive.
-    let run = move || drop(send.send(work()));
+    // The sender is dropped when the work is done, or has panicked.
+    let (running, ended) = mpsc::sync_channel::<()>(0);
+    let run = move || {
+        let _running = running;
+        work();
+    };
     let thread = std::thread::Builder::new().name("isoline-driver".into()).spawn(run).map_err(|error| {
         Error::memory(format!(
             "cannot start a thread for a call of the driver: {error}; end other threads of the process"
         ))
     })?;
-    loop {
-        match receive.recv_timeout(POLL_INTERVAL) {
-            Ok(result) => return result,
-            Err(RecvTimeoutError::Timeout) if flag.is_set() => return Err(Error::cancelled()),
-            Err(RecvTimeoutError::Timeout) => {}
-            // The work panicked.
-            Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(()) => unreachable!("a thread that ends has sent its result"),
-            },
+    while ended.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+        if flag.is_set() {
+            return Err(Error::cancelled());
         }
     }
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    Ok(())
 }
 
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.

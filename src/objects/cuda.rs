@@ -15,7 +15,6 @@ use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
 use crate::report::Report;
-use bytemuck::Pod;
 use ndarray::ArrayView3;
 use std::sync::Arc;
 use std::time::Instant;
@@ -102,7 +101,7 @@ struct Fronts<'a> {
     changed: [Buffer; 2],
     objects: Buffer,
     counts: Buffer,
-    /// What the host reads after a check.
+    /// The numbers that the host reads after a check.
     read: Pinned,
     tiles: usize,
     job: Job,
@@ -172,8 +171,8 @@ impl<'a> Fronts<'a> {
             },
             _others: others,
         };
-        fronts.upload(levels, &fronts._others[1], ticker)?;
-        fronts.upload(starts, &fronts.labels[0], ticker)?;
+        fronts.upload(bytemuck::cast_slice(levels), &fronts._others[1], ticker)?;
+        fronts.upload(bytemuck::cast_slice(starts), &fronts.labels[0], ticker)?;
         fronts.stream.fill(&fronts.changed[0], 0, tiles, 1)?;
         fronts.stream.fill(&fronts._others[4], 0, tiles * size_of::<u32>(), 0)?;
         let [clear, begin] = [kernel("clear")?, kernel("begin")?];
@@ -190,10 +189,10 @@ impl<'a> Fronts<'a> {
         Ok(fronts)
     }
 
-    /// Queues the copy of a list to the start of a buffer. The list has been read when this returns.
-    fn upload<T: Pod + Send + Sync>(&self, list: &[T], to: &Buffer, ticker: &Ticker) -> Result<()> {
-        let row = ArrayView3::from_shape((1, 1, list.len()), list).unwrap_or_else(|_| unreachable!("one row"));
-        let to = DeviceRows { stream: &self.stream, side: to.side(0), pitch: size_of_val(list) };
+    /// Queues the copy of bytes to the start of a buffer. They have been read when this returns.
+    fn upload(&self, bytes: &[u8], to: &Buffer, ticker: &Ticker) -> Result<()> {
+        let row = ArrayView3::from_shape((1, 1, bytes.len()), bytes).unwrap_or_else(|_| unreachable!("one row"));
+        let to = DeviceRows { stream: &self.stream, side: to.side(0), pitch: bytes.len() };
         self.cuda.transfer().upload_views(self.context.pool(), vec![(row, to)], ticker)
     }
 
@@ -271,10 +270,16 @@ impl<'a> Fronts<'a> {
     /// Downloads the labels and the statistics of the objects.
     fn read(&self, ticker: &Ticker) -> Result<(Vec<u32>, Statistics)> {
         let (transfer, pool) = (self.cuda.transfer(), self.context.pool());
-        let mut labels = zeroed(self.plan.grid.shape.iter().product())?;
+        let mut labels = zeroed::<u32>(self.plan.grid.shape.iter().product())?;
         let mut words = zeroed::<u64>((self.plan.objects + 1) * size_of::<Sums>() / size_of::<u64>())?;
-        transfer.download_list(pool, &self.stream, self.labels[0].side(0), &mut labels, ticker)?;
-        transfer.download_list(pool, &self.stream, self.objects.side(0), &mut words, ticker)?;
+        // As bytes, for which the copy is compiled already.
+        let lists: [(_, &mut [u8]); 2] = [
+            (&self.labels[0], bytemuck::cast_slice_mut(&mut labels)),
+            (&self.objects, bytemuck::cast_slice_mut(&mut words)),
+        ];
+        for (from, to) in lists {
+            transfer.download_list(pool, &self.stream, from.side(0), to, ticker)?;
+        }
         self.stream.synchronize()?;
         let mut statistics = Statistics::new(self.plan.objects)?;
         for (index, object) in bytemuck::cast_slice::<u64, Sums>(&words).iter().enumerate() {
