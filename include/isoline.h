@@ -690,8 +690,9 @@ enum isoline_memory
     ISOLINE_CUDA = 1,
     /**
      * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-     * For calls that work slice by slice, and say so: the edge strength with 2 dimensions, edge drawing, its maps and its
-     * threshold, isolines, and the distance with 2 dimensions. The other images of such a call may be in host memory, or
+     * For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
+     * its threshold, and lines, circles and ellipses along its segments, isolines, and the distance with 2 dimensions. The
+     * other images of such a call may be in host memory, or
      * slices too, but not in CUDA memory. The results have the same bits as those from memory.
      *
      * The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
@@ -1957,7 +1958,8 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
  * is not used.
  *
  * @param context not NULL.
- * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+ * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
+ *   of which those with segments are read, in ascending order. Pixels that are NaN or
  *   infinite make the gradients next to them count as random ones.
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
  * @param params NULL for the defaults; those whose names begin with line_ are used.
@@ -1987,7 +1989,8 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
  * number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
  *
  * @param context not NULL.
- * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+ * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
+ *   of which those with segments are read, in ascending order. Pixels that are NaN or
  *   infinite make the gradients next to them count as random ones.
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
  * @param params NULL for the defaults; those whose names begin with ellipse_ are used.

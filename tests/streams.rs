@@ -235,6 +235,35 @@ fn axes_have_the_bits_of_the_call_on_memory() {
     }
 }
 
+#[test]
+fn lines_and_ellipses_have_the_bits_of_the_call_on_memory() {
+    let mut floats = stack([300, 200], 40).mapv(f32::from);
+    // Slices without a segment are not read.
+    floats.slice_mut(ndarray::s![5..9, .., ..]).fill(0.0);
+    for context in contexts() {
+        let mut segments = Segments::new();
+        let drawing = edge_drawing::Params::default();
+        edge_drawing::run(&context, floats.view().into(), &drawing, None, None, Some(&mut segments)).unwrap();
+        let [expected, found] = [MEMORY, WAYS[0]].map(|way| {
+            let (mut lines, mut ellipses) = (Vec::new(), Vec::new());
+            let [first, second] = [(); 2].map(|()| way.input(&floats, PixelType::F32));
+            edge_drawing::lines(&context, first, &segments, &Default::default(), None, &mut lines).unwrap();
+            edge_drawing::ellipses(&context, second, &segments, &Default::default(), None, &mut ellipses).unwrap();
+            (lines, ellipses)
+        });
+        assert!(expected.0.len() > 100, "{} lines", expected.0.len());
+        assert!(found == expected, "{}", context.device().id);
+        let mut read = Vec::new();
+        let source = Source::new(PixelType::F32, shape_of(&floats), |slice, pixels| {
+            read.push(slice);
+            pixels.fill(0);
+            Ok::<_, &str>(())
+        });
+        edge_drawing::lines(&context, source.into(), &segments, &Default::default(), None, &mut Vec::new()).unwrap();
+        assert!(read.is_sorted() && !read.contains(&6) && read.len() >= 34, "{read:?}");
+    }
+}
+
 /// The distances of masks of zeros, whose slices `read` is asked for and `write` gets.
 fn of_zeros(
     context: &Context,

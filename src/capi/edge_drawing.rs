@@ -407,7 +407,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
 /// is not used.
 ///
 /// @param context not NULL.
-/// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+/// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
+///   of which those with segments are read, in ascending order. Pixels that are NaN or
 ///   infinite make the gradients next to them count as random ones.
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
 /// @param params NULL for the defaults; those whose names begin with line_ are used.
@@ -431,13 +432,13 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let segments = self::segments(segments)?;
             let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
             check_ranges(&params)?;
             let params = params.line_params();
             object::compute(progress, (lines, "lines"), report, isoline_lines, |progress, found| {
-                edge_drawing::lines(context, input.input(), segments, &params, progress, found)
+                edge_drawing::lines(context, input.source()?, segments, &params, progress, found)
             })
         }
     })
@@ -453,7 +454,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
 /// number of threads gives the same bits. Distances are in pixels; the image's spacing is not used.
 ///
 /// @param context not NULL.
-/// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory. Pixels that are NaN or
+/// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
+///   of which those with segments are read, in ascending order. Pixels that are NaN or
 ///   infinite make the gradients next to them count as random ones.
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
 /// @param params NULL for the defaults; those whose names begin with ellipse_ are used.
@@ -478,13 +480,13 @@ pub unsafe extern "C" fn isoline_edge_drawing_ellipses(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let segments = self::segments(segments)?;
             let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
             check_ranges(&params)?;
             let params = params.ellipse_params()?;
             object::compute(progress, (ellipses, "ellipses"), report, isoline_ellipses, |progress, found| {
-                edge_drawing::ellipses(context, input.input(), segments, &params, progress, found)
+                edge_drawing::ellipses(context, input.source()?, segments, &params, progress, found)
             })
         }
     })

@@ -32,8 +32,9 @@ pub enum isoline_memory {
     /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
     /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-    /// For calls that work slice by slice, and say so: the edge strength with 2 dimensions, edge drawing, its maps and its
-    /// threshold, isolines, and the distance with 2 dimensions. The other images of such a call may be in host memory, or
+    /// For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
+    /// its threshold, and lines, circles and ellipses along its segments, isolines, and the distance with 2 dimensions. The
+    /// other images of such a call may be in host memory, or
     /// slices too, but not in CUDA memory. The results have the same bits as those from memory.
     ///
     /// The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are

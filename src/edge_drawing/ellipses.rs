@@ -17,9 +17,10 @@ use super::search::{self, POINTS_PER_CHECK, Pixels, Tested};
 use super::segments::{Segment, Segments};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::{Image, extend, push, reserved, try_par_indexed};
+use crate::image::{extend, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
+use crate::stream::Input;
 use arcs::{Arc, Candidate};
 use std::f64::consts::{LOG10_2, PI};
 use std::ops::Range;
@@ -124,7 +125,8 @@ impl Ellipse {
 /// Finds circles and ellipses along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
 /// They are in the order of the segments of their longest arcs. `segments` of any profile and parameters may be given.
-/// `input`: u8, u16 or f32, in host or device memory; pixels that are NaN or infinite make the gradients next to them
+/// `input`: u8, u16 or f32, in host or device memory, or
+/// slices that a function reads ([`Source`](crate::Source)), those that have segments, in ascending order; pixels that are NaN or infinite make the gradients next to them
 /// count as random ones. It runs on the CPU with every context, and gives the same bits for every number of threads.
 ///
 /// # Errors
@@ -152,7 +154,7 @@ impl Ellipse {
 /// ```
 pub fn ellipses(
     context: &Context,
-    input: Image<'_>,
+    input: Input<'_>,
     segments: &Segments,
     params: &EllipseParams,
     progress: Option<&mut Progress<'_>>,

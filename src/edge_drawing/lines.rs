@@ -17,9 +17,10 @@ use super::search::{self, POINTS_PER_CHECK, Pixels, Tested};
 use super::segments::{Point, Segment, Segments};
 use crate::device::Context;
 use crate::error::Result;
-use crate::image::{Image, extend, push, reserved, try_par_indexed};
+use crate::image::{extend, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
+use crate::stream::Input;
 use fit::{Fit, Sums};
 use std::f64::consts::LOG10_2;
 use std::ops::Range;
@@ -104,7 +105,8 @@ pub struct Line {
 /// Finds straight lines along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
 /// The lines are in the order of their segments, and those of a segment in the order of its points. `segments` of any
-/// profile and parameters may be given. `input`: u8, u16 or f32, in host or device memory; pixels that are NaN or infinite
+/// profile and parameters may be given. `input`: u8, u16 or f32, in host or device memory, or
+/// slices that a function reads ([`Source`](crate::Source)), those that have segments, in ascending order; pixels that are NaN or infinite
 /// make the gradients next to them count as random ones. It runs on the CPU with every context, and gives the same bits for
 /// every number of threads.
 ///
@@ -131,7 +133,7 @@ pub struct Line {
 /// ```
 pub fn lines(
     context: &Context,
-    input: Image<'_>,
+    input: Input<'_>,
     segments: &Segments,
     params: &LineParams,
     progress: Option<&mut Progress<'_>>,

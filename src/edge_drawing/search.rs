@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, check_shapes, collected, extend};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
+use crate::stream::Input;
 use ndarray::ArrayView3;
 use std::ops::Range;
 use std::time::Instant;
@@ -26,7 +27,7 @@ pub(super) const POINTS_PER_CHECK: usize = 1 << 14;
 pub(super) fn run<T: Send>(
     name: &'static str,
     context: &Context,
-    input: Image<'_>,
+    mut input: Input<'_>,
     segments: &Segments,
     progress: Option<&mut Progress<'_>>,
     found: &mut Vec<T>,
@@ -40,11 +41,6 @@ pub(super) fn run<T: Send>(
     let [width, height, depth] = shape;
     let pool = context.pool();
     let ticker = Ticker::new(name);
-    // Pixels in device memory are copied a few slices at a time.
-    let batch_size = match input {
-        Image::Device(_) => slices_side_by_side(pool, width * height).min(depth),
-        _ => depth,
-    };
     let last = segments.slices.last().map_or(0, |slice| *slice as usize);
     if last >= depth {
         return Err(Error::argument(format!(
@@ -54,23 +50,35 @@ pub(super) fn run<T: Send>(
         )));
     }
     let mut all = Vec::new();
-    for first in (0..depth).step_by(batch_size) {
-        let batch = first..depth.min(first + batch_size);
-        ticker.section(first / batch_size, depth.div_ceil(batch_size));
+    // Finds what is in a batch of slices, of which `image` has those after the first `slices_before` of the call.
+    let mut search = |image: &Image<'_>, slices_before: usize, batch: Range<usize>| {
         let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
+        ticker.section(batch.start / batch.len(), depth.div_ceil(batch.len()));
         ticker.expect(segments.offsets()[end] - segments.offsets()[start]);
-        let mut find = |image: &Image<'_>, slices_before: usize| {
-            let pixels = Pixels { image, size: [width, height], slices_before, name };
-            run_with_progress(pool, &mut progress, &ticker, || find(&pixels, start..end, &ticker))
-        };
-        let list = match &input {
-            Image::Device(pixels) if start < end => {
-                let corners = collected(batch.map(|z| [0, 0, z]))?;
-                find(&HostCopy::of_parts(context, pixels, &corners, [width, height])?.view(), first)?
+        let pixels = Pixels { image, size: [width, height], slices_before, name };
+        extend(&mut all, run_with_progress(pool, &mut progress, &ticker, || find(&pixels, start..end, &ticker))?)
+    };
+    // Slices without a segment are neither copied nor read.
+    let has_segments = |batch: &Range<usize>| {
+        let first = segments.slices.partition_point(|slice| (*slice as usize) < batch.start);
+        segments.slices.get(first).is_some_and(|slice| (*slice as usize) < batch.end)
+    };
+    match &mut input {
+        Input::Image(Image::Device(pixels)) => {
+            let together = slices_side_by_side(pool, width * height).min(depth);
+            let batches = (0..depth).step_by(together).map(|first| first..depth.min(first + together));
+            for batch in batches.filter(has_segments) {
+                let corners = collected(batch.clone().map(|z| [0, 0, z]))?;
+                let copy = HostCopy::of_parts(context, pixels, &corners, [width, height])?;
+                search(&copy.view(), batch.start, batch)?;
             }
-            _ => find(&input, 0)?,
-        };
-        extend(&mut all, list)?;
+        }
+        Input::Image(image) => search(image, 0, 0..depth)?,
+        Input::Source(source) => {
+            let mut slices = Vec::new();
+            extend(&mut slices, (0..depth).filter(|slice| has_segments(&(*slice..slice + 1))))?;
+            context.each_slice(source, slices, &ticker, |slice, image| search(image, slice, slice..slice + 1))?;
+        }
     }
     ticker.report(&mut progress)?;
     *found = all;

@@ -141,6 +141,27 @@ static void results_are_those_from_memory(const char *device) {
     CHECK(memcmp(edges[0], edges[1], COUNT) == 0);
     CHECK(isoline_segments_count(segments[0]) > 0);
     CHECK_NUMBER(isoline_segments_count(segments[1]), isoline_segments_count(segments[0]));
+    const isoline_line *all_lines[2] = {NULL, NULL};
+    isoline_lines *lines[2] = {NULL, NULL};
+    isoline_ellipses *ellipses[2] = {NULL, NULL};
+    size_t line_count[2] = {0, 0}, ellipse_count[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        const isoline_image *image = i == 0 ? &input : &work.input;
+        const isoline_ellipse *all_ellipses;
+        GOOD(isoline_edge_drawing_lines(work.context, image, segments[0], NULL, NULL, &lines[i], NULL));
+        GOOD(isoline_lines_all(lines[i], &all_lines[i], &line_count[i]));
+        GOOD(isoline_edge_drawing_ellipses(work.context, image, segments[0], NULL, NULL, &ellipses[i], NULL));
+        GOOD(isoline_ellipses_all(ellipses[i], &all_ellipses, &ellipse_count[i]));
+    }
+    CHECK(line_count[0] > 0);
+    CHECK_NUMBER(ellipse_count[1], ellipse_count[0]);
+    if (CHECK(line_count[1] == line_count[0])) {
+        CHECK(memcmp(all_lines[1], all_lines[0], line_count[0] * sizeof *all_lines[0]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        isoline_lines_free(lines[i]);
+        isoline_ellipses_free(ellipses[i]);
+    }
     GOOD(isoline_edge_drawing_threshold(work.context, &input, NULL, &thresholds[0]));
     GOOD(isoline_edge_drawing_threshold(work.context, &work.input, NULL, &thresholds[1]));
     CHECK_NUMBER(thresholds[1], thresholds[0]);

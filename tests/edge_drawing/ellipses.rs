@@ -19,7 +19,7 @@ fn ellipses_in<'a>(
     let input = input.into();
     let segments = draw(context, input, drawing).segments;
     let mut found = Vec::new();
-    edge_drawing::ellipses(context, input, &segments, params, None, &mut found).expect("a good call");
+    edge_drawing::ellipses(context, input.into(), &segments, params, None, &mut found).expect("a good call");
     found
 }
 
@@ -288,7 +288,7 @@ fn what_does_not_fit_is_refused_and_leaves_the_ellipses() {
     let segments = draw(&context, pixels.view(), &Params::default()).segments;
     let input = Image::from(pixels.view());
     let mut refused = |input: Image<'_>, segments: &Segments, params: &EllipseParams, kind: ErrorKind, word: &str| {
-        let error = edge_drawing::ellipses(&context, input, segments, params, None, &mut found).unwrap_err();
+        let error = edge_drawing::ellipses(&context, input.into(), segments, params, None, &mut found).unwrap_err();
         assert!(error.kind() == kind && error.message().contains(word), "{error}");
         assert_eq!(found, before);
     };
@@ -309,7 +309,8 @@ fn what_does_not_fit_is_refused_and_leaves_the_ellipses() {
     let of_stack = draw(&context, stack.view(), &Params::default()).segments;
     refused(input, &of_stack, &good, ErrorKind::InvalidArgument, "slices");
     let mut cancel = |_: f64, _: &str| ControlFlow::Break(());
-    let error = edge_drawing::ellipses(&context, input, &segments, &good, Some(&mut cancel), &mut found).unwrap_err();
+    let error =
+        edge_drawing::ellipses(&context, input.into(), &segments, &good, Some(&mut cancel), &mut found).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(found, before);
 }

@@ -21,7 +21,7 @@ fn lines_in<'a>(context: &Context, input: impl Into<Image<'a>>, drawing: &Params
     let input = input.into();
     let segments = draw(context, input, drawing).segments;
     let mut lines = Vec::new();
-    edge_drawing::lines(context, input, &segments, params, None, &mut lines).expect("a good call");
+    edge_drawing::lines(context, input.into(), &segments, params, None, &mut lines).expect("a good call");
     lines
 }
 
@@ -159,7 +159,7 @@ fn what_does_not_fit_is_refused_and_leaves_the_lines() {
     let segments = draw(&context, pixels.view(), &Params::default()).segments;
     let input = Image::from(pixels.view());
     let mut refused = |input: Image<'_>, segments: &Segments, params: &LineParams, kind: ErrorKind, word: &str| {
-        let error = edge_drawing::lines(&context, input, segments, params, None, &mut found).unwrap_err();
+        let error = edge_drawing::lines(&context, input.into(), segments, params, None, &mut found).unwrap_err();
         assert!(error.kind() == kind && error.message().contains(word), "{error}");
         assert_eq!(found, before);
     };
@@ -181,7 +181,8 @@ fn what_does_not_fit_is_refused_and_leaves_the_lines() {
     refused(input, &of_stack, &good, ErrorKind::InvalidArgument, "slices");
     refused(pixels.slice(s![..0, ..]).into(), &segments, &good, ErrorKind::InvalidSize, "0");
     let mut cancel = |_: f64, _: &str| ControlFlow::Break(());
-    let error = edge_drawing::lines(&context, input, &segments, &good, Some(&mut cancel), &mut found).unwrap_err();
+    let error =
+        edge_drawing::lines(&context, input.into(), &segments, &good, Some(&mut cancel), &mut found).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Cancelled);
     assert_eq!(found, before);
 }
