@@ -272,7 +272,7 @@ impl<'a> Fronts<'a> {
         let (transfer, pool) = (self.cuda.transfer(), self.context.pool());
         let mut labels = zeroed::<u32>(self.plan.grid.shape.iter().product())?;
         let mut words = zeroed::<u64>((self.plan.objects + 1) * size_of::<Sums>() / size_of::<u64>())?;
-        // As bytes, for which the copy is compiled already.
+        // Copies of bytes are compiled already, for images.
         let lists: [(_, &mut [u8]); 2] = [
             (&self.labels[0], bytemuck::cast_slice_mut(&mut labels)),
             (&self.objects, bytemuck::cast_slice_mut(&mut words)),
