@@ -46,7 +46,7 @@ EXPECTED = {
             "api-ms-win-core-synch-l1-2-0.dll", "shell32.dll", "combase.dll",
         },
         True,
-        13_000_000,
+        12_800_000,
     ),
     "darwin-x86-64": ("X86_64", "macOS 11.0", MACOS, False, 10_000_000),
     "darwin-aarch64": ("ARM64", "macOS 11.0", MACOS, False, 8_000_000),
