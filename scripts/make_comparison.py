@@ -258,7 +258,9 @@ def objects(record):
 
 def results(record):
     rows = [[f"`tests/{name}_oracle.py`", text] for name, text in record.head["oracles"].items()]
-    lines = [RESULTS, *table(["test", "result"], rows), OBJECTS, *objects(record)]
+    lines = [RESULTS, *table(["test", "result"], rows)]
+    if record.objects():
+        lines += [OBJECTS, *objects(record)]
     rest = {}
     for result in record.numbers("level_set_peers")["results"]:
         rest.setdefault(result["what"], {})[result["who"]] = result
