@@ -57,12 +57,14 @@
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
  *   such a re-entrant call returns ISOLINE_BUSY. They may use other contexts and solvers, and wait for the calls of other
  *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
- *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call.
+ *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call, and on one of the library
+ *   that ends what a cancelled call has begun.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
  *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status. Where
  *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
- *   what it has made. Not cancelled are the functions that free, and isoline_device_count, whose first call starts the driver.
+ *   what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
+ *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,
@@ -246,7 +248,8 @@ typedef uint32_t isoline_log_level;
 
 /**
  * Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
- * any thread that is inside a call of this library, and on several at the same time. It must not throw or call
+ * any thread that is inside a call of this library, on one of the library that ends what a cancelled call has begun, and
+ * on several at the same time. It must not throw or call
  * longjmp. It may call isoline_set_logger.
  */
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
@@ -692,8 +695,8 @@ enum isoline_memory
      * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
      * For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
      * its threshold, and lines, circles and ellipses along its segments, isolines, and the distance with 2 dimensions. The
-     * other images of such a call may be in host memory, or
-     * slices too, but not in CUDA memory. The results have the same bits as those from memory.
+     * other images of such a call may be in host memory, or slices too, but not in CUDA memory. The results have the same
+     * bits as those from memory.
      *
      * The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
      * in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
@@ -1959,8 +1962,8 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
  *
  * @param context not NULL.
  * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
- *   of which those with segments are read, in ascending order. Pixels that are NaN or
- *   infinite make the gradients next to them count as random ones.
+ *   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
+ *   them count as random ones.
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
  * @param params NULL for the defaults; those whose names begin with line_ are used.
  * @param progress NULL for none.
@@ -1990,8 +1993,8 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
  *
  * @param context not NULL.
  * @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
- *   of which those with segments are read, in ascending order. Pixels that are NaN or
- *   infinite make the gradients next to them count as random ones.
+ *   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
+ *   them count as random ones.
  * @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
  * @param params NULL for the defaults; those whose names begin with ellipse_ are used.
  * @param progress NULL for none.
@@ -3194,7 +3197,8 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params,
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
  *   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
  *   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
- *   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on
+ *   one context run one after the other.
  */
 isoline_status isoline_objects(isoline_context *context,
                                const isoline_image *input,

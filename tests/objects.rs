@@ -439,6 +439,7 @@ fn compare_crowd(contexts: &[Context; 2], size: [usize; 3], count: usize, severa
         Params { keep_starts: false, alpha: 0.1, ..default.clone() },
         Params { keep_starts: false, alpha: 1.0, check_interval: 1, ..default.clone() },
         Params { spacing: [0.4, 0.7, 1.9], check_interval: 3, ..default.clone() },
+        Params { spacing: [1.0, 100.0, 1.0], iterations: 30, ..default.clone() },
         Params { margin: Some(1e6), check_interval: 7, iterations: 25, ..default.clone() },
         Params { margin: Some(0.3), change_tolerance: 0.0, iterations: 60, ..default.clone() },
     ] {

@@ -408,8 +408,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
 ///
 /// @param context not NULL.
 /// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
-///   of which those with segments are read, in ascending order. Pixels that are NaN or
-///   infinite make the gradients next to them count as random ones.
+///   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
+///   them count as random ones.
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
 /// @param params NULL for the defaults; those whose names begin with line_ are used.
 /// @param progress NULL for none.
@@ -455,8 +455,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
 ///
 /// @param context not NULL.
 /// @param input not NULL; the image that the segments were drawn in; any type; host or CUDA memory, or ISOLINE_SLICES,
-///   of which those with segments are read, in ascending order. Pixels that are NaN or
-///   infinite make the gradients next to them count as random ones.
+///   of which those with segments are read, in ascending order. Pixels that are NaN or infinite make the gradients next to
+///   them count as random ones.
 /// @param segments not NULL; segments of isoline_edge_drawing, by any parameters.
 /// @param params NULL for the defaults; those whose names begin with ellipse_ are used.
 /// @param progress NULL for none.

@@ -34,8 +34,8 @@ pub enum isoline_memory {
     /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
     /// For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
     /// its threshold, and lines, circles and ellipses along its segments, isolines, and the distance with 2 dimensions. The
-    /// other images of such a call may be in host memory, or
-    /// slices too, but not in CUDA memory. The results have the same bits as those from memory.
+    /// other images of such a call may be in host memory, or slices too, but not in CUDA memory. The results have the same
+    /// bits as those from memory.
     ///
     /// The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
     /// in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA

@@ -23,7 +23,8 @@ pub enum isoline_log_level {
 }
 
 /// Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
-/// any thread that is inside a call of this library, and on several at the same time. It must not throw or call
+/// any thread that is inside a call of this library, on one of the library that ends what a cancelled call has begun, and
+/// on several at the same time. It must not throw or call
 /// longjmp. It may call isoline_set_logger.
 pub type isoline_log_fn = Option<unsafe extern "C" fn(user: *mut c_void, level: u32, message: *const c_char)>;
 

@@ -168,7 +168,8 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for starts without a label or with one
 ///   that is not a whole number; _INVALID_SIZE; _INVALID_TYPE for labels that do not hold the largest one; _OVERLAP;
 ///   _UNSUPPORTED for CUDA pixels with a CPU context, and for labels in CUDA memory; _OUT_OF_MEMORY, also for a volume that
-///   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   does not fit a GPU that was chosen by name; _DEVICE_FAILED; _CANCELLED; _BUSY. May be called on any thread; calls on
+///   one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_objects(
     context: *mut isoline_context,

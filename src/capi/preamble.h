@@ -57,12 +57,14 @@
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
  *   such a re-entrant call returns ISOLINE_BUSY. They may use other contexts and solvers, and wait for the calls of other
  *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
- *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call.
+ *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call, and on one of the library
+ *   that ends what a cancelled call has begun.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
  *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status. Where
  *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
- *   what it has made. Not cancelled are the functions that free, and isoline_device_count, whose first call starts the driver.
+ *   what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
+ *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,

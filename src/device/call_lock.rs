@@ -42,7 +42,8 @@ pub(crate) struct CallGuard<'a>(&'a Turn);
 impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         *self.0.holder() = None;
-        self.0.released.notify_one();
+        // A thread with a cancel flag waits anew every now and then, and would always be the last in a queue.
+        self.0.released.notify_all();
     }
 }
 

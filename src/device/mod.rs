@@ -267,7 +267,8 @@ impl Context {
             }
             None => {
                 let name = wanted.to_owned();
-                let (found, automatic) = abandon_if_cancelled(move || Self::open(&name))?;
+                let open = move || Self::open(&name);
+                let (found, automatic) = if wanted == "cpu" { open()? } else { abandon_if_cancelled(open)? };
                 // The threads are started last, so that a context that is refused starts none.
                 Self { shared: Arc::new(Shared::new(found, automatic, start_pool()?)) }
             }

@@ -125,8 +125,8 @@ impl Ellipse {
 /// Finds circles and ellipses along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
 /// They are in the order of the segments of their longest arcs. `segments` of any profile and parameters may be given.
-/// `input`: u8, u16 or f32, in host or device memory, or
-/// slices that a function reads ([`Source`](crate::Source)), those that have segments, in ascending order; pixels that are NaN or infinite make the gradients next to them
+/// `input`: u8, u16 or f32, in host or device memory, or slices that a function reads ([`Source`](crate::Source)), those
+/// that have segments, in ascending order; pixels that are NaN or infinite make the gradients next to them
 /// count as random ones. It runs on the CPU with every context, and gives the same bits for every number of threads.
 ///
 /// # Errors

@@ -105,10 +105,10 @@ pub struct Line {
 /// Finds straight lines along `segments`, which edge drawing found in `input`; replaces `found` on success.
 ///
 /// The lines are in the order of their segments, and those of a segment in the order of its points. `segments` of any
-/// profile and parameters may be given. `input`: u8, u16 or f32, in host or device memory, or
-/// slices that a function reads ([`Source`](crate::Source)), those that have segments, in ascending order; pixels that are NaN or infinite
-/// make the gradients next to them count as random ones. It runs on the CPU with every context, and gives the same bits for
-/// every number of threads.
+/// profile and parameters may be given. `input`: u8, u16 or f32, in host or device memory, or slices that a function reads
+/// ([`Source`](crate::Source)), those that have segments, in ascending order; pixels that are NaN or infinite make the
+/// gradients next to them count as random ones. It runs on the CPU with every context, and gives the same bits for every
+/// number of threads.
 ///
 /// # Errors
 /// A parameter out of range, segments with points or slices outside of the image, out of memory, a device failure when

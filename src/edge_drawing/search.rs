@@ -49,11 +49,17 @@ pub(super) fn run<T: Send>(
             depth - 1
         )));
     }
+    // Pixels in device memory are copied a few slices at a time.
+    let together = match &input {
+        Input::Image(Image::Device(_)) => slices_side_by_side(pool, width * height).min(depth),
+        Input::Image(_) => depth,
+        Input::Source(_) => 1,
+    };
     let mut all = Vec::new();
     // Finds what is in a batch of slices, of which `image` has those after the first `slices_before` of the call.
     let mut search = |image: &Image<'_>, slices_before: usize, batch: Range<usize>| {
         let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
-        ticker.section(batch.start / batch.len(), depth.div_ceil(batch.len()));
+        ticker.section(batch.start / together, depth.div_ceil(together));
         ticker.expect(segments.offsets()[end] - segments.offsets()[start]);
         let pixels = Pixels { image, size: [width, height], slices_before, name };
         extend(&mut all, run_with_progress(pool, &mut progress, &ticker, || find(&pixels, start..end, &ticker))?)
@@ -65,7 +71,6 @@ pub(super) fn run<T: Send>(
     };
     match &mut input {
         Input::Image(Image::Device(pixels)) => {
-            let together = slices_side_by_side(pool, width * height).min(depth);
             let batches = (0..depth).step_by(together).map(|first| first..depth.min(first + together));
             for batch in batches.filter(has_segments) {
                 let corners = collected(batch.clone().map(|z| [0, 0, z]))?;
@@ -80,6 +85,9 @@ pub(super) fn run<T: Send>(
             context.each_slice(source, slices, &ticker, |slice, image| search(image, slice, slice..slice + 1))?;
         }
     }
+    // The last slices may have no segments.
+    ticker.section(0, 1);
+    ticker.set(1.0);
     ticker.report(&mut progress)?;
     *found = all;
     let mut report = Report::on_cpu(context, started, depth);

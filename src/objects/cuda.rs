@@ -28,6 +28,9 @@ pub(super) const MOST_SIDE: usize = i32::MAX as usize;
 /// The voxels of the iterations that are queued before a cancellation is looked for: 40 ms of a small card, if all change.
 const QUEUED_VOXELS: usize = 1 << 27;
 
+/// The objects whose means are made by one launch: so few that it takes less than 100 ms on a small card.
+const MEASURED_TOGETHER: usize = 1 << 15;
+
 /// The bytes of a voxel: two labels, the label of the last check, two distances, a level, and its facts.
 const VOXEL_BYTES: usize = 3 * size_of::<u32>() + 2 * size_of::<f32>() + size_of::<u16>() + 1;
 
@@ -215,7 +218,7 @@ impl<'a> Fronts<'a> {
     fn move_to_rest(&mut self, ticker: &Ticker) -> Result<(u64, bool)> {
         let plan = self.plan;
         let between_waits = (QUEUED_VOXELS / plan.grid.shape.iter().product::<usize>().max(1)).max(1) as u64;
-        self.check()?;
+        self.check(ticker)?;
         let mut rest = Rest::new(plan);
         while let Some(count) = rest.next_interval() {
             for index in 0..count {
@@ -227,8 +230,7 @@ impl<'a> Fronts<'a> {
                 }
                 ticker.set(rest.iterations as f64 / plan.iterations as f64);
             }
-            let counts = self.check()?;
-            ticker.check()?;
+            let counts = self.check(ticker)?;
             if rest.judge(counts.moved, counts.fronts, counts.scores != 0) {
                 self.stream.fill(&self.changed[0], 0, self.tiles, 1)?;
             }
@@ -249,7 +251,7 @@ impl<'a> Fronts<'a> {
     }
 
     /// Measures the objects and what has moved since the last check, and waits for it.
-    fn check(&mut self) -> Result<Counts> {
+    fn check(&mut self, ticker: &Ticker) -> Result<Counts> {
         let bytes = size_of::<Counts>();
         self.stream.fill(&self.counts, 0, bytes, 0)?;
         let job = self.job_now();
@@ -257,13 +259,25 @@ impl<'a> Fronts<'a> {
         unsafe {
             let tiles = geometry([self.tiles, 1, 1], [OB_THREADS, 1, 1]);
             self.stream.launch(&self.sums, tiles, &[&job])?;
-            if self.plan.objects > 0 {
-                let objects = geometry([self.plan.objects, 1, 1], [OB_THREADS, 1, 1]);
-                self.stream.launch(&self.means, objects, &[&job])?;
+        }
+        for first in (0..self.plan.objects).step_by(MEASURED_TOGETHER) {
+            // Objects and scores of a launch follow those of the launches before.
+            let job = Job {
+                objects: job.objects + (first * size_of::<Sums>()) as u64,
+                new_scores: job.new_scores + (first * size_of::<DeviceScore>()) as u64,
+                ..job
+            };
+            let count = MEASURED_TOGETHER.min(self.plan.objects - first);
+            // SAFETY: as in `new`.
+            unsafe { self.stream.launch(&self.means, geometry([count, 1, 1], [OB_THREADS, 1, 1]), &[&job]) }?;
+            if first + count < self.plan.objects {
+                self.stream.synchronize()?;
+                ticker.check()?;
             }
         }
         self.stream.copy_bytes(self.counts.side(0), self.read.side(), bytes)?;
         self.stream.synchronize()?;
+        ticker.check()?;
         Ok(*bytemuck::from_bytes(&self.read.as_slice()[..bytes]))
     }
 

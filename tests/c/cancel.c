@@ -18,7 +18,7 @@ typedef struct {
     void *results;
     isoline_progress progress;
     double began, asked, longest_wait, cancel_after, cancelled;
-    int flag, ended;
+    int flag, ended, inside;
     size_t operation; /* the index of the one that of_table calls */
 } work;
 
@@ -553,14 +553,22 @@ static void a_cancelled_write_leaves_the_level_set(const char *device) {
     give_back(&all);
 }
 
-/* A call that does not end before the other thread's one has. */
-static int wait_for_the_other(void *user, double fraction, const char *stage) {
+/* Waits up to 20 s until another thread has written to a variable. */
+static int is_written(const int *place) {
     const struct timespec millisecond = {0, 1000000};
-    (void)fraction;
-    (void)stage;
-    for (int waited = 0; waited < 20000 && !__atomic_load_n(&((work *)user)->ended, __ATOMIC_ACQUIRE); waited++) {
+    for (int waited = 0; waited < 20000 && !__atomic_load_n(place, __ATOMIC_ACQUIRE); waited++) {
         nanosleep(&millisecond, NULL);
     }
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+}
+
+/* A call that does not end before the other thread's one has. */
+static int wait_for_the_other(void *user, double fraction, const char *stage) {
+    work *all = (work *)user;
+    (void)fraction;
+    (void)stage;
+    __atomic_store_n(&all->inside, 1, __ATOMIC_RELEASE);
+    CHECK(is_written(&all->ended));
     return 0;
 }
 
@@ -576,24 +584,24 @@ static void the_flag_ends_a_call_that_waits_for_another(const char *device) {
     all.progress.callback = wait_for_the_other;
     all.progress.user = &all;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        const struct timespec soon = {0, 200000000};
         pthread_t working, setting;
         work setter = all;
-        all.ended = all.flag = 0;
+        all.ended = all.flag = all.inside = 0;
         if (!CHECK(pthread_create(&working, NULL, distances_elsewhere, &all) == 0)) {
             break;
         }
-        nanosleep(&soon, NULL);
+        CHECK(is_written(&all.inside));
         setter.ended = setter.flag = 0;
         setter.began = moment();
         setter.cancel_after = 0.05;
         GOOD(isoline_set_cancel_flag(&setter.flag));
         CHECK(pthread_create(&setting, NULL, set_flag, &setter) == 0);
         REFUSED(calls[i](&all), ISOLINE_CANCELLED, "cancel flag");
-        const double late = moment() - setter.cancelled;
+        const double now = moment();
+        pthread_join(setting, NULL);
+        const double late = now - setter.cancelled;
         check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__, "a cancel of call %zu took %.3f s", i, late);
         __atomic_store_n(&all.ended, 1, __ATOMIC_RELEASE);
-        pthread_join(setting, NULL);
         pthread_join(working, NULL);
         GOOD(isoline_set_cancel_flag(NULL));
         GOOD(calls[i](&all));
