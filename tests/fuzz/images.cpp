@@ -532,7 +532,6 @@ void without(Bytes &bytes) {
     REFUSED(isoline_isolines(common(), input.image(), nullptr, 0, nullptr, nullptr, nullptr, nullptr));
     REFUSED(isoline_edge_strength_axes(nullptr, output.image(), nullptr, nullptr, &polylines, nullptr));
     REFUSED(isoline_edge_strength_axes(common(), nullptr, nullptr, nullptr, &polylines, nullptr));
-    REFUSED(isoline_edge_strength_axes(common(), edges.image(), nullptr, nullptr, &polylines, nullptr));
     REFUSED(isoline_edge_strength_axes(common(), output.image(), nullptr, nullptr, nullptr, nullptr));
     MUST(polylines == nullptr);
     isoline_polylines_free(nullptr);
