@@ -28,6 +28,7 @@ strict=(-Wall -Wextra -Wpedantic -Werror)
 # shellcheck disable=SC2016 # $ORIGIN is for the loader
 link_flags=(-lisoline -lpthread -lm -ldl '-Wl,-rpath,$ORIGIN:$ORIGIN/../lib')
 driver_name=libcuda.so
+driver_libraries=()
 suffix=
 case "$("$cc" -dumpmachine 2> /dev/null)" in
     *mingw32)
@@ -35,6 +36,7 @@ case "$("$cc" -dumpmachine 2> /dev/null)" in
         link_flags=(-l:isoline.dll -lpthread -lm -lpsapi -static)
         strict+=(-I"$here/windows")
         driver_name=cuda.dll
+        driver_libraries=(-lpthread -static)
         suffix=.exe
         ;;
 esac
@@ -82,9 +84,9 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     # The drivers of driver.c, which finds them beside itself, under the name that the library looks for first.
     mkdir -p "$out"/drivers/{whole,lacking,lacking-one}
     local fake=("$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,$driver_name" "$here/drivers/cuda.c")
-    "${fake[@]}" -o "$out/drivers/whole/$driver_name" || return 1
-    "${fake[@]}" -DLACKING -o "$out/drivers/lacking/$driver_name" || return 1
-    "${fake[@]}" -DcuStreamSynchronize=cuOther -o "$out/drivers/lacking-one/$driver_name" || return 1
+    "${fake[@]}" -o "$out/drivers/whole/$driver_name" "${driver_libraries[@]}" || return 1
+    "${fake[@]}" -DLACKING -o "$out/drivers/lacking/$driver_name" "${driver_libraries[@]}" || return 1
+    "${fake[@]}" -DcuStreamSynchronize=cuOther -o "$out/drivers/lacking-one/$driver_name" "${driver_libraries[@]}" || return 1
     local link=(-L"$library" "${link_flags[@]}")
     local flags=("${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include")
     for source in "$here"/*.c "$here"/*.cpp; do
