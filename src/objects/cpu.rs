@@ -124,7 +124,8 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
         }
         let moved = moved_voxels(grid, &fields.labels, &mut checked, ticker)?;
         let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
-        if rest.judge(moved, parts.front_voxels(), scores_changed) {
+        rest.judge(moved, parts.front_voxels(), scores_changed);
+        if scores_changed {
             parts.activate_all();
         }
     }
@@ -151,13 +152,11 @@ impl<'a> Rest<'a> {
         if self.converged || left == 0 { None } else { Some(self.plan.check_interval.min(left)) }
     }
 
-    /// Decides after a check whether the fronts are at rest, by the voxels that moved and those beside a front. Returns
-    /// whether all voxels may change in the next iteration: the scores have.
-    pub(super) fn judge(&mut self, moved: u64, fronts: u64, scores_changed: bool) -> bool {
+    /// Decides after a check whether the fronts are at rest, by the voxels that moved and those beside a front.
+    pub(super) fn judge(&mut self, moved: u64, fronts: u64, scores_changed: bool) {
         let is_quiet = moved as f64 <= self.plan.change_tolerance * fronts as f64;
         self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
         self.converged = is_quiet && (!scores_changed || self.quiet == QUIET_CHECKS);
-        scores_changed
     }
 }
 

@@ -25,10 +25,11 @@ const MODULE: &str = "objects";
 /// The largest side of an image, whose coordinates have 32 bits.
 pub(super) const MOST_SIDE: usize = i32::MAX as usize;
 
-/// The voxels of the iterations that are queued before a cancellation is looked for: 40 ms of a small card, if all change.
+/// The voxels of the iterations that are queued before a cancellation is looked for: some 40 ms of a small card by estimate, if all
+/// change.
 const QUEUED_VOXELS: usize = 1 << 27;
 
-/// The objects whose means are made by one launch: so few that it takes less than 100 ms on a small card.
+/// The objects whose means are made by one launch: so few that it should take less than 100 ms on a small card.
 const MEASURED_TOGETHER: usize = 1 << 15;
 
 /// The bytes of a voxel: two labels, the label of the last check, two distances, a level, and its facts.
@@ -102,6 +103,9 @@ struct Fronts<'a> {
     labels: [Buffer; 2],
     distances: [Buffer; 2],
     changed: [Buffer; 2],
+    levels: Buffer,
+    /// The front voxels of each tile.
+    front_voxels: Buffer,
     objects: Buffer,
     counts: Buffer,
     /// The numbers that the host reads after a check.
@@ -109,7 +113,7 @@ struct Fronts<'a> {
     tiles: usize,
     job: Job,
     /// Memory to which the job points, and nothing else does.
-    _others: [Buffer; 5],
+    _others: [Buffer; 3],
 }
 
 impl<'a> Fronts<'a> {
@@ -126,14 +130,8 @@ impl<'a> Fronts<'a> {
         let of_axis = tiles(shape);
         let (tiles, labels) = (of_axis.iter().product::<usize>(), plan.objects + 1);
         let words = || memory.device(voxels * size_of::<u32>());
-        let others = [
-            memory.device(voxels)?,
-            memory.device(size_of_val(levels))?,
-            words()?,
-            memory.device(labels * size_of::<DeviceScore>())?,
-            memory.device(tiles * size_of::<u32>())?,
-        ];
-        let [facts, device_levels, checked, scores, of_tiles] = &others;
+        let others = [memory.device(voxels)?, words()?, memory.device(labels * size_of::<DeviceScore>())?];
+        let [facts, checked, scores] = &others;
         let constants = &plan.constants;
         let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_ob_{name}"));
         let fronts = Self {
@@ -147,17 +145,17 @@ impl<'a> Fronts<'a> {
             labels: [words()?, words()?],
             distances: [words()?, words()?],
             changed: [memory.device(tiles)?, memory.device(tiles)?],
+            levels: memory.device(size_of_val(levels))?,
+            front_voxels: memory.device(tiles * size_of::<u32>())?,
             objects: memory.device(labels * size_of::<Sums>())?,
             counts: memory.device(size_of::<Counts>())?,
             read: memory.pinned(size_of::<Counts>())?,
             tiles,
             job: Job {
                 facts: facts.address(),
-                levels: device_levels.address(),
                 checked: checked.address(),
                 scores: scores.address(),
                 new_scores: scores.address(),
-                fronts: of_tiles.address(),
                 width: shape[0] as u32,
                 height: shape[1] as u32,
                 depth: shape[2] as u32,
@@ -174,10 +172,10 @@ impl<'a> Fronts<'a> {
             },
             _others: others,
         };
-        fronts.upload(bytemuck::cast_slice(levels), &fronts._others[1], ticker)?;
+        fronts.upload(bytemuck::cast_slice(levels), &fronts.levels, ticker)?;
         fronts.upload(bytemuck::cast_slice(starts), &fronts.labels[0], ticker)?;
         fronts.stream.fill(&fronts.changed[0], 0, tiles, 1)?;
-        fronts.stream.fill(&fronts._others[4], 0, tiles * size_of::<u32>(), 0)?;
+        fronts.stream.fill(&fronts.front_voxels, 0, tiles * size_of::<u32>(), 0)?;
         let [clear, begin] = [kernel("clear")?, kernel("begin")?];
         let job = fronts.job_now();
         // SAFETY: the kernels' arguments, in their order; the buffers have the sizes that kernels/objects.h demands of an
@@ -208,6 +206,8 @@ impl<'a> Fronts<'a> {
             new_distances: self.distances[1].address(),
             changed: self.changed[0].address(),
             new_changed: self.changed[1].address(),
+            levels: self.levels.address(),
+            fronts: self.front_voxels.address(),
             objects: self.objects.address(),
             counts: self.counts.address(),
             ..self.job
@@ -231,7 +231,10 @@ impl<'a> Fronts<'a> {
                 ticker.set(rest.iterations as f64 / plan.iterations as f64);
             }
             let counts = self.check(ticker)?;
-            if rest.judge(counts.moved, counts.fronts, counts.scores != 0) {
+            let scores_changed = counts.scores != 0;
+            rest.judge(counts.moved, counts.fronts, scores_changed);
+            if scores_changed {
+                // Every voxel may change in the next iteration.
                 self.stream.fill(&self.changed[0], 0, self.tiles, 1)?;
             }
         }

@@ -1,0 +1,107 @@
+//! The labels of the starts: which there are, and whether the output holds them.
+
+use super::LARGEST_LABEL;
+use super::scalar::BACKGROUND;
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{Image, PixelType, collected, zeroed};
+use crate::progress::Ticker;
+use ndarray::{ArrayView3, Axis};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// The labels of the starts, as indices of the objects in their order.
+pub(super) struct Labels {
+    /// The index of each voxel's object, from 1; 0 is none.
+    pub indices: Vec<u32>,
+    /// The label of each index.
+    pub values: Vec<u32>,
+}
+
+impl Labels {
+    pub(super) fn new(starts: &Image<'_>, output: PixelType, ticker: &Ticker) -> Result<Self> {
+        match starts {
+            Image::U8(view) => Self::of(*view, output, ticker, |pixel| Ok(pixel.into())),
+            Image::U16(view) => Self::of(*view, output, ticker, |pixel| Ok(pixel.into())),
+            Image::F32(view) => Self::of(*view, output, ticker, |pixel| {
+                if pixel >= 0.0 && pixel <= LARGEST_LABEL as f32 && pixel.fract() == 0.0 {
+                    return Ok(pixel as u32);
+                }
+                Err(Error::argument(format!(
+                    "cannot use the starts: their pixels must be labels, whole numbers from 0 to {LARGEST_LABEL} (got \
+                     {pixel}); give a label image"
+                )))
+            }),
+            Image::Device(_) => Err(Error::in_cuda_memory("label image")),
+        }
+    }
+
+    /// Returns the labels of automatic starts, which are their indices.
+    pub(super) fn counted((indices, count): (Vec<u32>, u32), output: PixelType) -> Result<Self> {
+        Self::check_output(count as usize, output)?;
+        Ok(Self { indices, values: collected(0..count + 1)? })
+    }
+
+    /// Refuses an output that cannot hold the largest label.
+    fn check_output(largest: usize, output: PixelType) -> Result<()> {
+        let most = match output {
+            PixelType::U8 => usize::from(u8::MAX),
+            PixelType::U16 => usize::from(u16::MAX),
+            PixelType::F32 => LARGEST_LABEL,
+        };
+        if largest <= most {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::InvalidType,
+            format!(
+                "cannot write the output: its pixels must hold the largest label, {largest} (got {}); use a larger type",
+                output.name()
+            ),
+        ))
+    }
+
+    fn of<T: Copy + Send + Sync>(
+        view: ArrayView3<'_, T>,
+        output: PixelType,
+        ticker: &Ticker,
+        label: impl Fn(T) -> Result<u32> + Sync,
+    ) -> Result<Self> {
+        let mut indices = zeroed::<u32>(view.len())?;
+        let (_, height, width) = view.dim();
+        let slices = view.axis_iter(Axis(0)).into_par_iter().zip(indices.par_chunks_mut(width * height));
+        let largest = slices.map(|(slice, indices)| {
+            let mut largest = 0;
+            for (pixels, to) in slice.rows().into_iter().zip(indices.chunks_mut(width)) {
+                ticker.check()?;
+                for (pixel, to) in pixels.iter().zip(to) {
+                    *to = label(*pixel)?;
+                    largest = largest.max(*to);
+                }
+            }
+            Ok(largest)
+        });
+        let largest = largest.try_reduce(|| 0, |a, b| Ok(a.max(b)))? as usize;
+        if largest == 0 {
+            return Err(Error::argument(
+                "cannot grow objects: the starts must have a voxel that is not 0 (got none); give each object's start a \
+                 label of its own",
+            ));
+        }
+        Self::check_output(largest, output)?;
+        let is_used: Vec<AtomicU8> = collected((0..largest + 1).map(|_| AtomicU8::new(0)))?;
+        indices.par_chunks(width).for_each(|row| {
+            row.chunk_by(|a, b| a == b).for_each(|run| is_used[run[0] as usize].store(1, Relaxed));
+        });
+        let mut index_of = zeroed::<u32>(largest + 1)?;
+        let mut values = vec![BACKGROUND];
+        for label in 1..=largest {
+            if is_used[label].load(Relaxed) != 0 {
+                index_of[label] = values.len() as u32;
+                crate::image::push(&mut values, label as u32)?;
+            }
+        }
+        indices.par_iter_mut().for_each(|label| *label = index_of[*label as usize]);
+        ticker.check()?;
+        Ok(Self { indices, values })
+    }
+}
