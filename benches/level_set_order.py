@@ -6,8 +6,8 @@ fetches ch2 and a map of white matter (scripts/fetch_brain.py), and takes about 
 
 The prototype computes what src/level_set/scalar.rs does, on all voxels, with the reinitialisation and the stopping
 criterion; only the one-sided differences of the upwind gradient have another order, within two voxels of the front
-unless the table says otherwise. Tables: the first order beside the library's variant scalar; the error of moving fronts
-by the spacing; how far a front advances along thin vessels; masks at rest; masks after a number of iterations; cost.
+unless the table says otherwise. Tables: the first and the second order beside the library's variant scalar; the error of
+moving fronts by the spacing; how far a front advances along thin vessels; masks at rest; masks after a number of iterations; cost.
 """
 import itertools
 import math
@@ -425,8 +425,8 @@ def row(*cells):
 
 
 def compare_with_library(context, quick):
-    """The prototype of first order beside the library's variant scalar."""
-    table("Prototype and library", ["image", "reinitialised", "iterations", "phi near the front, anywhere",
+    """The prototype of first and second order beside the library's variant scalar."""
+    table("Prototype and library", ["image", "order", "reinitialised", "iterations", "phi near the front, anywhere",
                                     "to rest: both", "other voxels"])
     images = [("disc, 112 x 112", (112, 112), UNIT, 40)]
     if not quick:
@@ -435,9 +435,9 @@ def compare_with_library(context, quick):
     for name, shape, spacing, radius in images:
         distance, begin = ball(shape, spacing, radius)
         case = (context, drawn(distance, 16), begin, spacing, HALF_WAY)
-        for every in (0, REINITIALISE_EVERY):
-            surface, _ = state_of(*case[:4], {**HALF_WAY, "reinitialise_every": every})
-            front = start(*case, "first", check_interval=0, reinitialise_every=every)
+        for every, (number, order) in itertools.product((0, REINITIALISE_EVERY), ((1, "first"), (2, "second"))):
+            surface, _ = state_of(*case[:4], {**HALF_WAY, "reinitialise_every": every, "upwind_order": number})
+            front = start(*case, order, check_interval=0, reinitialise_every=every)
             surface.step(60)
             front.step(60)
             phi = surface.phi()
@@ -445,14 +445,14 @@ def compare_with_library(context, quick):
             near = numpy.abs(phi) <= 2 * max(spacing)
             rest = "–", "–"
             if every:
-                whole = start(*case, "first")
+                whole = start(*case, order)
                 whole.step(MOST)
                 surface = LevelSet(case[1], numpy.uint8(begin), spacing=spacing[:len(shape)][::-1], device=context,
-                                   dimensions=len(shape), variant="scalar", **HALF_WAY)
+                                   dimensions=len(shape), variant="scalar", upwind_order=number, **HALF_WAY)
                 report = surface.step(MOST)
                 rest = (f"{whole.iterations}, {report.iterations}",
                         numpy.count_nonzero(whole.mask() != (surface.mask() > 0)))
-            row(name, f"every {every}" if every else "never", 60, f"{off[near].max():.1e}, {off.max():.1e}", *rest)
+            row(name, order, f"every {every}" if every else "never", 60, f"{off[near].max():.1e}, {off.max():.1e}", *rest)
 
 
 SIDE = 64.0  # the side of the cube in which fronts move at a known speed

@@ -115,8 +115,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
             copy_tiles_that_left<VOLUME, true>(from, to, setup, lists, last, set, before, left, first, warps, lane);
         if (!works) break;
         TileActivity activity;
-        if constexpr (VOLUME) update_part<PIXEL, UNIT>(shared, to, image, setup, part, lane, stats, activity);
-        else update_slice_half<PIXEL, UNIT>(shared, to, image, setup, t, i % HALVES, lane, stats, activity);
+        if constexpr (VOLUME) update_part<PIXEL, UNIT>(shared, from, to, image, setup, part, lane, stats, activity);
+        else update_slice_half<PIXEL, UNIT>(shared, from, to, image, setup, t, i % HALVES, lane, stats, activity);
         if (activate && !lists.all()) {
             const u32 affected = activity.warp_union();
             if (affected != 0) lists.push_affected<VOLUME>(set + 1, t, affected, lane);

@@ -41,13 +41,14 @@ struct LevelSetSetup {
     float max_spacing;                        // a voxel with |phi| up to this is near the front
     float rms_scale;                          // 1 / the smallest spacing
     float band_width;                         // a voxel with |phi| up to this is within the narrow band
+    float second_order_width;                 // |phi| up to which differences are of second order; negative: nowhere
     float activity_threshold;                 // a larger change of phi within the band keeps a tile active
     float reinit_time_step;                   // the time step of a reinitialisation
     float max_divergence;                     // the bound of the normals' divergence, over RSQRT_SCALE
 };
 
-// The elements of an EdgePixel, all f32: the pixel, the edge-stopping function g and its slope along x, y, z. The rest are
-// not used, so that it is read by two instructions.
+// The elements of an EdgePixel, all f32: the pixel, the edge-stopping function g and its slope along x, y, z (without an
+// edge term 1 and 0). The rest are not used, so that it is read by two instructions.
 constexpr int EDGE_PIXEL = 8;
 
 // ------------------------------------------------------------------------------------------------ statistics, stop

@@ -192,12 +192,9 @@ struct DenseMarch {
                 divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i][c]), setup.inv_dz));
                 const float intensity = pixel(slot, i, c);
                 VoxelUpdate update(setup, old, divergence, intensity);
-                update.add_after(0, dx[c + 1]);
-                update.add_before(0, -dx[c]);
-                update.add_after(1, dy);
-                update.add_before(1, -low_dy[c]);
-                update.add_after(2, dz);
-                update.add_before(2, -low_dz[i][c]);
+                update.add_axis(0, dx[c + 1], -dx[c], FirstOrder{});
+                update.add_axis(1, dy, -low_dy[c], FirstOrder{});
+                update.add_axis(2, dz, -low_dz[i][c], FirstOrder{});
                 low_y[c] = ny, low_z[i][c] = nz, low_dy[c] = dy, low_dz[i][c] = dz;
                 result[i][c] = update.result(setup);
                 near = near || fabsf(old) <= setup.max_spacing;

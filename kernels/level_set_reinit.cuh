@@ -67,25 +67,16 @@ __device__ __forceinline__ void load_reinit_part(float *shared, const float *fro
     }
 }
 
-// Returns the number nearer to 0 of two of the same sign, and 0 for others.
-__device__ __forceinline__ float minmod(float a, float b)
-{
-    return __fmul_rn(a, b) > 0.0f ? (fabsf(a) < fabsf(b) ? a : b) : 0.0f;
-}
-
 // Returns Godunov's squared gradient along one axis: the larger square of the second-order one-sided differences, of
 // those that look towards the front. The values are those of two voxels before this one, of it and of two after it.
 template <bool UNIT>
 __device__ __forceinline__ float upwind_square(bool inside, float before2, float before1, float here, float after1,
                                                float after2, float inverse_spacing)
 {
-    const float slope_after = scaled<UNIT>(__fsub_rn(after1, here), inverse_spacing);
-    const float slope_before = scaled<UNIT>(__fsub_rn(here, before1), inverse_spacing);
-    const float second = __fsub_rn(slope_after, slope_before);
-    const float second_after = __fsub_rn(scaled<UNIT>(__fsub_rn(after2, after1), inverse_spacing), slope_after);
-    const float second_before = __fsub_rn(slope_before, scaled<UNIT>(__fsub_rn(before1, before2), inverse_spacing));
-    const float forward = __fmaf_rn(minmod(second, second_after), -0.5f, slope_after);
-    const float backward = __fmaf_rn(minmod(second, second_before), 0.5f, slope_before);
+    float forward = scaled<UNIT>(__fsub_rn(after1, here), inverse_spacing);
+    float backward = scaled<UNIT>(__fsub_rn(here, before1), inverse_spacing);
+    make_second_order(forward, backward, scaled<UNIT>(__fsub_rn(after2, after1), inverse_spacing),
+                      scaled<UNIT>(__fsub_rn(before1, before2), inverse_spacing));
     // Inside, everything is mirrored.
     const float from_before = fmaxf(inside ? -backward : backward, 0.0f),
                 from_after = fminf(inside ? -forward : forward, 0.0f);

@@ -25,10 +25,10 @@ __device__ __forceinline__ void load_slice_half(float *shared, const float *from
     __pipeline_commit();
 }
 
-// Does an iteration of half a slice's tile, from shared memory and the image to phi `to`; all lanes of a warp call it
-// after load_slice_half().
+// Does an iteration of half a slice's tile, from shared memory, phi `from` and the image to phi `to`; all lanes of a warp
+// call it after load_slice_half().
 template <typename PIXEL, bool UNIT>
-__device__ __forceinline__ void update_slice_half(const float *shared, float *to, const PIXEL *image,
+__device__ __forceinline__ void update_slice_half(const float *shared, const float *from, float *to, const PIXEL *image,
                                                   const LevelSetSetup &setup, TileIndex t, u32 half, u32 lane,
                                                   PartialStatistics &stats, TileActivity &activity)
 {
@@ -64,10 +64,10 @@ __device__ __forceinline__ void update_slice_half(const float *shared, float *to
         float divergence = scaled<UNIT>(__fsub_rn(nx, low_x), setup.inv_dx);
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny, low_y), setup.inv_dy));
         VoxelUpdate update(setup, old, divergence, pixel[i]);
-        update.add_after(0, dx);
-        update.add_before(0, -low_dx);
-        update.add_after(1, dy);
-        update.add_before(1, -low_dy);
+        const Farther<UNIT> farther{setup, from, static_cast<int>(x), static_cast<int>(y) + i, static_cast<int>(t.z),
+                                    {{p[-1], p[1]}, {p[-SLICE_ROW], p[SLICE_ROW]}, {}}};
+        update.add_axis(0, dx, -low_dx, farther);
+        update.add_axis(1, dy, -low_dy, farther);
         low_y = ny, low_dy = dy, wide_x_here = wide_x_after;
         const float result = update.result(setup);
         if (i >= rows) continue;

@@ -347,6 +347,35 @@ struct ColumnDifferences {
     }
 };
 
+// Farther reads the values of phi two voxels from a voxel, which shared memory does not hold, from device memory; beyond
+// the image they repeat the border's. `beside` are the voxel's neighbours: before and after it along x, y and z.
+template <bool UNIT>
+struct Farther {
+    const LevelSetSetup &setup;
+    const float *from;   // phi before the iteration
+    int x, y, z;
+    float beside[3][2];
+
+    // Returns the value so many voxels away along an axis.
+    __device__ __forceinline__ float value(int axis, int steps) const
+    {
+        const u32 to_x = clamp_index(x + (axis == 0 ? steps : 0), static_cast<int>(setup.width));
+        const u32 to_y = clamp_index(y + (axis == 1 ? steps : 0), static_cast<int>(setup.height));
+        const u32 to_z = clamp_index(z + (axis == 2 ? steps : 0), static_cast<int>(setup.depth));
+        return __ldcg(from + static_cast<u64>(to_z * setup.height + to_y) * setup.pitch + to_x + LEAD);
+    }
+    // Makes the voxel's differences along an axis of second order. They are to the voxel, and have the factor 4.
+    __device__ __forceinline__ void make_second_order_along(int axis, float &after4, float &before4) const
+    {
+        const float inverse = axis == 0 ? setup.inv_dx : axis == 1 ? setup.inv_dy : setup.inv_dz;
+        const auto [before, after] = beside[axis];
+        float backward4 = -before4;
+        make_second_order(after4, backward4, difference4<UNIT>(value(axis, 2), __fmul_rn(4.0f, after), inverse),
+                          difference4<UNIT>(before, __fmul_rn(4.0f, value(axis, -2)), inverse));
+        before4 = -backward4;
+    }
+};
+
 // BorderNormals are the normals of the outermost faces of a part towards -x and -y. Each lane of a warp has one of 32
 // for each: of (row, plane) and of (column, plane). Planes that the part does not have give values that are not read.
 template <bool UNIT>
@@ -368,14 +397,14 @@ struct BorderNormals {
     }
 };
 
-// Computes `result`, phi after the iteration of a lane's two voxels (column, two rows of row group `group`) of the
-// plane `here`, number k of the part, with the planes below and above; all lanes of a warp call it. `at` is the plane
+// Computes `result`, phi after the iteration of a lane's two voxels (column, two rows of row group `group`; `place` is the
+// first) of the plane `here`, number k of the part, with the planes below and above; all lanes of a warp call it. `at` is the plane
 // above in shared memory, which is read first. wide_here and wide_above are the wide differences of `here` and of
 // `above`. low_z and low_dz are those of the faces below; those of the faces above replace them.
 template <bool UNIT, typename PIXEL>
 __device__ __forceinline__ void
 update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UNIT> &border, u32 column, u32 group,
-             int k, const PIXEL (&pixel)[2], const ColumnValues &below, const ColumnValues &here, ColumnValues &above,
+             int k, const float *from, const int (&place)[3], const PIXEL (&pixel)[2], const ColumnValues &below, const ColumnValues &here, ColumnValues &above,
              const ColumnDifferences<UNIT> &wide_here, ColumnDifferences<UNIT> &wide_above, float (&low_z)[2],
              float (&low_dz)[2], float (&result)[2])
 {
@@ -424,12 +453,13 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
         VoxelUpdate update(setup, old, divergence, pixel[i]);
-        update.add_after(0, dx[i]);
-        update.add_before(0, scaled<UNIT>(__fmaf_rn(4.0f, here.left[i + 1], -here4[i]), setup.inv_dx));
-        update.add_after(1, dy[i + 1]);
-        update.add_before(1, -dy[i]);
-        update.add_after(2, dz);
-        update.add_before(2, -low_dz[i]);
+        const Farther<UNIT> farther{setup, from, place[0], place[1] + i, place[2] + k,
+                                    {{here.left[i + 1], here.right[i + 1]},
+                                     {here.here[i], here.here[i + 2]},
+                                     {below.here[i + 1], above.here[i + 1]}}};
+        update.add_axis(0, dx[i], difference4<UNIT>(here.left[i + 1], here4[i], setup.inv_dx), farther);
+        update.add_axis(1, dy[i + 1], -dy[i], farther);
+        update.add_axis(2, dz, -low_dz[i], farther);
         low_z[i] = nz, low_dz[i] = dz;
         result[i] = update.result(setup);
     }
@@ -451,10 +481,10 @@ __device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup
     }
 }
 
-// Does an iteration of a part of a volume's tile, from shared memory and the image to phi `to`; all lanes of a warp
-// call it after load_part(). A lane has a column and two rows; the planes come one after another.
+// Does an iteration of a part of a volume's tile, from shared memory, phi `from` and the image to phi `to`; all lanes of a
+// warp call it after load_part(). A lane has a column and two rows; the planes come one after another.
 template <typename PIXEL, bool UNIT>
-__device__ __forceinline__ void update_part(const float *shared, float *to, const PIXEL *image,
+__device__ __forceinline__ void update_part(const float *shared, const float *from, float *to, const PIXEL *image,
                                             const LevelSetSetup &setup, const TilePart &part, u32 lane,
                                             PartialStatistics &stats, TileActivity &activity)
 {
@@ -471,6 +501,7 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
     const u32 in_plane[2] = {
         affected_in_plane(affected_along_axis<TILE>(column), affected_along_axis<TILE>(group * 2)),
         affected_in_plane(affected_along_axis<TILE>(column), affected_along_axis<TILE>(group * 2 + 1))};
+    const int first_voxel[3] = {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
     float *out = to + place;
     const PIXEL *pixels[2] = {image + place, image + place + setup.pitch};
     // Pixels are loaded a plane ahead, because the latency of memory is long.
@@ -498,8 +529,8 @@ __device__ __forceinline__ void update_part(const float *shared, float *to, cons
         for (int i = 0; i < 2; ++i) pixels[i] += stride, next_pixel[i] = own[i] && more ? *pixels[i] : PIXEL(0);
         at += TILE_PLANE;
         float result[2];
-        update_plane(setup, at, border, column, group, k, pixel, below, here, above, wide_here, wide_beside, low_z,
-                     low_dz, result);
+        update_plane(setup, at, border, column, group, k, from, first_voxel, pixel, below, here, above, wide_here,
+                     wide_beside, low_z, low_dz, result);
         store_two_voxels(out, setup, x, beside_x, own, result);
 
         // Far from the front nothing is counted unless a voxel changes sides, which may happen where phi is steep.

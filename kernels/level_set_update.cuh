@@ -47,6 +47,22 @@ __device__ __forceinline__ float difference4(float after, float here4, float inv
     return scaled<UNIT>(__fmaf_rn(4.0f, after, -here4), inverse_spacing);
 }
 
+// Returns the number nearer to 0 of two of the same sign, and 0 for others.
+__device__ __forceinline__ float minmod(float a, float b)
+{
+    return __fmul_rn(a, b) > 0.0f ? (fabsf(a) < fabsf(b) ? a : b) : 0.0f;
+}
+
+// Makes the differences across the faces after and before a voxel along an axis of second order (Osher and Shu 1991).
+// `beyond_after` and `beyond_before` are those across the next faces on the two sides.
+__device__ __forceinline__ void make_second_order(float &after, float &before, float beyond_after, float beyond_before)
+{
+    const float second = __fsub_rn(after, before);
+    const float second_after = __fsub_rn(beyond_after, after), second_before = __fsub_rn(before, beyond_before);
+    after = __fmaf_rn(minmod(second, second_after), -0.5f, after);
+    before = __fmaf_rn(minmod(second, second_before), 0.5f, before);
+}
+
 // Returns the value clamped to +-limit.
 __device__ __forceinline__ float clamp_magnitude(float value, float limit)
 {
@@ -64,7 +80,7 @@ __device__ __forceinline__ float image_term(const LevelSetSetup &setup, PIXEL pi
 }
 
 // An EdgePixel is a pixel with the edge-stopping function g and its slope there. The image of a level set with an edge
-// term consists of them; src/level_set/cpu/edges.rs measures them.
+// term, or with differences of second order, consists of them; src/level_set/cpu/edges.rs measures g.
 struct alignas(16) EdgePixel {
     float intensity, stopping, slope[3], unused[EDGE_PIXEL - 5];
 
@@ -75,6 +91,9 @@ struct alignas(16) EdgePixel {
 };
 template <typename PIXEL>
 constexpr bool HAS_EDGES = cuda::std::is_same<PIXEL, EdgePixel>::value;
+
+// A FirstOrder stands for what would make differences of second order, where the image has no EdgePixels.
+struct FirstOrder {};
 
 // A VoxelUpdate is the update of one voxel under way: a quarter of the speed, and the square of four times the
 // gradient, which is summed one side after another. Powers of two change no digit unless a result is subnormal;
@@ -90,11 +109,12 @@ struct VoxelUpdate {
     float min_difference;
     float square = 16.0f * TINY;   // differences have the factor 4 here, and not in scalar.rs
     const PIXEL &pixel;
+    float second_order_width;
     float carried = 0.0f;   // four times the slope of g times that of phi, with an edge term
 
     // Begins the update of a voxel with the value `old`, the divergence of its normals and its pixel.
     __device__ __forceinline__ VoxelUpdate(const LevelSetSetup &setup, float old, float divergence, const PIXEL &pixel)
-        : old(old), pixel(pixel)
+        : old(old), pixel(pixel), second_order_width(setup.second_order_width)
     {
         const float image = image_term(setup, pixel);
         divergence = clamp_magnitude(divergence, setup.max_divergence);
@@ -105,21 +125,22 @@ struct VoxelUpdate {
         min_difference = both_sides ? __uint_as_float(0xFF800000u) : 0.0f;
         downwards = !both_sides && speed < 0.0f;   // where the speed is 0, either is right
     }
-    // Adds the side before the voxel along an axis, whose difference to the voxel, times four and over the spacing, is
-    // d4.
-    __device__ __forceinline__ void add_before(int axis, float d4)
+    // Adds the side after the voxel and the one before it along an axis, whose differences to the voxel, times four and over
+    // the spacing, are after4 and before4. Those of the upwind gradient and of the edge term are made of second order near
+    // the front, by `farther`, where the image has EdgePixels.
+    template <typename FARTHER>
+    __device__ __forceinline__ void add_axis(int axis, float after4, float before4, const FARTHER &farther)
     {
-        if ((d4 > min_difference) != downwards) square = __fmaf_rn(d4, d4, square);
-        if constexpr (HAS_EDGES<PIXEL>)
-            if (!(pixel.slope[axis] > 0.0f))
-                carried = __fmaf_rn(pixel.slope[axis], -clamp_magnitude(d4, 4.0f), carried);
-    }
-    // Adds the side after it.
-    __device__ __forceinline__ void add_after(int axis, float d4)
-    {
-        if ((d4 > min_difference) != downwards) square = __fmaf_rn(d4, d4, square);
-        if constexpr (HAS_EDGES<PIXEL>)
-            if (pixel.slope[axis] > 0.0f) carried = __fmaf_rn(pixel.slope[axis], clamp_magnitude(d4, 4.0f), carried);
+        float upwind_after4 = after4, upwind_before4 = before4;
+        if constexpr (HAS_EDGES<PIXEL>) {
+            if (fabsf(old) <= second_order_width) farther.make_second_order_along(axis, upwind_after4, upwind_before4);
+            if (pixel.slope[axis] > 0.0f)
+                carried = __fmaf_rn(pixel.slope[axis], clamp_magnitude(upwind_after4, 4.0f), carried);
+            else carried = __fmaf_rn(pixel.slope[axis], -clamp_magnitude(upwind_before4, 4.0f), carried);
+            if (!both_sides) after4 = upwind_after4, before4 = upwind_before4;
+        }
+        if ((after4 > min_difference) != downwards) square = __fmaf_rn(after4, after4, square);
+        if ((before4 > min_difference) != downwards) square = __fmaf_rn(before4, before4, square);
     }
     // Returns phi after the iteration, once all sides are added.
     __device__ __forceinline__ float result(const LevelSetSetup &setup) const

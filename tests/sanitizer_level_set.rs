@@ -135,7 +135,7 @@ fn sanitizer_level_set_regions() {
     }
 }
 
-/// Runs the edge term on all pixel types, in volumes and slices, and with two regions.
+/// Runs the edge term and the second order on all pixel types, in volumes and slices, and with two regions.
 #[test]
 fn sanitizer_level_set_edges() {
     let Some(contexts) = cuda_and_cpu() else { return };
@@ -146,8 +146,10 @@ fn sanitizer_level_set_edges() {
         for input in [Image::from(u8s.view()), u16s.view().into(), f32s.view().into()] {
             for dimensions in [Dimensions::Volume, Dimensions::Slices] {
                 for (variant, spacing) in [(Variant::Band, [1.0; 3]), (Variant::Dense, [0.5, 0.7, 2.0])] {
-                    let params = Params { edge_weight: 2.0, ..params(variant, dimensions, spacing) };
-                    compare(&contexts, input, &params, 5);
+                    for (edge_weight, upwind_order) in [(2.0, 1), (0.0, 2), (2.0, 2)] {
+                        let params = Params { edge_weight, upwind_order, ..params(variant, dimensions, spacing) };
+                        compare(&contexts, input, &params, 5);
+                    }
                 }
             }
         }
@@ -157,6 +159,7 @@ fn sanitizer_level_set_edges() {
         range: None,
         regions: Some(Regions::ChanVese),
         edge_weight: 2.0,
+        upwind_order: 2,
         ..params(Variant::Band, Dimensions::Volume, [1.0; 3])
     };
     compare(&contexts, image(shape).view().into(), &regions, 9);

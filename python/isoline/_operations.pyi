@@ -288,6 +288,7 @@ def level_set(
     edge_sigma: float | None = None,
     edge_contrast: float | None = None,
     pyramid_levels: int = 1,
+    upwind_order: int = 1,
 ) -> Any: ...
 
 def objects(

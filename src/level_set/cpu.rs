@@ -8,6 +8,7 @@
 mod edges;
 mod kernel;
 mod plain;
+mod task;
 mod tiles;
 mod vector;
 
@@ -23,11 +24,11 @@ use crate::error::{Error, Result};
 use crate::image::{Image, collected, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 pub(super) use edges::Edges;
-use kernel::{Buffers, Task, TileStatistics, Work};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
 use rayon::prelude::*;
+use task::{Buffers, Task, TileStatistics, Work};
 pub(super) use tiles::Layout;
 
 /// The pixels of the image in their own type, in the order of φ.

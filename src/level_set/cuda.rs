@@ -47,7 +47,7 @@ pub(super) fn min_device_bytes(context: &Context, params: &Params, input: &Image
     let layout = Layout::new(shape);
     let tiles: u64 = plan::tiles(shape, params.dimensions).into_iter().map(|n| n as u64).product();
     let elements = layout.elements() as u64;
-    let edge_bytes = if params.has_edges() { PixelKind::WithEdges.bytes() } else { 0 };
+    let edge_bytes = if params.has_edge_pixels() { PixelKind::WithEdges.bytes() } else { 0 };
     Ok(elements * (2 * size_of::<f32>() + input.pixel_type().bytes() + edge_bytes) as u64
         + table_bytes(tiles)
         + (values::mask_part_bytes(shape) + workspace) as u64)

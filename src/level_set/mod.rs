@@ -264,8 +264,8 @@ impl LevelSet {
                 // The image is there already, which is faster than host memory.
                 let intensities = of_image(loaded.extremes()?);
                 let plan = params.resolve(input.shape(), &intensities)?;
-                if let Some(edges) = plan.edges {
-                    loaded.put_edges(context, &plan, edges, input, progress)?;
+                if params.has_edge_pixels() {
+                    loaded.put_edges(context, &plan, input, progress)?;
                 }
                 Ok((intensities, plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
             },

@@ -69,8 +69,13 @@ pub(super) struct EdgePlan {
 
 impl Params {
     /// Tells whether there is an edge term.
-    pub(super) fn has_edges(&self) -> bool {
+    fn has_edges(&self) -> bool {
         self.edge_weight > 0.0
+    }
+
+    /// Tells whether the image of a CUDA kernel has edges, which those for the second order have, too.
+    pub(super) fn has_edge_pixels(&self) -> bool {
+        self.has_edges() || self.upwind_order > 1
     }
 
     /// Checks the parameters as far as this is possible without the pixels.
@@ -126,6 +131,7 @@ impl Params {
             parameters::EDGE_CONTRAST.check_given(contrast)?;
         }
         parameters::CFL.check(self.cfl)?;
+        parameters::UPWIND_ORDER.check(f64::from(self.upwind_order))?;
         parameters::PYRAMID_LEVELS.check(f64::from(self.pyramid_levels))?;
         self.criterion().map(|_| ())
     }
@@ -195,6 +201,7 @@ impl Params {
             max_inward_term: (gain * bounded_image_term) as f32,
             max_spacing: h_max as f32,
             band_width: (BAND_WIDTH * h_max) as f32,
+            second_order_width: if self.upwind_order == 1 { -1.0 } else { (BAND_WIDTH * h_max) as f32 },
             activity_threshold: (ACTIVITY_THRESHOLD * h_min) as f32,
             rms_scale: h_min.recip() as f32,
             reinit_time_step: (h_min / 2.0) as f32,

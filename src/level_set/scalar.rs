@@ -16,6 +16,9 @@
 //! * **|∇φ|** is upwind where the image term of the speed is the larger one. Where the curvature term is, it is the
 //!   root of the mean square of the differences on both sides, which is of second order: upwind a front of radius R is
 //!   too fast by 0.35·h/R. The root is rounded as IEEE 754 says.
+//! * **Second order:** where |φ| is at most `second_order_width`, the one-sided differences of the upwind |∇φ| and of the
+//!   edge term are of second order, see [`second_order`]. Farther from the front φ has ridges, beside which a front
+//!   would appear where none was.
 //! * **Where |φ| grows**, where φ and the speed have the same sign, |∇φ| is at most 1. There F changes its sign
 //!   across the front, φ grows steep on both sides, and with |∇φ| as a factor it would grow exponentially, the faster
 //!   the steeper it is: the zero of φ would then be near the side that grows more slowly and not where F is 0. With
@@ -101,6 +104,9 @@ pub(super) struct Edge {
     pub slope: [f32; 3],
 }
 
+/// The edge of a voxel in an image without an edge term.
+pub(super) const NO_EDGE: Edge = Edge { stopping: 1.0, slope: [0.0; 3] };
+
 /// Adds one axis of ∇g·∇φ to `sum`: the slope of g times the difference of φ on the side that φ comes from. That counts
 /// at most 1, as |∇φ| does where |φ| grows.
 #[inline(always)]
@@ -116,8 +122,8 @@ pub(super) trait Neighbourhood {
 
 /// Returns φ' of a voxel from φ around it, its pixel and, with an edge term, its edge.
 pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel: f32, edge: Option<Edge>) -> f32 {
-    let Constants { inverse_spacing: [ix, iy, iz], max_inward_term, curvature_weight, max_divergence, volume, .. } =
-        *constants;
+    let Constants { inverse_spacing, max_inward_term, curvature_weight, max_divergence, volume, .. } = *constants;
+    let [ix, iy, iz] = inverse_spacing;
     let old = phi.at([0, 0, 0]);
     // These are the wide differences (twice the central ones) at an offset.
     let wide_x = |o: [isize; 3]| (phi.at([o[0] + 1, o[1], o[2]]) - phi.at([o[0] - 1, o[1], o[2]])) * ix;
@@ -149,12 +155,20 @@ pub(super) fn updated_phi(constants: &Constants, phi: &impl Neighbourhood, pixel
     let of_image = image_term(constants, pixel);
     let bounded = if of_image < max_inward_term { of_image } else { max_inward_term };
     let speed = divergence.mul_add(curvature_weight, bounded);
-    let axes = [Some((forward_x, backward_x)), Some((forward_y, backward_y)), along_z];
-    let [mut one_sided, mut both] = [TINY; 2];
-    for &(forward, backward) in axes.iter().flatten() {
-        one_sided = upwind(speed, forward, backward, one_sided);
-        both = backward.mul_add(backward, forward.mul_add(forward, both));
+    let mut axes = [Some((forward_x, backward_x)), Some((forward_y, backward_y)), along_z];
+    let both = axes
+        .iter()
+        .flatten()
+        .fold(TINY, |sum, (forward, backward)| backward.mul_add(*backward, forward.mul_add(*forward, sum)));
+    if old.abs() <= constants.second_order_width {
+        for (axis, (sides, inverse)) in axes.iter_mut().zip(inverse_spacing).enumerate() {
+            let Some(sides) = sides else { continue };
+            let along = |n: isize| phi.at(std::array::from_fn(|i| if i == axis { n } else { 0 }));
+            *sides = second_order(*sides, ((along(2) - along(1)) * inverse, (along(-1) - along(-2)) * inverse));
+        }
     }
+    let one_sided =
+        axes.iter().flatten().fold(TINY, |sum, (forward, backward)| upwind(speed, *forward, *backward, sum));
     let curvature_leads = (divergence * curvature_weight).abs() > bounded.abs();
     let gradient = if curvature_leads { 0.5 * both } else { one_sided };
     let grows = (speed > 0.0) != (old < 0.0);
@@ -186,13 +200,8 @@ pub(super) fn reinitialised(constants: &Constants, phi: &impl Neighbourhood, fir
     }
     let mut gradient = TINY;
     for (axis, inverse) in constants.inverse_spacing.into_iter().enumerate().take(axes) {
-        let forward = (along(axis, 1) - old) * inverse;
-        let backward = (old - along(axis, -1)) * inverse;
-        let middle = forward - backward;
-        let after = (along(axis, 2) - along(axis, 1)) * inverse - forward;
-        let before = backward - (along(axis, -1) - along(axis, -2)) * inverse;
-        let forward = minmod(middle, after).mul_add(-0.5, forward);
-        let backward = minmod(middle, before).mul_add(0.5, backward);
+        let difference = |n: isize| (along(axis, n) - along(axis, n - 1)) * inverse;
+        let (forward, backward) = second_order((difference(1), difference(0)), (difference(2), difference(-1)));
         gradient += upwind_square(old < 0.0, forward, backward);
     }
     let change = (1.0 - gradient.sqrt()) * constants.reinit_time_step;
@@ -210,6 +219,14 @@ pub(super) fn upwind_square(inside: bool, forward: f32, backward: f32) -> f32 {
     let forward = if forward < 0.0 { forward } else { 0.0 };
     let (backward, forward) = (backward * backward, forward * forward);
     if backward > forward { backward } else { forward }
+}
+
+/// Returns the forward and the backward difference of second order (Osher and Shu 1991), from those of first order and
+/// from the differences beyond, after the next voxel and before the last. All are over the spacing.
+#[inline(always)]
+pub(super) fn second_order((forward, backward): (f32, f32), (after, before): (f32, f32)) -> (f32, f32) {
+    let middle = forward - backward;
+    (minmod(middle, after - forward).mul_add(-0.5, forward), minmod(middle, backward - before).mul_add(0.5, backward))
 }
 
 /// Returns the number nearer to 0 of two of the same sign, and 0 for others.

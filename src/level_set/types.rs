@@ -27,6 +27,8 @@ pub(super) struct Constants {
     pub max_spacing: f32,
     /// The half width of the narrow band: a voxel with |φ| up to this is within it.
     pub band_width: f32,
+    /// The |φ| up to which one-sided differences are of second order; negative: nowhere.
+    pub second_order_width: f32,
     /// The change of φ within the narrow band above which a tile stays active.
     pub activity_threshold: f32,
     /// The inverse of the smallest spacing.

@@ -90,6 +90,9 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     SPOILT(work.params.edge_sigma = -1, ISOLINE_INVALID_ARGUMENT, "edge_sigma");
     SPOILT(work.params.edge_sigma = 1e6, ISOLINE_INVALID_ARGUMENT, "edge_sigma");
     SPOILT(work.params.edge_contrast = 0, ISOLINE_INVALID_ARGUMENT, "edge_contrast");
+    SPOILT(work.params.upwind_order = 0, ISOLINE_INVALID_ARGUMENT, "upwind_order");
+    SPOILT(work.params.upwind_order = 3, ISOLINE_INVALID_ARGUMENT, "upwind_order");
+    SPOILT(work.params.reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     SPOILT(work.params.pyramid_levels = 0, ISOLINE_INVALID_ARGUMENT, "pyramid_levels");
     SPOILT(work.params.pyramid_levels = 5, ISOLINE_INVALID_ARGUMENT, "pyramid_levels");
     SPOILT(work.params.dimensions = 1, ISOLINE_INVALID_ARGUMENT, "dimensions");

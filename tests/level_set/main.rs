@@ -9,6 +9,7 @@ mod common;
 mod edges;
 mod errors;
 mod evolution;
+mod order;
 mod outcome;
 mod pyramid;
 mod range;

@@ -153,6 +153,7 @@ impl Launcher {
                 max_spacing: constants.max_spacing,
                 rms_scale: constants.rms_scale,
                 band_width: constants.band_width,
+                second_order_width: constants.second_order_width,
                 activity_threshold: constants.activity_threshold,
                 reinit_time_step: constants.reinit_time_step,
                 max_divergence: constants.max_divergence,

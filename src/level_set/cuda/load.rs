@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed};
 use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
-use crate::level_set::plan::{EdgePlan, Plan};
+use crate::level_set::plan::Plan;
+use crate::level_set::scalar::NO_EDGE;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Zip};
@@ -36,7 +37,8 @@ pub(in crate::level_set) struct Loaded {
 pub(super) enum PixelKind {
     /// Pixels alone.
     Plain(PixelType),
-    /// Pixels with the edge-stopping function and its slope, the kernels' `EdgePixel`.
+    /// Pixels with the edge-stopping function and its slope, the kernels' `EdgePixel`: of an edge term, or of the second
+    /// order.
     WithEdges,
 }
 
@@ -97,24 +99,25 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Measures the edges of the image, which must be in host memory, on the CPU, and replaces the image by one with them.
+    /// Replaces the image, which must be in host memory, by one with edges. The CPU measures them, if the plan has an edge
+    /// term; else no voxel has any.
     pub(in crate::level_set) fn put_edges(
         &mut self,
         context: &Context,
         plan: &Plan,
-        edges: EdgePlan,
         input: &Image<'_>,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<()> {
         if let Image::Device(_) = input {
             return Err(Error::unsupported(
-                "cannot use the level set's edge_weight with an image in CUDA memory; give it in host memory, or set \
-                 edge_weight to 0",
+                "cannot use the level set's edge_weight, or its upwind_order 2, with an image in CUDA memory; give it in \
+                 host memory, or set edge_weight to 0 and upwind_order to 1",
             ));
         }
         let ticker = Ticker::new(STAGE);
         let edges = run_with_progress(context.pool(), progress, &ticker, || {
-            Edges::new(context, plan, edges, input, &cpu::Layout::plain(plan.shape), &ticker)
+            let measured = |edges| Edges::new(context, plan, edges, input, &cpu::Layout::plain(plan.shape), &ticker);
+            plan.edges.map(measured).transpose()
         })?;
         let image = self.cuda.memory().device(self.layout.elements() * size_of::<EdgePixel>())?;
         self.stream.fill(&image, 0, image.bytes(), 0)?;
@@ -128,7 +131,9 @@ impl Loaded {
                 part.par_chunks_mut(width).enumerate().for_each(|(row, to)| {
                     let (row, index) = (row % height, [first + row / height, row % height]);
                     for (x, to) in to.iter_mut().enumerate() {
-                        let edge = edges.at_voxel((index[0] * height + row) * width + x);
+                        let edge = edges
+                            .as_ref()
+                            .map_or(NO_EDGE, |edges| edges.at_voxel((index[0] * height + row) * width + x));
                         let at = [index[0], index[1], x];
                         let intensity = match input {
                             Image::U8(view) => f32::from(view[at]),
@@ -155,7 +160,8 @@ impl Loaded {
             self.cuda.transfer().upload_views(context.pool(), vec![(view, to)], &ticker)?;
             self.stream.synchronize()?;
         }
-        (self.image, self.pixels, self.edge_contrast) = (image, PixelKind::WithEdges, Some(edges.contrast));
+        (self.image, self.pixels, self.edge_contrast) =
+            (image, PixelKind::WithEdges, edges.map(|edges| edges.contrast));
         Ok(())
     }
 

@@ -150,7 +150,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         "start=box box_x=1-5 box_y=auto box_z=2-2 range=values target=-3.25 epsilon=0.5 phi",
         "start=box alpha=0.3 reinitialise_every=0 time_step=0.01 show_every=0 results_table mask_stack",
         "start=box roi_file=[/a b/d.zip] all_channels",
-        "start=box pyramid_levels=2 overlay"
+        "start=box pyramid_levels=2 upwind_order=2 overlay"
     })
     void settingsAreWrittenAsTheMacroThatRepeatsThem(String options) throws Exception {
         assertWritten(new LevelSetSettings(), options);
