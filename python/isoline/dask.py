@@ -27,6 +27,7 @@ FLUSHED_EVERY = 16  # iterations after which tiny values are set to 0
 REINITIALISATION_REACH, BAND_REACH = 8, 2
 TILE, TILE_SLICE = 8, 16  # sides of the tiles that a reinitialisation works on, in a volume and in a slice
 SENTINELS = 3  # planes
+EDGE_REACH = 3  # standard deviations of the Gaussian before edges are measured, by two differences between neighbours
 OVERLAPS = 1  # the flag of a region snake that has pixels in common with another one
 
 
@@ -276,11 +277,12 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
 
     image, phi: Dask arrays (y, x) or (z, y, x) of one shape; phi is the start (float32), such as the signed distance to a
     mask, within ±65536 times the spacing. exchange_every: the number of iterations between two exchanges, a multiple of
-    `reinitialise_every`, which is the default (where that is 0: 10). A halo has a voxel for each, 17 more for each
-    reinitialisation (25 in slices), and three, rounded up to a multiple of 8 (16); chunks are joined where they are smaller
-    than that. spacing: in the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords:
-    the parameters of isoline.level_set. `target` and `epsilon` must be given, and there is no stopping criterion: all
-    iterations are done, also where no front is left, while one call ends there.
+    `reinitialise_every`, which is the default (where that is 0: 10). A halo has a voxel for each (two with `upwind_order` 2),
+    17 more for each reinitialisation (25 in slices), three, and with `edge_weight` three `edge_sigma` and two voxels more,
+    rounded up to a multiple of 8 (16); chunks are joined where they are smaller than that. spacing: in the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords:
+    the parameters of isoline.level_set, without `regions`. `target` and `epsilon`, and with `edge_weight` also `edge_contrast`,
+    must be given, and there is no stopping criterion: all iterations are done, also where no front is left, while one call ends
+    there.
     """
     values = checked(image, "level_set", device, parameters)
     if image.shape != phi.shape:
@@ -288,19 +290,29 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     if phi.dtype != numpy.float32:
         raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
     given(values, "epsilon", "it is measured around the whole start")
+    if values["regions"] != "off":
+        raise InvalidArgument(f"cannot use regions {values['regions']!r} in chunks: they are measured in the whole image; give "
+                              "target and epsilon")
     for name in ("variant", "change_tolerance", "rms_tolerance", "check_interval"):
         if name in parameters:
             raise InvalidArgument(f"cannot use {name}: every voxel is updated in all iterations; leave it out")
     if values["pyramid_levels"] != 1:
         raise InvalidArgument("cannot use a pyramid in chunks: coarse levels move the front beyond a halo (got "
                               f"pyramid_levels {values['pyramid_levels']}); leave it out")
-    per_axis(spacing, image)
+    steps = per_axis(spacing, image)
     volume, every = is_volume(values), values["reinitialise_every"]
+    edges = 0
+    if values["edge_weight"] > 0:
+        given(values, "edge_contrast", "it is measured in the whole image")
+        steps = steps if volume else steps[-2:]
+        sigma = min(steps) if values["edge_sigma"] is None else values["edge_sigma"]
+        edges = int(numpy.ceil(EDGE_REACH * sigma / min(steps))) + 2
     lengths = exchanges(iterations, exchange_every or every or 10, every or 1)
     tile = TILE if volume else TILE_SLICE
     reach = REINITIALISATION_REACH + tile - 1 + BAND_REACH
     longest = max(lengths, default=0)
-    depth = -(-(longest + (longest // every if every else 0) * reach + SENTINELS) // tile) * tile
+    least = values["upwind_order"] * longest + (longest // every if every else 0) * reach + SENTINELS + edges
+    depth = -(-least // tile) * tile
     image = with_room(image, volume, tile, depth)
     phi = phi.rechunk(image.chunks)
     split = split_axes(image, volume)

@@ -151,7 +151,8 @@ def whole_level_set(image, phi, iterations, spacing, dimensions="volume", **para
 @pytest.mark.parametrize("dimensions", ["volume", "slices"])
 @pytest.mark.parametrize("spacing, iterations, every, parameters", [
     (None, 13, None, RANGE), ((3, 1, 1.5), 7, 6, dict(target=170.0, epsilon=100.0, side="above", alpha=0.01)),
-    (2, 25, 10, dict(RANGE, reinitialise_every=0))])
+    (2, 25, 10, dict(RANGE, reinitialise_every=0)), (None, 20, 5, dict(RANGE, reinitialise_every=0, upwind_order=2)),
+    ((3, 1, 1.5), 10, 5, dict(RANGE, reinitialise_every=0, edge_weight=2.0, edge_sigma=3.0, edge_contrast=9.0))])
 def test_level_set(image, dimensions, spacing, iterations, every, parameters):
     phi = isoline.distance(BALL, spacing=spacing, dimensions=dimensions).clip(-200, 200)
     wanted = whole_level_set(image, phi, iterations, spacing, dimensions, **parameters)
@@ -233,6 +234,10 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.level_set(image, image[1:], iterations=5, **RANGE), isoline.InvalidSize, "shape of the image"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5), isoline.InvalidArgument,
      "epsilon automatic"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, regions="chan_vese", **RANGE),
+     isoline.InvalidArgument, "measured in the whole image"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, edge_weight=1.0, **RANGE),
+     isoline.InvalidArgument, "edge_contrast automatic"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, pyramid_levels=2, **RANGE),
      isoline.InvalidArgument, "pyramid_levels 2"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, variant="band", **RANGE),
