@@ -7,7 +7,8 @@ fetches ch2 and a map of white matter (scripts/fetch_brain.py), and takes about 
 The prototype computes what src/level_set/scalar.rs does, on all voxels, with the reinitialisation and the stopping
 criterion; only the one-sided differences of the upwind gradient have another order, within two voxels of the front
 unless the table says otherwise. Tables: the first and the second order beside the library's variant scalar; the error of
-moving fronts by the spacing; how far a front advances along thin vessels; masks at rest; masks after a number of iterations; cost.
+moving fronts by the spacing; how far a front advances along thin vessels; masks at rest; masks after a number of
+iterations; cost.
 """
 import itertools
 import math

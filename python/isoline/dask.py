@@ -277,11 +277,12 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
 
     image, phi: Dask arrays (y, x) or (z, y, x) of one shape; phi is the start (float32), such as the signed distance to a
     mask, within ±65536 times the spacing. exchange_every: the number of iterations between two exchanges, a multiple of
-    `reinitialise_every`, which is the default (where that is 0: 10). A halo has a voxel for each (two with `upwind_order` 2),
-    17 more for each reinitialisation (25 in slices), three, and with `edge_weight` three `edge_sigma` and two voxels more,
-    rounded up to a multiple of 8 (16); chunks are joined where they are smaller than that. spacing: in the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords:
-    the parameters of isoline.level_set, without `regions`. `target` and `epsilon`, and with `edge_weight` also `edge_contrast`,
-    must be given, and there is no stopping criterion: all iterations are done, also where no front is left, while one call ends
+    `reinitialise_every`, which is the default (where that is 0: 10). A halo has a voxel for each (two with
+    `upwind_order` 2), 17 more for each reinitialisation (25 in slices), three, and with `edge_weight` three `edge_sigma`
+    and two voxels more, rounded up to a multiple of 8 (16); chunks are joined where they are smaller than that. spacing: in
+    the order of the axes. device: the bits are those of the whole array on the CPU. Further keywords: the parameters of
+    isoline.level_set, without `regions`. `target` and `epsilon`, and with `edge_weight` also `edge_contrast`, must be
+    given, and there is no stopping criterion: all iterations are done, also where no front is left, while one call ends
     there.
     """
     values = checked(image, "level_set", device, parameters)
@@ -291,8 +292,8 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
         raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
     given(values, "epsilon", "it is measured around the whole start")
     if values["regions"] != "off":
-        raise InvalidArgument(f"cannot use regions {values['regions']!r} in chunks: they are measured in the whole image; give "
-                              "target and epsilon")
+        raise InvalidArgument(f"cannot use regions {values['regions']!r} in chunks: they are measured in the whole image; "
+                              "give target and epsilon")
     for name in ("variant", "change_tolerance", "rms_tolerance", "check_interval"):
         if name in parameters:
             raise InvalidArgument(f"cannot use {name}: every voxel is updated in all iterations; leave it out")
