@@ -2111,6 +2111,41 @@ isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *output,
                                 isoline_report *report);
 
+/**
+ * Computes one pass of isoline_distance, along one axis, of an image that is too large for one call. The passes along x and y,
+ * and with 3 dimensions that along z, one after the other, give the distances of the whole image. A pass needs whole lines of
+ * pixels along its axis; along the others the image may be cut into pieces anywhere, for each pass in another way. The bits
+ * are those of isoline_distance of the whole image where squares of distances are exact in single precision: with equal
+ * spacings, if no side has 2048 pixels or more. Else they depend on the pieces, within the same error.
+ *
+ * The CPU computes passes with every context; the bits do not depend on the number of threads.
+ *
+ * @param context not NULL.
+ * @param input not NULL; along x the mask, of any type; along y and z the output of the pass before, ISOLINE_F32 (other
+ *   values are not refused, but their result has no meaning). Host memory. Its spacing is that of the whole image, as of
+ *   isoline_distance, and the same for all passes; that along an axis on which the whole image has one pixel, which
+ *   isoline_distance ignores, must be at least the smallest of the others.
+ * @param axis 0 for x, 1 for y; 2 for z, with 3 dimensions.
+ * @param params NULL for the defaults; the same for all passes. The pass along x uses `threshold` and `foreground`, the last
+ *   one `region`.
+ * @param progress NULL for none.
+ * @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four times
+ *   the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels inside; plus
+ *   or minus infinity on lines that have no boundary. The last pass, along y with 2 dimensions, along z with 3, writes what
+ *   isoline_distance writes.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE also for an input
+ *   along y or z that is not ISOLINE_F32; _OVERLAP; _UNSUPPORTED for pixels that are not in host memory; _OUT_OF_MEMORY;
+ *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ */
+isoline_status isoline_distance_pass(isoline_context *context,
+                                     const isoline_image *input,
+                                     uint32_t axis,
+                                     const isoline_distance_params *params,
+                                     const isoline_progress *progress,
+                                     const isoline_image *output,
+                                     isoline_report *report);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -190,6 +190,19 @@ fn distances(context: &Context) -> Result<Vec<u8>> {
     Ok(found)
 }
 
+/// Passes into images whose rows are not in one piece of memory, so that a pass needs a buffer.
+fn distance_passes(context: &Context) -> Result<Vec<u8>> {
+    let (input, params) = (image((40, 90, 110)), distance::Params { threshold: 100.0, ..distance::Params::default() });
+    let [mut values, mut other] = [Array3::<f32>::zeros((40, 90, 111)), Array3::zeros((40, 90, 111))];
+    let inner = ndarray::s![.., .., ..110];
+    armed(|| {
+        distance::pass(context, input.view().into(), 0, &params, None, values.slice_mut(inner).into())?;
+        distance::pass(context, values.slice(inner).into(), 1, &params, None, other.slice_mut(inner).into())?;
+        distance::pass(context, other.slice(inner).into(), 2, &params, None, values.slice_mut(inner).into())
+    })?;
+    Ok(bytes_of(&values))
+}
+
 fn isolines(context: &Context) -> Result<Vec<u8>> {
     let mut found = Vec::new();
     for shape in [(2, 200, 260), (1, 20_000, 9), (1, 12, 9000)] {
@@ -363,13 +376,14 @@ fn masks(_: &Context) -> Result<Vec<u8>> {
     Ok(filled.into_iter().collect())
 }
 
-const OPERATIONS: [Operation; 21] = [
+const OPERATIONS: [Operation; 22] = [
     ("iterations", iterations),
     ("converged", converged),
     ("paper", paper),
     ("reference", reference),
     ("validated", validated),
     ("distances", distances),
+    ("distance_passes", distance_passes),
     ("isolines", isolines),
     ("axes", axes),
     ("isosurface", isosurface),

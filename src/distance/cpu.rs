@@ -9,12 +9,17 @@
 //! 2. [`ColumnPass`] along y, then z: the minimum, over the pixels of a column, of the value held plus the squared
 //!    distance along the column. The last pass takes the root.
 //!
+//! [`pass`] computes one of these passes by itself, for images of which no computer holds all pixels.
+//!
 //! If all spacings are equal, every number is an integer, exact up to a distance of 2048 pixels. If the squares of
 //! their ratios are multiples of a sixteenth, numbers are exact up to 512 of the smallest spacing or more. Otherwise
 //! the only error is the rounding of floats (at most a few parts in 10⁷ of the distance). The work is divided by the
 //! image's shape alone, so the result does not depend on the number of threads.
 
+mod one_pass;
 mod passes;
+
+pub(super) use one_pass::run as pass;
 
 use super::{Params, Region, STAGE};
 use crate::device::{Context, PerThread};
@@ -76,30 +81,11 @@ struct Call<'a, T> {
 
 impl<T: Pixel> Call<'_, T> {
     fn run(&self, progress: &mut Option<&mut Progress<'_>>, output: &mut ArrayViewMut3<'_, f32>) -> Result<()> {
-        let pool = self.context.pool();
-        let ticker = Ticker::new(STAGE);
         let (depth, height, width) = self.view.dim();
-        let (together, axes) = match self.params.dimensions {
-            Dimensions::Volume => (depth, &[width, height, depth][..]),
-            Dimensions::Slices => ((BATCH_PIXELS / (width * height)).clamp(1, depth), &[width, height][..]),
-        };
+        let axes = [width, height, if self.params.dimensions == Dimensions::Volume { depth } else { 1 }];
         let passes = axes.iter().filter(|length| **length > 1).count().max(1);
-        // Packed memory of the caller is written directly.
-        if let Some(output) = output.as_slice_mut() {
-            ticker.expect((passes * output.len()) as u64);
-            return run_with_progress(pool, progress, &ticker, || self.compute(0..depth, output, &ticker));
-        }
-        let mut field = self.context.buffer_pool().acquire(together * width * height)?;
-        for first in (0..depth).step_by(together) {
-            let slices = first..depth.min(first + together);
-            let field = &mut field[..slices.len() * width * height];
-            ticker.section(first / together, depth.div_ceil(together));
-            ticker.expect((passes * field.len()) as u64);
-            run_with_progress(pool, progress, &ticker, || self.compute(slices.clone(), field, &ticker))?;
-            let target = output.slice_mut(s![slices, .., ..]);
-            run_with_progress(pool, progress, &ticker, || copy_packed(field, target, &ticker))?;
-        }
-        Ok(())
+        let compute = |slices, field: &mut [f32], ticker: &Ticker| self.compute(slices, field, ticker);
+        by_groups(self.context, self.params.dimensions, passes, progress, output, &compute)
     }
 
     /// Computes some slices, or the volume, on the threads of the current pool.
@@ -139,6 +125,44 @@ impl<T: Pixel> Call<'_, T> {
         }
         Ok(())
     }
+}
+
+/// A function that computes some slices of an image into their packed output.
+type Compute<'a> = dyn Fn(Range<usize>, &mut [f32], &Ticker) -> Result<()> + Sync + 'a;
+
+/// Computes the volume, or group by group the slices that are computed together, by a function that goes through its output
+/// `passes` times.
+fn by_groups(
+    context: &Context,
+    dimensions: Dimensions,
+    passes: usize,
+    progress: &mut Option<&mut Progress<'_>>,
+    output: &mut ArrayViewMut3<'_, f32>,
+    compute: &Compute<'_>,
+) -> Result<()> {
+    let pool = context.pool();
+    let ticker = Ticker::new(STAGE);
+    let (depth, height, width) = output.dim();
+    let together = match dimensions {
+        Dimensions::Volume => depth,
+        Dimensions::Slices => (BATCH_PIXELS / (width * height)).clamp(1, depth),
+    };
+    // Packed memory of the caller is written directly.
+    if let Some(output) = output.as_slice_mut() {
+        ticker.expect((passes * output.len()) as u64);
+        return run_with_progress(pool, progress, &ticker, || compute(0..depth, output, &ticker));
+    }
+    let mut field = context.buffer_pool().acquire(together * width * height)?;
+    for first in (0..depth).step_by(together) {
+        let slices = first..depth.min(first + together);
+        let field = &mut field[..slices.len() * width * height];
+        ticker.section(first / together, depth.div_ceil(together));
+        ticker.expect((passes * field.len()) as u64);
+        run_with_progress(pool, progress, &ticker, || compute(slices.clone(), field, &ticker))?;
+        let target = output.slice_mut(s![slices, .., ..]);
+        run_with_progress(pool, progress, &ticker, || copy_packed(field, target, &ticker))?;
+    }
+    Ok(())
 }
 
 /// The metric: the squared length of a step along each axis.

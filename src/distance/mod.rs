@@ -23,7 +23,7 @@ pub(crate) mod cuda;
 pub(crate) mod parameters;
 
 use crate::device::{Context, DeviceNeeds, Workload};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::image::{
     Dimensions, Foreground, Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_spacing, check_type,
     host_only,
@@ -92,7 +92,7 @@ impl Params {
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, out of memory, a device failure, or
-/// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// [`ErrorKind::Cancelled`].
 pub fn run(
     context: &Context,
     mask: Input<'_>,
@@ -101,6 +101,59 @@ pub fn run(
     output: Output<'_>,
 ) -> Result<Report> {
     run_in(context, mask, params, progress, output, false)
+}
+
+/// Computes one pass of the distance, along x (`axis` 0), y (1) or z (2), of an image of which no call can have all pixels.
+///
+/// The passes along x and y, and in a volume that along z, one after the other, give what [`run`] gives for the whole image.
+/// A pass needs whole lines of pixels along its axis. Along the others the image may be cut anywhere, for each pass in
+/// another way.
+///
+/// * **Input:** along x the mask, of any type; along y and z the values (f32) of the pass before.
+/// * **Output,** f32, of the same size: 4·d² in units of the smallest spacing, where d is the distance along the axes so far, as
+///   negative numbers inside; ±∞ in lines without a boundary. The last pass gives distances. It is that along y for
+///   [`Dimensions::Slices`], else that along z.
+/// * **Parameters:** the same for all passes; the threshold is used along x, the region in the last pass. `spacing` is that of the
+///   whole image. [`run`] ignores that along an axis of one pixel: here it must be at least the smallest of the others.
+/// * **Bits** are those of [`run`] where squares are exact: with equal spacings below 2048 pixels, and as this module says
+///   otherwise. Elsewhere they depend on how the image is cut, within the same error.
+///
+/// The CPU computes with every context. Both images are in host memory.
+///
+/// # Errors
+/// A parameter out of range, an axis that there is not, values that are not f32, sizes that do not match, pixels in CUDA
+/// memory, out of memory, or [`ErrorKind::Cancelled`].
+pub fn pass(
+    context: &Context,
+    input: Image<'_>,
+    axis: usize,
+    params: &Params,
+    progress: Option<&mut Progress<'_>>,
+    output: ImageMut<'_>,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    params.check()?;
+    let (axes, dimensions) = if params.dimensions == Dimensions::Volume { ("0, 1 or 2", 3) } else { ("0 or 1", 2) };
+    if axis >= dimensions {
+        return Err(Error::argument(format!(
+            "axis must be {axes}, for a pass along x, y or, in a volume, z, but it is {axis}"
+        )));
+    }
+    check_shapes(input.shape(), output.shape())?;
+    check_type("output", output.pixel_type(), PixelType::F32)?;
+    if axis > 0 && input.pixel_type() != PixelType::F32 {
+        let message = format!(
+            "cannot compute the pass along {}: the values of the pass before are f32 (got {}); give its output",
+            ["x", "y", "z"][axis],
+            input.pixel_type().name()
+        );
+        return Err(Error::new(ErrorKind::InvalidType, message));
+    }
+    let _lock = context.lock()?;
+    let mut report = cpu::pass(context, params, axis, &input, &mut progress, output)?;
+    report.complete(started, format_args!("a pass of the distance of {:?} pixels", input.shape()));
+    Ok(report)
 }
 
 /// Does what [`run`] does; on CUDA a volume that is `in_parts` is cut though it fits.

@@ -1,6 +1,7 @@
 //! Tests of the distance through the public Rust API. This file compares pixels with the definition, computed from all
 //! pairs of pixels, and with shapes whose distance is known, and CUDA with the CPU; `calls.rs` tests what does not change the
-//! result, errors and cancellation, and `parts.rs` volumes that do not fit the memory of a GPU. All tests run on the CPU, and on
+//! result, errors and cancellation, `parts.rs` volumes that do not fit the memory of a GPU, and `passes.rs` the passes that
+//! compute a larger image piece by piece. All tests run on the CPU, and on
 //! a CUDA device where there is one. Those named `sanitizer_` run every CUDA kernel of the distance at least once, on images
 //! small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
 
@@ -8,6 +9,7 @@ mod calls;
 #[path = "../common/mod.rs"]
 mod common;
 mod parts;
+mod passes;
 
 use common::{cuda_and_cpu, everywhere, exact_distance, few_sizes};
 use isoline::distance::{self, Params, Region};
