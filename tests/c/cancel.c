@@ -99,6 +99,11 @@ static isoline_status axes(work *all) {
     return status;
 }
 
+/* The last pass. The floats stand for values of the pass before. */
+static isoline_status distance_pass(work *all) {
+    return isoline_distance_pass(all->context, &all->floats, 2, NULL, &all->progress, &all->strengths, NULL);
+}
+
 /* A target starts from each of the squares. */
 static isoline_status snakes(work *all) {
     isoline_image slice = all->bytes;
@@ -448,6 +453,7 @@ static void a_set_flag_ends_every_call(const char *device) {
                  {"lines", lines},
                  {"ellipses", ellipses},
                  {"axes", axes},
+                 {"distance_pass", distance_pass},
                  {"threshold", threshold},
                  {"level_set", level_set},
                  {"new_level_set", new_level_set},
@@ -624,6 +630,7 @@ static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device
 static void lines_are_cancelled_in_time(const char *device) { in_time(device, lines, 64); }
 static void ellipses_are_cancelled_in_time(const char *device) { in_time(device, ellipses, 64); }
 static void axes_are_cancelled_in_time(const char *device) { in_time(device, axes, 6); }
+static void a_pass_of_the_distance_is_cancelled_in_time(const char *device) { in_time(device, distance_pass, 160); }
 static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
 static void many_snakes_are_cancelled_in_time(const char *device) { in_time_of(device, "snakes", snakes, 1, 100, 0); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
@@ -642,6 +649,7 @@ int main(void) {
     RUN_BY_BOTH(lines_are_cancelled_in_time);
     RUN_BY_BOTH(ellipses_are_cancelled_in_time);
     RUN_BY_BOTH(axes_are_cancelled_in_time);
+    RUN_BY_BOTH(a_pass_of_the_distance_is_cancelled_in_time);
     RUN_BY_BOTH(many_snakes_are_cancelled_in_time);
     RUN_BY_BOTH(a_level_set_of_a_volume_is_cancelled_in_time);
     RUN_ON_EACH(a_set_flag_ends_every_call);

@@ -320,6 +320,7 @@ void every_call_ends_early(const char *device) {
     using watch = const isoline::progress &;
     ends_early(__LINE__, [&](watch w) { isoline::edge_strength(context, in, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::distance(context, in, out, {}, w); });
+    ends_early(__LINE__, [&](watch w) { isoline::distance_pass(context, in, 0, out, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isolines(context, in, {}, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_strength_axes(context, out, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isosurface(context, in, mesh, {}, w); });
@@ -665,6 +666,22 @@ void edge_strength_and_distance_are_those_of_c(const char *device) {
     GOOD(isoline_distance(context.get(), &c_in, &distance, nullptr, &c_out, nullptr));
     report = isoline::distance(context, in, out, distance);
     CHECK(same(field, wanted) && report.slices_done == DEPTH);
+}
+
+void passes_make_up_the_distance(const char *device) {
+    isoline::context context(device);
+    std::vector<std::uint8_t> pixels = drawn(3);
+    std::vector<float> wanted(COUNT), along_x(COUNT), along_y(COUNT);
+    const isoline::image in(pixels.data(), WIDTH, HEIGHT, DEPTH);
+    const isoline::image x(along_x.data(), WIDTH, HEIGHT, DEPTH), y(along_y.data(), WIDTH, HEIGHT, DEPTH);
+    isoline::distance_params params;
+    params.threshold = 100;
+    isoline::distance(context, in, isoline::image(wanted.data(), WIDTH, HEIGHT, DEPTH), params);
+    isoline::distance_pass(context, in, 0, x, params);
+    isoline::distance_pass(context, x, 1, y, params);
+    CHECK(isoline::distance_pass(context, y, 2, x, params).slices_done == DEPTH);
+    CHECK(same(along_x, wanted));
+    THROWS(ISOLINE_INVALID_TYPE, "f32", isoline::distance_pass(context, in, 1, x, params));
 }
 
 void isolines_are_those_of_c(const char *device) {
@@ -1032,6 +1049,7 @@ int main() {
     RUN(parameters_are_described);
     RUN_ON_EACH(slices_are_read_and_written_by_functions);
     RUN_ON_EACH(edge_strength_and_distance_are_those_of_c);
+    RUN_ON_EACH(passes_make_up_the_distance);
     RUN_ON_EACH(isolines_are_those_of_c);
     RUN_ON_EACH(axes_are_those_of_c);
     RUN_ON_EACH(an_isosurface_is_that_of_c);

@@ -129,6 +129,75 @@ static void the_report_is_honest(const char *device) {
     isoline_context_free(context);
 }
 
+/* ---- passes -------------------------------------------------------------------------------------------------- */
+
+/* A part of an image, from one of its columns, rows and slices on. */
+static isoline_image part_of(const isoline_image *whole, const size_t first[3], const size_t sides[3]) {
+    const size_t pixel = whole->type == ISOLINE_U8 ? 1 : whole->type == ISOLINE_U16 ? 2 : 4;
+    const size_t row = whole->width * pixel, slice = row * whole->height;
+    isoline_image part = *whole;
+    part.data = (char *)whole->data + first[0] * pixel + first[1] * row + first[2] * slice;
+    part.width = sides[0], part.height = sides[1], part.depth = sides[2];
+    part.row_stride = row, part.slice_stride = slice;
+    return part;
+}
+
+static void passes_of_parts_make_up_the_distance(const char *device) {
+    enum { W = 61, H = 40, D = 13, N = W * H * D };
+    isoline_context *context = open_context(device);
+    uint8_t *bytes = blobs(W, H, D, 9);
+    float *wanted = unwritten(N), *values[2] = {unwritten(N), unwritten(N)};
+    const size_t whole[3] = {W, H, D};
+    for (uint32_t option = 0; option < 12; option++) {
+        isoline_image mask = describe(ISOLINE_U8, W, H, D, bytes), output = describe(ISOLINE_F32, W, H, D, wanted);
+        isoline_distance_params params = distance_defaults();
+        mask.spacing[0] = 1.5, mask.spacing[2] = 2.5;
+        params.dimensions = 2 + option % 2, params.region = option / 2 % 3, params.foreground = option / 6;
+        params.threshold = 41;
+        GOOD(isoline_distance(context, &mask, &params, NULL, &output, NULL));
+        for (uint32_t axis = 0; axis < params.dimensions; axis++) {
+            const isoline_image from = axis == 0 ? mask : describe(ISOLINE_F32, W, H, D, values[(axis + 1) % 2]);
+            const isoline_image to = describe(ISOLINE_F32, W, H, D, values[axis % 2]);
+            /* Two parts beside each other along another axis. */
+            const size_t cut = (axis + 1) % 3, split = whole[cut] / 3;
+            for (int part = 0; part < 2; part++) {
+                size_t first[3] = {0, 0, 0}, sides[3] = {W, H, D};
+                first[cut] = part ? split : 0;
+                sides[cut] = part ? whole[cut] - split : split;
+                isoline_image input = part_of(&from, first, sides), result = part_of(&to, first, sides);
+                memcpy(input.spacing, mask.spacing, sizeof mask.spacing);
+                GOOD(isoline_distance_pass(context, &input, axis, &params, NULL, &result, NULL));
+            }
+        }
+        check_that(memcmp(values[(params.dimensions - 1) % 2], wanted, N * sizeof(float)) == 0, __FILE__, __LINE__,
+                   "option %u differs from one call", option);
+    }
+    free(wanted);
+    free(values[0]);
+    free(values[1]);
+    free(bytes);
+    isoline_context_free(context);
+}
+
+static void values_between_passes_are_those_of_the_header(const char *device) {
+    const uint8_t pixels[] = {0, 0, 0, 9, 9, 0, 0, 0, 0, 0};
+    const float along_x[] = {25, 9, 1, -1, -9, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+    const float along_y[] = {25, 9, 1, -1, -4, 29, 13, 5, 4, 4};
+    float values[10], next[10];
+    isoline_context *context = open_context(device);
+    isoline_image mask = describe(ISOLINE_U8, 5, 2, 1, (void *)(uintptr_t)pixels);
+    isoline_image first = describe(ISOLINE_F32, 5, 2, 1, values), second = describe(ISOLINE_F32, 5, 2, 1, next);
+    mask.spacing[0] = first.spacing[0] = 1, mask.spacing[1] = first.spacing[1] = 2;
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    GOOD(isoline_distance_pass(context, &mask, 0, NULL, NULL, &first, &report));
+    CHECK(memcmp(values, along_x, sizeof values) == 0);
+    GOOD(isoline_distance_pass(context, &first, 1, NULL, NULL, &second, &report));
+    CHECK(memcmp(next, along_y, sizeof next) == 0);
+    CHECK(report.slices_done == 1 && report.device_kind == ISOLINE_DEVICE_CPU && report.seconds_total > 0);
+    isoline_context_free(context);
+}
+
 /* ---- misuse -------------------------------------------------------------------------------------------------- */
 
 enum { WIDTH = 48, HEIGHT = 32, COUNT = WIDTH * HEIGHT };
@@ -140,6 +209,7 @@ typedef struct {
     isoline_image mask, output;
     isoline_distance_params params;
     isoline_report report;
+    uint32_t axis; /* of a pass */
 } job;
 
 static job new_job(const char *device) {
@@ -159,6 +229,10 @@ static isoline_status run(job *work) {
     return isoline_distance(work->context, &work->mask, &work->params, NULL, &work->output, &work->report);
 }
 
+static isoline_status run_pass(job *work) {
+    return isoline_distance_pass(work->context, &work->mask, work->axis, &work->params, NULL, &work->output, &work->report);
+}
+
 static void end(job *work) {
     free(work->distances);
     free(work->pixels);
@@ -166,7 +240,8 @@ static void end(job *work) {
 }
 
 /* `change` makes the call fail with `status` and a message that has `word`; nothing is written. */
-#define SPOILT(change, status, word)                                                                                   \
+#define SPOILT(change, status, word) SPOILT_BY(run, change, status, word)
+#define SPOILT_BY(run, change, status, word)                                                                           \
     do {                                                                                                               \
         job work = good_job;                                                                                           \
         change;                                                                                                        \
@@ -213,6 +288,35 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT((work.mask.data = work.distances, work.mask.type = ISOLINE_F32), ISOLINE_OVERLAP, "mask");
     SPOILT(work.mask.data = (char *)work.distances + 4 * COUNT - 1, ISOLINE_OVERLAP, "output");
     end(&good_job);
+}
+
+static void a_wrong_pass_is_refused_by_name(const char *device) {
+    job good_job = new_job(device);
+    job *w = &good_job;
+    REFUSED(isoline_distance_pass(NULL, &w->mask, 0, NULL, NULL, &w->output, NULL), ISOLINE_NULL_POINTER, "context");
+    REFUSED(isoline_distance_pass(w->context, NULL, 0, NULL, NULL, &w->output, NULL), ISOLINE_NULL_POINTER, "input");
+    REFUSED(isoline_distance_pass(w->context, &w->mask, 0, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, "output");
+#define SPOILT_PASS(change, status, word) SPOILT_BY(run_pass, change, status, word)
+    SPOILT_PASS(work.axis = 3, ISOLINE_INVALID_ARGUMENT, "axis must be 0, 1 or 2");
+    SPOILT_PASS(work.axis = UINT32_MAX, ISOLINE_INVALID_ARGUMENT, "axis");
+    SPOILT_PASS((work.axis = 2, work.params.dimensions = 2), ISOLINE_INVALID_ARGUMENT, "axis must be 0 or 1");
+    SPOILT_PASS(work.axis = 1, ISOLINE_INVALID_TYPE, "f32 (got u8)");
+    SPOILT_PASS(work.axis = 2, ISOLINE_INVALID_TYPE, "along z");
+    SPOILT_PASS(work.params.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "params->struct_size");
+    SPOILT_PASS(work.params.threshold = (double)NAN, ISOLINE_INVALID_ARGUMENT, "threshold");
+    SPOILT_PASS(work.report.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "report->struct_size");
+    SPOILT_PASS(work.mask.spacing[1] = 5e-324, ISOLINE_INVALID_ARGUMENT, "spacing along y");
+    SPOILT_PASS(work.mask.spacing[1] = 1e10, ISOLINE_INVALID_ARGUMENT, "spacing");
+    SPOILT_PASS(work.mask.width = 0, ISOLINE_INVALID_SIZE, "input");
+    SPOILT_PASS(work.output.width = WIDTH - 1, ISOLINE_INVALID_SIZE, "size");
+    SPOILT_PASS(work.output.type = ISOLINE_U16, ISOLINE_INVALID_TYPE, "ISOLINE_U16");
+    SPOILT_PASS((work.mask.data = work.distances, work.mask.type = ISOLINE_F32), ISOLINE_OVERLAP, "input");
+    SPOILT_PASS(work.mask.memory = ISOLINE_CUDA, ISOLINE_UNSUPPORTED, "input is in CUDA memory");
+    SPOILT_PASS(work.output.memory = ISOLINE_CUDA, ISOLINE_UNSUPPORTED, "output is in CUDA memory");
+    SPOILT_PASS((work.mask.memory = ISOLINE_SLICES, work.mask.data = NULL), ISOLINE_UNSUPPORTED, "ISOLINE_SLICES");
+    SPOILT_PASS((work.output.memory = ISOLINE_SLICES, work.output.data = NULL), ISOLINE_UNSUPPORTED, "ISOLINE_SLICES");
+    GOOD(run_pass(w));
+    end(w);
 }
 
 static void cuda_pixels_need_a_cuda_context(const char *device) {
@@ -316,6 +420,8 @@ static void call_once(void *user) {
     GOOD(run(work));
     REFUSED(isoline_distance(work->context, &work->mask, NULL, &progress, &work->output, NULL), ISOLINE_CANCELLED, NULL);
     REFUSED(isoline_distance(work->context, &work->mask, NULL, NULL, &work->mask, NULL), ISOLINE_OVERLAP, NULL);
+    GOOD(run_pass(work));
+    REFUSED(isoline_distance_pass(work->context, &work->mask, 0, NULL, &progress, &work->output, NULL), ISOLINE_CANCELLED, NULL);
 }
 
 static void calls_do_not_grow(const char *device) {
@@ -372,8 +478,11 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
 int main(void) {
     RUN_ON_EACH(every_type_and_option_matches_the_definition);
     RUN_ON_EACH(the_report_is_honest);
+    RUN_ON_EACH(passes_of_parts_make_up_the_distance);
+    RUN_ON_EACH(values_between_passes_are_those_of_the_header);
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
     RUN_ON_EACH(what_does_not_fit_is_refused_by_name);
+    RUN_ON_EACH(a_wrong_pass_is_refused_by_name);
     RUN(cuda_pixels_need_a_cuda_context);
     RUN_ON_EACH(a_cancel_leaves_the_output_untouched);
     RUN_ON_EACH(a_callback_may_not_use_its_context);

@@ -101,6 +101,34 @@ void distance(Bytes &bytes) {
     });
 }
 
+/* A pass along any axis of any image: the values of a pass before may be any, too. */
+void distance_pass(Bytes &bytes) {
+    Stage stage(bytes, 40, 4);
+    Params<isoline_distance_params> params(bytes, "distance", isoline_distance_params_init, 40);
+    Picture &output = stage.output(bytes, ISOLINE_F32);
+    const uint32_t axis = bytes.rarely(16) ? bytes.byte() : bytes.below(3);
+    const bool again = bytes.rarely(4);
+    const auto call = [&](isoline_context *context, const isoline_progress *progress, isoline_report *report) {
+        return CALL(isoline_distance_pass(context, stage.input.image(), axis, params.get(), progress, output.image(), report));
+    };
+    stage.may_succeed = stage.may_succeed && params.valid() && axis < params.value().dimensions;
+    stage.may_succeed = stage.may_succeed && (axis == 0 || stage.input.type == ISOLINE_F32);
+    const isoline_status status = call(stage.device.get(), stage.told.watch.get(), stage.told.report.get());
+    stage.check(status);
+    MUST(params.unchanged());
+    if (status != ISOLINE_OK) {
+        return;
+    }
+    if (axis == 0) {
+        MUST(output.all<float>([](float value) { return std::fabs(value) >= 1; }));
+    }
+    if (again) {
+        const auto first = output.packed();
+        MUST(call(common(), nullptr, nullptr) == ISOLINE_OK);
+        MUST(output.packed() == first);
+    }
+}
+
 // ---------------------------------------------------------------------------------------------------------- isolines
 
 /* Reads polylines, and checks what isoline.h says of them. Returns a copy of their arrays. */
@@ -517,6 +545,9 @@ void without(Bytes &bytes) {
     REFUSED(isoline_distance(nullptr, input.image(), nullptr, nullptr, output.image(), nullptr));
     REFUSED(isoline_distance(common(), nullptr, nullptr, nullptr, output.image(), nullptr));
     REFUSED(isoline_distance(common(), input.image(), nullptr, nullptr, nullptr, nullptr));
+    REFUSED(isoline_distance_pass(nullptr, input.image(), 0, nullptr, nullptr, output.image(), nullptr));
+    REFUSED(isoline_distance_pass(common(), nullptr, 0, nullptr, nullptr, output.image(), nullptr));
+    REFUSED(isoline_distance_pass(common(), input.image(), 0, nullptr, nullptr, nullptr, nullptr));
     REFUSED(isoline_edge_drawing(nullptr, input.image(), nullptr, nullptr, edges.image(), &segments, nullptr));
     REFUSED(isoline_edge_drawing(common(), nullptr, nullptr, nullptr, edges.image(), &segments, nullptr));
     REFUSED(isoline_edge_drawing_maps(nullptr, input.image(), nullptr, nullptr, nullptr, output.image(), nullptr, nullptr, nullptr));
@@ -572,7 +603,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     case 15: isosurface(bytes); break;
     case 17: objects(bytes); break;
     case 18: axes(bytes); break;
-    default: distance(bytes); break;
+    default: bytes.rarely(3) ? distance_pass(bytes) : distance(bytes); break;
     }
     return 0;
 }
