@@ -2,8 +2,9 @@
 
 Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`,
 an isosurface to one with `vertices`, `normals`, `triangles` and what was measured. Of objects the labels are written.
-Edge strength, edge drawing and, with --largest, the distance of a .zarr are computed chunk by chunk, here or by the workers
-of --local or --scheduler. The same command, started again after it was ended, computes the chunks that are missing.
+Edge strength and edge drawing of a .zarr are computed chunk by chunk, here or by the workers of --local or --scheduler; so
+is the distance with one of these, --largest or --multiscale. The same command, started again after it was ended, computes
+the chunks that are missing.
 """
 from __future__ import annotations
 
@@ -81,7 +82,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "edge_strength":
             one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
         if name == "distance":
-            one.add_argument("--largest", type=float, metavar="VALUE", help="of a .zarr: distances are clamped to it")
+            one.add_argument("--largest", type=float, metavar="VALUE", help="of a .zarr: distances are clamped to it; left "
+                             "out, they are exact")
         for key, parameter in operation.parameters.items():
             kind = {FLOAT: float, FLAG: switch, CHOICE: str}.get(parameter.type, int)
             options = {"choices": list(operation.choices[key])} if parameter.type == CHOICE else {"metavar": "VALUE"}
@@ -171,8 +173,10 @@ def run(options: dict) -> None:
     image, source = read(path, fill_missing), None
     if not isinstance(image, numpy.ndarray):
         image, source = image.image, image
-    by_chunk = source is not None and name in BY_CHUNK and (name != "distance" or "largest" in halo)
-    if not by_chunk and (halo or local is not None or scheduler is not None or levels != 1):
+    wants_chunks = halo or local is not None or scheduler is not None or levels != 1
+    # An exact distance of chunks needs passes over all of them: in this process a call with all pixels is faster.
+    by_chunk = source is not None and name in BY_CHUNK and (name != "distance" or wants_chunks)
+    if not by_chunk and wants_chunks:
         raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
                          f".zarr that is computed by chunk (got {path}); leave them out")
     if source is not None and takes_spacing(name) and "spacing" not in options and source.spacing() is not None:

@@ -5,7 +5,7 @@ import math
 import os
 import weakref
 from collections.abc import Sequence
-from ctypes import byref, c_double, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import byref, c_double, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 import numpy
@@ -89,6 +89,17 @@ class Context(Owned):
         with Watch(progress) as watch:
             call(watch.argument)
         return out
+
+    def distance_pass(self, image: ImageLike, axis: int, *, spacing: Spacing = None, progress: ProgressLike = None,
+                      report: Report | None = None, **parameters) -> npt.NDArray:
+        """One pass of the distance of a larger image along x (axis 0), y (1) or z (2), from a mask or the values of the pass
+        before, in host memory; see isoline_distance_pass in isoline.h."""
+        values, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("distance", **parameters)
+        (described, _kept), (output, _) = describe(image, spacing), describe(values, name="out", output=True)
+        with Watch(progress) as watch:
+            self.library.call("distance_pass", self.handle, byref(described), c_uint32(axis), byref(params), watch.argument,
+                              byref(output), report and byref(report))
+        return values
 
     def drawing_caller(self, image, edges, want_segments, report=None, **parameters):
         """The caller of edge drawing, which also frees the segments that it gets."""

@@ -1,13 +1,15 @@
 """Operations on Dask arrays: lazily, chunk by chunk, with the bits that one call on the whole array gives.
 
 A chunk is computed with a halo: as many voxels of its neighbours as its result depends on. After the iterations between two
-exchanges the halo is dropped, and taken anew from the neighbours. Parameters that the library would measure in the whole
-array, such as an automatic gradient threshold, must be given: a chunk would measure its own.
+exchanges the halo is dropped, and taken anew from the neighbours. The exact distance is computed by passes along whole lines
+of voxels instead. Parameters that the library would measure in the whole array, such as an automatic gradient threshold,
+must be given: a chunk would measure its own.
 
 Functions need the packages dask and numpy alone; a distributed scheduler is used where there is a client.
 """
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import dask
@@ -17,6 +19,7 @@ import numpy
 import isoline
 
 from ._arrays import TYPES, Spacing
+from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
 from ._solvers import LevelSet, Snake, polygon_arrays
@@ -235,26 +238,70 @@ def strength_steps(block, device, parameters, iterations):
     return numpy.where(block == SHAPE, block, state)
 
 
-def distance(image: da.Array, *, largest: float, spacing: Spacing = None, device: str = "auto",
+def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing = None, device: str = "auto",
              **parameters: Any) -> da.Array:
-    """The signed distance (float32), clamped to ±`largest`: exact where it is smaller.
+    """The signed distance (float32): exact, or with `largest` clamped to ±`largest` and exact where it is smaller.
 
-    largest: more than 0, in the unit of the spacing. A halo is as wide as this. A distance that is not clamped depends on
-    pixels arbitrarily far away, and has no function here. The bits are those of the whole array where single precision holds
-    the squares of distances (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing.
-    Further keywords: the parameters of isoline.distance.
+    largest: None, or more than 0, in the unit of the spacing; a halo is as wide as this. An exact distance depends on pixels
+    arbitrarily far away. It is computed by a pass along each axis, for which the array is rechunked to whole lines of
+    pixels, in chunks of no more pixels than the largest of the image's, or of one line. Between two passes the workers hold
+    4 bytes a pixel of the whole array. The CPU computes passes: `device` must be "auto" or "cpu" then, unless no chunk
+    depends on another one. The bits are those of the whole array where single precision holds the squares of distances
+    (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing. spacing: in the order of the
+    axes. Further keywords: the parameters of isoline.distance.
     """
     values = checked(image, "distance", device, parameters)
-    if not (numpy.isfinite(largest) and largest > 0):
-        raise InvalidArgument(f"largest must be a finite number greater than 0, but it is {largest}")
+    if largest is not None and not (numpy.isfinite(largest) and largest > 0):
+        raise InvalidArgument(f"largest must be None or a finite number greater than 0, but it is {largest}")
     volume, steps = is_volume(values), per_axis(spacing, image)
+    options = dict(dtype=numpy.float32, meta=empty(image, numpy.float32))
+    if largest is None and split_axes(image, volume):
+        if device not in ("auto", "cpu"):
+            raise InvalidArgument(f"cannot compute the exact distance of several chunks on {device!r}: the CPU computes its "
+                                  "passes; leave device out, give largest, or rechunk to one chunk")
+        return by_passes(image, volume, steps, parameters, options)
+    if largest is None:
+        return image.map_blocks(isoline.distance, spacing=steps, device=device, **parameters, **options)
     # One more: the boundary is where boxes of pixels touch, half a pixel beside their centres.
     halos = {axis: int(numpy.ceil(largest / steps[axis])) + 1 for axis in axes_of(image, volume)}
     image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
     split = split_axes(image, volume)
     depth = {axis: halos[axis] if axis in split else 0 for axis in range(image.ndim)}
     return da.map_overlap(clamped, image, depth=depth, boundary="none", largest=numpy.float32(largest), spacing=spacing,
-                          device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
+                          device=device, parameters=parameters, **options)
+
+
+def by_passes(image, volume, steps, parameters, options) -> da.Array:
+    """The exact distance by a pass along x, y and, in a volume, z, in the chunks of the image."""
+    axes = axes_of(image, volume)
+    used = [steps[axis] for axis in axes if image.shape[axis] > 1]
+    # The library ignores the spacing along an axis of one pixel, which the pixels of a chunk do not show.
+    steps = [step if length > 1 else min(used) for step, length in zip(steps, image.shape)]
+    parameters = {**parameters, "dimensions": "volume" if len(axes) == 3 else "slices"}
+    values, pixels, before = image, math.prod(image.chunksize), image.ndim - 2
+    for axis in reversed(axes):
+        values = in_lines(values, axis, before, pixels).map_blocks(
+            one_pass, axis=image.ndim - 1 - axis, spacing=steps, parameters=parameters, **options)
+        before = axis
+    return values.rechunk(image.chunks)
+
+
+def in_lines(values, axis, before, pixels) -> da.Array:
+    """The values in chunks of about so many pixels with whole lines along an axis. Of the other axes, that whose lines were
+    whole `before` is divided. The third one is left as it is; the first of the passes makes both sides equal."""
+    if values.numblocks[axis] == 1:
+        return values
+    lines, sides = max(1, pixels // values.shape[axis]), {axis: -1}
+    if values.ndim == 3:
+        third = 3 - axis - before
+        sides[third] = min(lines, math.isqrt(lines) if axis == 2 else values.chunksize[third], values.shape[third])
+        lines //= sides[third]
+    sides[before] = min(lines, values.shape[before])
+    return values.rechunk(sides)
+
+
+def one_pass(block, axis, spacing, parameters):
+    return context_of("cpu", block).distance_pass(block, axis, spacing=spacing, **parameters)
 
 
 def clamped(block, largest, spacing, device, parameters):

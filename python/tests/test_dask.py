@@ -1,4 +1,5 @@
 """Chunks with halos have the bits of the whole array, in this process and in the processes of a cluster."""
+import math
 import pathlib
 import re
 
@@ -139,6 +140,86 @@ def test_clamped_distance_without_a_boundary():
         assert (by_chunk.distance(image, largest=7).compute(scheduler="synchronous") == 7 * side).all()
 
 
+SPECKS = ((Z == 3) & (Y == 80) & (X == 100)) | ((Z == 66) & (Y == 5) & (X == 20))  # far from most chunks
+EXACT = [None, (2, 1, 1.5), 0.7, (0.3, 0.2, 0.2)]  # spacings with which squares are exact
+
+
+def distance_in_chunks(image, chunks, spacing=None, **parameters):
+    lazy = by_chunk.distance(da.from_array(image, chunks=chunks), spacing=spacing, **parameters)
+    assert lazy.npartitions > 1 and lazy.chunks == da.from_array(image, chunks=chunks).chunks
+    return lazy
+
+
+@pytest.mark.parametrize("spacing", EXACT, ids=str)
+@pytest.mark.parametrize("parameters", [
+    dict(), dict(dimensions="slices"), dict(foreground="below", region="inside"),
+    dict(region="outside", dimensions="slices")], ids=str)
+@pytest.mark.parametrize("image, threshold", [
+    (VOLUME, 195), (VOLUME.astype(numpy.uint16) * 200, 39000.5), (FLOATS, 195.5), (BALL, 0), (SPECKS, 0)],
+    ids=["uint8", "uint16", "float32", "bool", "specks"])
+def test_exact_distance(image, threshold, spacing, parameters):
+    parameters = dict(parameters, threshold=threshold)
+    wanted = isoline.distance(image, spacing=spacing, **parameters)
+    assert same(distance_in_chunks(image, CHUNKS, spacing, **parameters), wanted)
+
+
+@pytest.mark.parametrize("chunks", [((1, 69), (7, 3, 80), (50, 51)), (70, 90, 40), (70, 13, 101), (9, 90, 101), 3], ids=str)
+def test_exact_distance_of_any_chunks(chunks):
+    image, spacing = (SPECKS, (2, 1, 1.5)) if chunks != 3 else (VOLUME[:5, :6, :10] > 120, None)
+    assert same(distance_in_chunks(image, chunks, spacing), isoline.distance(image, spacing=spacing))
+
+
+def test_exact_distance_of_planes_and_lines():
+    for image in (SPECKS.any(0), BALL[8], BALL[:, 17, 43:44], BALL[8:9, :, 43]):
+        for spacing in (None, (3, 1)):
+            for dimensions in ("volume", "slices"):
+                wanted = isoline.distance(image, spacing=spacing, dimensions=dimensions)
+                assert same(distance_in_chunks(image, 20, spacing, dimensions=dimensions), wanted)
+    # The library ignores the spacing along an axis of one voxel.
+    for image in (BALL[8:9], BALL[:, 17:18], BALL[..., 43:44], BALL[8:9, :, 43:44]):
+        spacing = [1 if length > 1 else 0.01 for length in image.shape]
+        assert same(distance_in_chunks(image, 20, spacing), isoline.distance(image, spacing=spacing))
+
+
+def test_exact_distance_with_any_spacing_is_within_rounding():
+    for image, spacing in ((SPECKS, (3, 1, 1.3)), (VOLUME > 195, (0.1, 0.37, 0.29))):
+        wanted = isoline.distance(image, spacing=spacing)
+        got = distance_in_chunks(image, CHUNKS, spacing).compute(scheduler="synchronous")
+        assert (numpy.abs(got - wanted) <= 1e-6 * numpy.abs(wanted)).all()
+
+
+def test_exact_distance_without_a_boundary():
+    for inside, signed, region, of_region in ((0, numpy.inf, "inside", 0), (1, -numpy.inf, "outside", 0)):
+        image = numpy.full((40, 50), inside, numpy.uint8)
+        assert (distance_in_chunks(image, 20).compute(scheduler="synchronous") == signed).all()
+        assert (distance_in_chunks(image, 20, region=region).compute(scheduler="synchronous") == of_region).all()
+        # One slice of a stack has a boundary, which a volume has everywhere then.
+        stack = numpy.full((9, 40, 50), inside, numpy.uint8)
+        stack[2, 3, 4] = 1 - inside
+        for dimensions in ("slices", "volume"):
+            wanted = isoline.distance(stack, dimensions=dimensions)
+            assert same(distance_in_chunks(stack, (4, 30, 30), dimensions=dimensions), wanted)
+
+
+def test_exact_distance_of_chunks_that_depend_on_no_other():
+    for chunks, dimensions in ((200, "volume"), ((20, 90, 101), "slices")):
+        lazy = by_chunk.distance(da.from_array(BALL, chunks=chunks), dimensions=dimensions)
+        assert len(lazy.dask.layers) == 2 and same(lazy, isoline.distance(BALL, dimensions=dimensions))
+
+
+@pytest.mark.parametrize("shape, chunks", [((700, 900, 1000), 128), ((40, 5000, 3000), (10, 512, 512)), ((9000, 7000), 1000),
+                                           ((5, 6, 7), 1), ((70, 90, 101), CHUNKS)], ids=str)
+def test_passes_need_no_larger_chunks(shape, chunks):
+    """Those of a pass have the pixels of the image's, or one line."""
+    image = da.zeros(shape, chunks=chunks, dtype=numpy.uint8)
+    values, pixels, before = image, math.prod(image.chunksize), image.ndim - 2
+    for axis in reversed(range(image.ndim)):
+        values = by_chunk.in_lines(values, axis, before, pixels)
+        assert values.numblocks[axis] == 1 and math.prod(values.chunksize) <= max(pixels, shape[axis])
+        assert values.npartitions <= 3 * image.npartitions
+        before = axis
+
+
 def whole_level_set(image, phi, iterations, spacing, dimensions="volume", **parameters):
     with isoline.LevelSet(image, phi < 0, spacing=spacing, device="cpu", dimensions=dimensions, variant="dense",
                           change_tolerance=0, rms_tolerance=0, **parameters) as surface:
@@ -195,7 +276,7 @@ def test_nothing_is_computed_before_it_is_asked_for():
 
     options = dict(dtype=numpy.uint8, meta=numpy.empty((0, 0, 0), numpy.uint8))
     image = da.from_array(VOLUME, chunks=CHUNKS).map_blocks(fails, **options)
-    for lazy in (by_chunk.edge_strength(image), by_chunk.distance(image, largest=3),
+    for lazy in (by_chunk.edge_strength(image), by_chunk.distance(image, largest=3), by_chunk.distance(image),
                  by_chunk.edge_drawing(image, gradient_threshold=9),
                  by_chunk.level_set(image, image.astype(numpy.float32), iterations=20, **RANGE)):
         assert lazy.shape == VOLUME.shape
@@ -216,7 +297,9 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.edge_strength(image, mode="converged", dimensions="volume"), isoline.InvalidArgument,
      "every voxel depends on all others"),
     (lambda image: by_chunk.edge_strength(image.astype("f4"), start="image"), isoline.InvalidArgument, "start_min"),
-    (lambda image: by_chunk.distance(image, largest=0), isoline.InvalidArgument, "largest must be a finite number"),
+    (lambda image: by_chunk.distance(image, largest=0), isoline.InvalidArgument, "largest must be None or a finite number"),
+    (lambda image: by_chunk.distance(image, device="cuda"), isoline.InvalidArgument, "several chunks on 'cuda'"),
+    (lambda image: by_chunk.distance(image, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
     (lambda image: by_chunk.distance(image, largest=3, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
     (lambda image: by_chunk.edge_drawing(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
     (lambda image: by_chunk.edge_drawing(image.astype("f4"), gradient_threshold=3), isoline.InvalidArgument, "range_min"),
@@ -269,8 +352,10 @@ def test_two_processes_of_a_cluster_give_the_same_bits():
         field = by_chunk.edge_strength(image, dimensions="volume", threshold=190, iterations=20)
         edges = by_chunk.edge_drawing(image, gradient_threshold=30)
         front = by_chunk.level_set(image, start, iterations=12, **RANGE)
-        field, edges, front = client.gather(client.compute([field, edges, front]))
+        distance = distance_in_chunks(SPECKS, CHUNKS, (2, 1, 1.5))
+        field, edges, front, distance = client.gather(client.compute([field, edges, front, distance]))
         assert len(client.scheduler_info()["workers"]) == 2
     assert numpy.array_equal(field, isoline.edge_strength(VOLUME, dimensions="volume", threshold=190, iterations=20))
     assert numpy.array_equal(edges, isoline.edge_drawing(VOLUME, gradient_threshold=30)[0])
+    assert numpy.array_equal(distance, isoline.distance(SPECKS, spacing=(2, 1, 1.5)))
     assert numpy.array_equal(front, whole_level_set(VOLUME, phi, 12, 1, **RANGE))
