@@ -2836,7 +2836,7 @@ typedef struct {
     double edge_contrast;
     /**
      * The order of the one-sided differences in the upwind |∇φ| and in the edge term, 1 or 2, within two voxels of the
-     * front. Default 1, which is enough for compact objects. With 2, which takes up to twice the time, a front moves
+     * front. Default 1, which is enough for compact objects. With 2, which takes 1.3 to 2.7 times as long, a front moves
      * along structures of two to four voxels across at its speed, where with 1 it is 13 to 41 % too slow
      * (docs/level_set.md). On a CUDA device the image must be in host memory then (ISOLINE_UNSUPPORTED), and its copy
      * takes 32 bytes a voxel.
