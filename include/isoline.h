@@ -694,13 +694,13 @@ enum isoline_memory
     /**
      * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
      * For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
-     * its threshold, and lines, circles and ellipses along its segments, isolines, and the distance with 2 dimensions. The
-     * other images of such a call may be in host memory, or slices too, but not in CUDA memory. The results have the same
-     * bits as those from memory.
+     * its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
+     * snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
+     * memory, or slices too, but not in CUDA memory. The results have the same bits as those from memory.
      *
      * The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
      * in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
-     * device where they have up to 1 GiB.
+     * device where they have up to 1 GiB. Searches along segments and of region snakes have 1 slice in memory.
      * Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
      * stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
      */
@@ -3327,6 +3327,12 @@ typedef struct {
      * `count` 0.
      */
     const uint64_t *offsets;
+    /**
+     * An array of `count` slice numbers, counted from 0: each polygon is on one slice of an image. NULL in an input:
+     * all are on slice 0. Only isoline_snake_run takes other slices; sums and curves do not use them. NULL in a result
+     * if there are no polygons.
+     */
+    const uint32_t *slices;
 } isoline_polygons;
 
 /**
@@ -3581,10 +3587,11 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  *
  * @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
  * @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
+ *   isoline_snake_run takes several slices, and ISOLINE_SLICES.
  * @param initial the initial polygon of each target; its direction and its first node have no influence on the result.
  *   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
  *   are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
- *   given.
+ *   given. All are on slice 0.
  * @param params NULL for the defaults.
  * @param out receives the snake; free it with isoline_snake_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
@@ -3608,6 +3615,7 @@ isoline_status isoline_snake_new(isoline_context *context,
  *   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
  *   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
  *   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake.
+ *   A snake that isoline_snake_run made of several slices or of ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
  * @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
  */
 isoline_status isoline_snake_restart(isoline_snake *snake,
@@ -3656,15 +3664,26 @@ void isoline_snake_free(isoline_snake *snake);
  * Runs region snakes in one call: starts them, continues until every target has ended, and returns labels, the
  * snake, or both.
  *
- * @param context,input,initial,params as for isoline_snake_new.
- * @param progress NULL for none. It can cancel the start, too, in which the fraction is 0.
- * @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
+ * The input may have several slices, and each polygon is on one of them: it is searched as if that slice were the whole
+ * image. The slices that have polygons are taken one after the other, in ascending order, each once, and one is held at
+ * a time. With an automatic range of an f32 image, which is that of all slices, all are read before. Of several slices or
+ * of ISOLINE_SLICES the snake keeps the targets alone: it can be read, drawn and freed, but neither restarted nor asked for
+ * sums, and a step changes nothing.
+ *
+ * @param context,params as for isoline_snake_new.
+ * @param input as for isoline_snake_new, or with several slices, or ISOLINE_SLICES.
+ * @param initial as for isoline_snake_new, each polygon on its slice (`slices`). NULL for the default rectangle on each
+ *   slice.
+ * @param progress NULL for none; the fraction is that of the targets. It can cancel the start, too, in which it is 0.
+ * @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory. Of
+ *   ISOLINE_SLICES all slices are written, in ascending order, after the search.
  * @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
  *   `labels` and `out` must not both be NULL.
  * @param report NULL for none; else after isoline_report_init.
- * @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. After
- *   an error neither `labels` nor `out` is written. May be called on any thread; calls on one context run one after
- *   the other.
+ * @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _INVALID_ARGUMENT for a slice that
+ *   the input does not have; _OVERLAP; _CALLBACK_FAILED; _CANCELLED. After an error `out` is not written, and neither are
+ *   `labels`, unless drawing them has failed or was cancelled. May be called on any thread; calls on one context run one
+ *   after the other.
  */
 isoline_status isoline_snake_run(isoline_context *context,
                                  const isoline_image *input,
@@ -3844,7 +3863,8 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
  * each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
  * polygon touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can end it.
  *
- * @param snake not NULL. Its targets have no influence.
+ * @param snake not NULL. Its targets have no influence. One that isoline_snake_run made of several slices or of
+ *   ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
  * @param polygons not NULL; up to 65536 nodes each.
  * @param out memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
@@ -3859,9 +3879,9 @@ isoline_status isoline_snake_region_sums(isoline_snake *snake,
  * Draws the current targets as a mask: 255 where a pixel belongs to any of them, 0 elsewhere.
  *
  * @param snake not NULL.
- * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
+ * @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory or slices. A callback must not use the snake.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
- *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CANCELLED; _BUSY. Threads: as for
+ *   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as for
  *   isoline_snake_step.
  */
 isoline_status isoline_snake_draw_mask(isoline_snake *snake,
@@ -3874,7 +3894,7 @@ isoline_status isoline_snake_draw_mask(isoline_snake *snake,
  *
  * @param snake not NULL.
  * @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the
- *   snake's input, host memory.
+ *   snake's input, host memory or slices, whose callback must not use the snake.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and
  *   threads, as for isoline_snake_draw_mask.
  */

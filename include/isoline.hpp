@@ -980,9 +980,12 @@ class polygons {
   public:
     /** No polygons are given. */
     polygons() = default;
-    /** Polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`. */
-    polygons(span<const node> nodes, span<const std::uint64_t> offsets)
-        : nodes_(nodes), offsets_(offsets), size_(offsets.empty() ? 0 : offsets.size() - 1), given_(true) {}
+    /**
+     * Polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`, and is on slice `slices[i]`, of which
+     * there are as many as polygons, or none: then all are on slice 0.
+     */
+    polygons(span<const node> nodes, span<const std::uint64_t> offsets, span<const std::uint32_t> slices = {})
+        : nodes_(nodes), offsets_(offsets), slices_(slices), size_(offsets.empty() ? 0 : offsets.size() - 1), given_(true) {}
     /** One polygon with the nodes of an array or a container. */
     template <typename Nodes, std::enable_if_t<std::is_convertible_v<const Nodes &, span<const node>>, int> = 0>
     polygons(const Nodes &nodes) : nodes_(nodes), size_(1), given_(true) {}
@@ -1001,12 +1004,15 @@ class polygons {
     span<const node> nodes() const noexcept { return nodes_; }
     /** Returns the offsets of the polygons into nodes(); none if this was made from one polygon. */
     span<const std::uint64_t> offsets() const noexcept { return offsets_; }
+    /** Returns the slice of each polygon, counted from 0; none if all are on slice 0. */
+    span<const std::uint32_t> slices() const noexcept { return slices_; }
     /** Returns whether polygons are given, even if their number is 0. */
     explicit operator bool() const noexcept { return given_; }
 
   private:
     span<const node> nodes_;
     span<const std::uint64_t> offsets_;
+    span<const std::uint32_t> slices_;
     std::size_t size_ = 0;
     bool given_ = false;
 };
@@ -1022,6 +1028,7 @@ class c_polygons {
         all_.node_count = polygons.nodes().size();
         all_.nodes = polygons.nodes().data();
         all_.offsets = polygons.offsets().empty() ? one_.data() : polygons.offsets().data();
+        all_.slices = polygons.slices().data();
     }
     c_polygons(const c_polygons &) = delete;
     c_polygons &operator=(const c_polygons &) = delete;
@@ -1063,7 +1070,10 @@ using target_statistics = isoline_target_statistics;
 /** Sums over the pixels inside one polygon. */
 using region_sum = isoline_region_sum;
 
-/** Targets that are searched for on one image, of which it keeps a copy. It may outlive its context. */
+/**
+ * Targets that are searched for on one image, of which it keeps a copy; snake_run() of several slices, or of slices that a
+ * function reads, keeps the targets alone. It may outlive its context.
+ */
 class snake : public object<isoline_snake, isoline_snake_free> {
   public:
     using object::object;
@@ -1097,7 +1107,8 @@ class snake : public object<isoline_snake, isoline_snake_free> {
         defaults<isoline_polygons, isoline_polygons_init> all;
         check(isoline_snake_polygons(get(), &all));
         return {{all.nodes, static_cast<std::size_t>(all.node_count)},
-                {all.offsets, static_cast<std::size_t>(all.count) + 1}};
+                {all.offsets, static_cast<std::size_t>(all.count) + 1},
+                {all.slices, static_cast<std::size_t>(all.count)}};
     }
     /** Returns the current polygon of one target. */
     span<const node> polygon(std::size_t index) const {
@@ -1129,7 +1140,10 @@ class snake : public object<isoline_snake, isoline_snake_free> {
     }
 };
 
-/** Runs region snakes in one call until every target has ended, and returns labels and the snake. */
+/**
+ * Runs region snakes in one call until every target has ended, and returns labels and the snake. The polygons may be on
+ * several slices, and input and labels in memory or slices that functions read and write.
+ */
 template <typename Label>
 report snake_run(context &context, const any_image &input, const polygons &initial, const image<Label> &labels,
                  snake &snake, const snake_params &params = {}, const progress &on_progress = {}) {

@@ -49,7 +49,7 @@ fn sanitizer_snakes_are_the_cpus() {
         ] {
             let params = Params { noise, node_cost, background, overlap, node_spacing: Some(6.0), ..Params::default() };
             for input in [Image::from(image.view()), narrow.view().into(), float.view().into()] {
-                let run = |context: &Context| snake::run(context, input, Some(&starts), &params, None).unwrap();
+                let run = |context: &Context| snake::run(context, input.into(), Some(&starts), &params, None).unwrap();
                 let (ours, theirs) = (run(&cpu), run(&cuda));
                 assert_eq!(ours.0, theirs.0, "{width} x {height}, {noise:?}, {overlap:?}");
             }

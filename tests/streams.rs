@@ -7,6 +7,7 @@ use common::Random;
 use isoline::edge_drawing::{self, Maps, Profile, Segments, Validation};
 use isoline::edge_strength::{self, Mode, Start};
 use isoline::isolines::{self, Polylines};
+use isoline::snake::{self, Background, Node, Overlap, Polygons, Snake};
 use isoline::{
     Context, Dimensions, Error, ErrorKind, Image, Input, Output, PixelType, Report, Sink, Source, distance,
     set_cancel_flag,
@@ -262,6 +263,39 @@ fn lines_and_ellipses_have_the_bits_of_the_call_on_memory() {
         edge_drawing::lines(&context, source.into(), &segments, &Default::default(), None, &mut Vec::new()).unwrap();
         assert!(read.is_sorted() && !read.contains(&6) && read.len() >= 34, "{read:?}");
     }
+}
+
+#[test]
+fn snakes_have_the_bits_of_the_call_on_memory() {
+    let floats = stack([300, 200], 40).mapv(f32::from);
+    let mut starts = Polygons::new();
+    // Slices without a target are not read.
+    for (z, column) in (0..40).rev().flat_map(|z| [(z, 1), (z, 4)]).filter(|(z, _)| !(5..9).contains(z)) {
+        let [left, right] = [8, 24].map(|x| 40 * column + x);
+        starts.push_on(z, &[[left, 46], [right, 46], [right, 62], [left, 62]].map(|[x, y]| Node::new(x, y)));
+    }
+    for (overlap, range) in [(Overlap::Allowed, None), (Overlap::Excluded, Some([0.0, 65535.0]))] {
+        let background = Background::Window { margin: 0.5 };
+        let params = snake::Params { overlap, range, background, ..Default::default() };
+        compare(&format!("snakes, {overlap:?}"), |context, way| {
+            let input = way.input(&floats, PixelType::F32);
+            let (snake, report) = Snake::run(context, input, Some(&starts), &params, None).unwrap();
+            let mut labels = Array3::from_elem(floats.dim(), -1.0f32);
+            snake.read_labels(way.floats(&mut labels)).unwrap();
+            assert!(labels.iter().any(|label| *label == 72.0));
+            let parts = (report.slices_done, report.iterations, report.converged);
+            (snake.polygons(), snake.statistics(), bits(&labels), parts)
+        });
+    }
+    let mut read = Vec::new();
+    let source = Source::new(PixelType::F32, shape_of(&floats), |slice, pixels| {
+        read.push(slice);
+        pixels.fill(0);
+        Ok::<_, &str>(())
+    });
+    let params = snake::Params { range: Some([0.0, 1.0]), ..Default::default() };
+    snake::run(&Context::new("cpu").unwrap(), source.into(), Some(&starts), &params, None).unwrap();
+    assert!(read.iter().copied().eq((0..40).filter(|slice| !(5..9).contains(slice))), "{read:?}");
 }
 
 /// The distances of masks of zeros, whose slices `read` is asked for and `write` gets.

@@ -209,7 +209,7 @@ class Report(Sized):
 
 class PolygonArrays(Sized):
     _fields_ = [("struct_size", c_uint32), ("reserved", c_uint32), ("count", c_uint64), ("node_count", c_uint64),
-                ("nodes", c_void_p), ("offsets", c_void_p)]
+                ("nodes", c_void_p), ("offsets", c_void_p), ("slices", c_void_p)]
 
 
 # isoline_log_level as levels of Python.

@@ -256,17 +256,17 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
     return context.objects(image, starts, spacing=spacing, out=out, progress=progress, report=report, **parameters)
 
 
-@from_table("snake", image="An array (y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU.",
-            polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle.")
-def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
-          progress: ProgressLike = None, **parameters: Any) -> Snake:
+@from_table("snake",
+            polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle on each slice.",
+            slices="The slice of each start, counted from 0; None for slice 0.")
+def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
+          device: DeviceLike = "auto", progress: ProgressLike = None, **parameters: Any) -> Snake:
     """{help}
 
-    Returns the Snake, with polygons(), labels(), statistics() and more; to step yourself, make a Snake.
+    Each start is searched on its slice as if that were the whole image. Returns the Snake, with polygons(), slices(),
+    labels(), statistics() and more, which keeps the image if it has one slice in memory; to step yourself, make a Snake.
     """
-    found = Snake(image, polygons, device=device, **parameters)
-    found.step(progress=progress)
-    return found
+    return Snake.run(image, polygons, slices, device=device, progress=progress, **parameters)
 
 
 signed_distance = distance  # the name of the command in ImageJ

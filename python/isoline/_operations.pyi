@@ -315,6 +315,7 @@ def objects(
 def snake(
     image: ImageLike,
     polygons: Sequence[npt.ArrayLike] | None = None,
+    slices: npt.ArrayLike | None = None,
     *,
     device: DeviceLike = 'auto',
     progress: ProgressLike = None,

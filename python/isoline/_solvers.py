@@ -22,16 +22,20 @@ class Solver(Owned):
 
     kind = ""
 
-    def __init__(self, device, image, spacing, *arrays):
+    def __init__(self, device, image, spacing, *arrays, by_slices=False):
         self.context = context_of(device, image, *arrays)
-        self.described, self.image = describe(image, spacing)
+        self.described, self.image = describe(image, spacing, by_slices=by_slices)
         self.shape = shape_of(image)
 
     def make(self, operation, middle, parameters):
+        self.made_by("new", operation, middle, parameters, lambda handle: (handle,))
+
+    def made_by(self, function, operation, middle, parameters, rest):
+        """Makes the solver by a function of the C API, which has `rest` of the handle behind the parameters."""
         params, handle = self.context.library.params(operation, **parameters), c_void_p()
-        self.context.library.call(f"{self.kind}_new", self.context.handle, byref(self.described), middle, byref(params),
-                                  byref(handle))
-        # The library keeps a copy of the image.
+        self.context.library.call(f"{self.kind}_{function}", self.context.handle, byref(self.described), middle,
+                                  byref(params), *rest(byref(handle)))
+        # The library keeps a copy of the image, or nothing.
         del self.described, self.image
         self.own(self.context.library, self.kind, handle)
 
@@ -118,6 +122,18 @@ class Snake(Solver):
         arrays, _kept = polygon_arrays(polygons)
         self.make("snake", arrays and byref(arrays), parameters)
 
+    @classmethod
+    def run(cls, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
+            device: DeviceLike = "auto", progress: ProgressLike = None, **parameters) -> Snake:
+        """A Snake whose targets have all ended, on one slice or several: isoline.snake."""
+        found = cls.__new__(cls)
+        Solver.__init__(found, device, image, None, by_slices=True)
+        arrays, _kept = polygon_arrays(polygons, slices)
+        with Watch(progress) as watch:
+            found.made_by("run", "snake", arrays and byref(arrays), parameters,
+                          lambda handle: (watch.argument, None, handle, None))
+        return found
+
     def __len__(self) -> int:
         return self.library.library.isoline_snake_count(self.handle)
 
@@ -143,6 +159,11 @@ class Snake(Solver):
         arrays = self.borrowed()
         nodes = copied(arrays.nodes, numpy.int32, 2 * arrays.node_count).reshape(-1, 2)
         return divided(nodes, copied(arrays.offsets, numpy.uint64, arrays.count + 1))
+
+    def slices(self) -> npt.NDArray:
+        """The slice of each target, counted from 0."""
+        arrays = self.borrowed()
+        return copied(arrays.slices, numpy.uint32, arrays.count)
 
     def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
@@ -170,9 +191,11 @@ class Snake(Solver):
         return self.read("draw_labels", numpy.uint16 if len(self) < 2 ** 16 else numpy.float32, out)
 
 
-def polygon_arrays(polygons) -> tuple[PolygonArrays | None, tuple]:
-    """Polygons as the C API takes them, and the arrays that must live as long."""
+def polygon_arrays(polygons, slices=None) -> tuple[PolygonArrays | None, tuple]:
+    """Polygons as the C API takes them, and the arrays that must live as long. `slices`: of each, None for 0."""
     if polygons is None:
+        if slices is not None:
+            raise ValueError("cannot use slices without polygons: the default rectangle is on each slice; give polygons")
         return None, ()
     parts = [numpy.asarray(polygon) for polygon in polygons]
     for part in parts:
@@ -183,8 +206,18 @@ def polygon_arrays(polygons) -> tuple[PolygonArrays | None, tuple]:
         raise ValueError("cannot use a polygon: its nodes must be whole numbers, the corners of pixels; round them")
     nodes = numpy.ascontiguousarray(nodes, numpy.int32)
     offsets = numpy.cumsum([0, *map(len, parts)]).astype(numpy.uint64)
-    return PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data,
-                         offsets=offsets.ctypes.data), (nodes, offsets)
+    arrays = PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data, offsets=offsets.ctypes.data)
+    if slices is None:
+        return arrays, (nodes, offsets)
+    given = numpy.asarray(slices)
+    if given.shape != (len(parts),):
+        raise ValueError(f"cannot use slices: there must be one for each of {len(parts)} polygons (got an array of shape "
+                         f"{given.shape})")
+    numbers = given.astype(numpy.uint32)
+    if (numbers != given).any():
+        raise ValueError("cannot use slices: they must be whole numbers, from 0 on; count slices from 0")
+    arrays.slices = numbers.ctypes.data
+    return arrays, (nodes, offsets, numbers)
 
 
 def divided(rows, offsets) -> list[npt.NDArray]:

@@ -59,6 +59,42 @@ def test_slices_of_a_chunk_are_read_and_written_together():
     assert numpy.array_equal(field.made, isoline.edge_strength(image.made, threshold=500))
 
 
+SQUARES = [[(x, 15), (x + 40, 15), (x + 40, 45), (x, 45)] for x in (20, 24, 28, 32)]
+
+
+def test_snakes_read_the_slices_that_have_some():
+    image, on = drawing(), [7, 2, 19, 2]
+    wanted = isoline.snake(image, SQUARES, on)
+    lazy, labels = Lazy(image), Lazy(numpy.zeros(image.shape, numpy.uint16), chunks=(8, 70, 90))
+    found = isoline.snake(lazy, SQUARES, numpy.array(on))
+    assert lazy.asked == [(0, 3), (6, 9), (18, 20)] and lazy.threads == {threading.get_ident()}
+    assert found.slices().tolist() == wanted.slices().tolist() == on
+    assert numpy.array_equal(found.statistics(), wanted.statistics())
+    assert found.labels(out=labels) is labels and labels.asked == [(0, 8), (8, 16), (16, 20)]
+    assert numpy.array_equal(labels.made, wanted.labels()) and set(numpy.unique(labels.made[7])) == {0, 1}
+    for index in range(4):
+        alone = isoline.snake(image[on[index]], SQUARES[index:index + 1])
+        assert numpy.array_equal(alone.polygons()[0], found.polygons()[index])
+    # One slice in memory is kept, several are not.
+    alone.restart(SQUARES)
+    with pytest.raises(isoline.Error, match="keeps none"):
+        wanted.restart(SQUARES)
+
+
+def test_wrong_slices_of_snakes_are_refused():
+    image = drawing(3)
+    for slices in ([0, 1], [0, 1, 2, 0.5], [0, 1, 2, -1], 0):
+        with pytest.raises(ValueError, match="cannot use slices"):
+            isoline.snake(image, SQUARES, slices)
+    with pytest.raises(ValueError, match="give polygons"):
+        isoline.snake(image, None, [0])
+    with pytest.raises(isoline.InvalidArgument, match=r"the image has 3 \(got slice 3\)"):
+        isoline.snake(image, SQUARES, [0, 1, 2, 3])
+    with pytest.raises(OSError, match="slice 2 is on a lost disk"):
+        isoline.snake(Lazy(image, failing=2), SQUARES, [0, 1, 2, 0])
+    assert isoline.snake(image).slices().tolist() == [0, 1, 2]
+
+
 def test_volumes_are_read_as_a_whole():
     image = Lazy(drawing(6))
     image.__class__ = type("Whole", (Lazy,), {"__array__": lambda self, dtype=None, copy=None: self.made})

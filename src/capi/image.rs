@@ -33,13 +33,13 @@ pub enum isoline_memory {
     ISOLINE_CUDA = 1,
     /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
     /// For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
-    /// its threshold, and lines, circles and ellipses along its segments, isolines, and the distance with 2 dimensions. The
-    /// other images of such a call may be in host memory, or slices too, but not in CUDA memory. The results have the same
-    /// bits as those from memory.
+    /// its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
+    /// snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
+    /// memory, or slices too, but not in CUDA memory. The results have the same bits as those from memory.
     ///
     /// The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
     /// in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
-    /// device where they have up to 1 GiB.
+    /// device where they have up to 1 GiB. Searches along segments and of region snakes have 1 slice in memory.
     /// Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
     /// stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
     ISOLINE_SLICES = 2,
@@ -290,7 +290,7 @@ impl Checked {
     }
 
     /// Refuses an output whose own rows or slices overlap.
-    fn check_rows(&self) -> Result<()> {
+    pub(super) fn check_rows(&self) -> Result<()> {
         let [width, height, depth] = self.shape;
         let row = width * self.pixel_type.bytes();
         let rows_apart = height == 1 || self.strides[0] >= row;
@@ -435,14 +435,14 @@ impl Checked {
         })
     }
 
-    /// Returns the pixels for labels, u16 or f32, to write.
+    /// Returns the pixels for labels, u16 or f32, to write, or the callback that writes them.
     ///
     /// # Safety
-    /// The requirements of [`output`](Self::output) hold.
-    pub(super) unsafe fn labels<'a>(&self) -> Result<ImageMut<'a>> {
+    /// The requirements of [`sink`](Self::sink) hold.
+    pub(super) unsafe fn labels<'a>(&self) -> Result<Output<'a>> {
         let wanted = if self.pixel_type == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
         // SAFETY: as the caller ensures.
-        unsafe { self.output(wanted) }
+        unsafe { self.sink(wanted) }
     }
 }
 

@@ -186,7 +186,7 @@ pub unsafe extern "C" fn isoline_objects(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
-            let starts = Checked::optional(starts, "starts")?;
+            let starts = if starts.is_null() { None } else { Some(Checked::new(starts, "starts")?) };
             let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
             let mut progress = callback(progress)?;
             let labels = Checked::new(labels, "labels")?;

@@ -61,9 +61,13 @@ pub struct isoline_polygons {
     /// An array of `count` + 1 offsets that never decrease, from 0 to `node_count`. NULL only in an input with
     /// `count` 0.
     pub offsets: *const u64,
+    /// An array of `count` slice numbers, counted from 0: each polygon is on one slice of an image. NULL in an input:
+    /// all are on slice 0. Only isoline_snake_run takes other slices; sums and curves do not use them. NULL in a result
+    /// if there are no polygons.
+    pub slices: *const u32,
 }
 
-sized_struct!(isoline_polygons, 40);
+sized_struct!(isoline_polygons, 48);
 
 impl isoline_polygons {
     /// Returns a copy of the caller's polygons, whose argument is named `name`.
@@ -80,13 +84,14 @@ impl isoline_polygons {
         let [count, nodes] = [given.count.saturating_add(1), given.node_count];
         let [count, nodes] = [count, nodes].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         // SAFETY: arrays of these lengths, as the caller ensures; a node has the layout of a Node (asserted above).
-        let (nodes, offsets) = unsafe {
+        let (nodes, offsets, slices) = unsafe {
             (
                 check::slice(given.nodes.cast::<Node>(), nodes, &format!("{name}->nodes"))?,
                 check::slice(given.offsets, count, &format!("{name}->offsets"))?,
+                (!given.slices.is_null()).then(|| check::slice(given.slices, count - 1, &format!("{name}->slices"))),
             )
         };
-        Polygons::from_flat(nodes, offsets)
+        Polygons::from_flat(nodes, offsets, slices.transpose()?)
     }
 
     /// Returns a copy of the caller's polygons; `None` for NULL.
@@ -106,6 +111,7 @@ impl isoline_polygons {
             node_count: nodes.len() as u64,
             nodes: check::address(nodes).cast(),
             offsets: polygons.offsets().as_ptr(),
+            slices: check::address(polygons.slices()),
             ..Self::defaults()
         }
     }

@@ -12,7 +12,7 @@ use super::{check, guard, guard_or, isoline_status, object};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::parameter::ends;
-use crate::snake::{Background, Params, Polygons, Snake, parameters};
+use crate::snake::{self, Background, Params, Polygons, Snake, parameters};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -251,10 +251,11 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 ///
 /// @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.
+///   isoline_snake_run takes several slices, and ISOLINE_SLICES.
 /// @param initial the initial polygon of each target; its direction and its first node have no influence on the result.
 ///   NULL for one target that starts as a rectangle with a margin of a quarter of each side. Nodes outside the image
 ///   are clamped to its border; a polygon without area after that is ISOLINE_TARGET_LEFT_IMAGE and stays as it was
-///   given.
+///   given. All are on slice 0.
 /// @param params NULL for the defaults.
 /// @param out receives the snake; free it with isoline_snake_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
@@ -293,6 +294,7 @@ pub unsafe extern "C" fn isoline_snake_new(
 ///   must not change from or to ISOLINE_SNAKE_NOISE_BERNOULLI, and the range must not change, because the image is kept
 ///   in the form that these gave it; with an automatic range of an f32 image the noise must not change from or to
 ///   ISOLINE_SNAKE_NOISE_GAUSSIAN either. `pyramid_levels` must not be more than that of the call that made the snake.
+///   A snake that isoline_snake_run made of several slices or of ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
 /// @return ISOLINE_OK or an error; errors and threads: as for isoline_snake_new. After an error the snake is unchanged.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_restart(
@@ -371,15 +373,26 @@ pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
 /// Runs region snakes in one call: starts them, continues until every target has ended, and returns labels, the
 /// snake, or both.
 ///
-/// @param context,input,initial,params as for isoline_snake_new.
-/// @param progress NULL for none. It can cancel the start, too, in which the fraction is 0.
-/// @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory.
+/// The input may have several slices, and each polygon is on one of them: it is searched as if that slice were the whole
+/// image. The slices that have polygons are taken one after the other, in ascending order, each once, and one is held at
+/// a time. With an automatic range of an f32 image, which is that of all slices, all are read before. Of several slices or
+/// of ISOLINE_SLICES the snake keeps the targets alone: it can be read, drawn and freed, but neither restarted nor asked for
+/// sums, and a step changes nothing.
+///
+/// @param context,params as for isoline_snake_new.
+/// @param input as for isoline_snake_new, or with several slices, or ISOLINE_SLICES.
+/// @param initial as for isoline_snake_new, each polygon on its slice (`slices`). NULL for the default rectangle on each
+///   slice.
+/// @param progress NULL for none; the fraction is that of the targets. It can cancel the start, too, in which it is 0.
+/// @param labels NULL if they are not wanted; else as for isoline_snake_draw_labels, the input's size, its own memory. Of
+///   ISOLINE_SLICES all slices are written, in ascending order, after the search.
 /// @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
 ///   `labels` and `out` must not both be NULL.
 /// @param report NULL for none; else after isoline_report_init.
-/// @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _OVERLAP; _CANCELLED. After
-///   an error neither `labels` nor `out` is written. May be called on any thread; calls on one context run one after
-///   the other.
+/// @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _INVALID_ARGUMENT for a slice that
+///   the input does not have; _OVERLAP; _CALLBACK_FAILED; _CANCELLED. After an error `out` is not written, and neither are
+///   `labels`, unless drawing them has failed or was cancelled. May be called on any thread; calls on one context run one
+///   after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_run(
     context: *mut isoline_context,
@@ -395,7 +408,7 @@ pub unsafe extern "C" fn isoline_snake_run(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             let params = isoline_snake_params::read(params)?;
             let mut progress = callback(progress)?;
@@ -412,14 +425,16 @@ pub unsafe extern "C" fn isoline_snake_run(
                 }
             };
             isoline_report::check(report)?;
+            let input = input.source()?;
             if let Some(labels) = &labels {
                 // Before any work.
-                Snake::check_label_count(labels, initial.as_ref().map_or(1, Polygons::len))?;
+                snake::check(&params, &input)?;
+                let shape = input.shape();
+                Snake::check_labels(labels, shape, initial.as_ref().map_or(shape[2], Polygons::len))?;
             }
             let started = Instant::now();
             let mut progress = progress.as_deref_mut();
-            let mut snake = Snake::start(context, input.input(), initial.as_ref(), &params, &mut progress)?;
-            let mut done = snake.step(u64::MAX, progress.as_deref_mut())?;
+            let (snake, mut done) = Snake::run(context, input, initial.as_ref(), &params, progress.as_deref_mut())?;
             if let Some(labels) = labels {
                 snake.read_labels_while(labels, &mut progress)?;
             }

@@ -222,7 +222,8 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 /// each edge costs about 10 ns for each row of the image that it passes, and each node about 1 µs for the test that no
 /// polygon touches itself, on one core; several polygons are shared by all cores. isoline_set_cancel_flag can end it.
 ///
-/// @param snake not NULL. Its targets have no influence.
+/// @param snake not NULL. Its targets have no influence. One that isoline_snake_run made of several slices or of
+///   ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
 /// @param polygons not NULL; up to 65536 nodes each.
 /// @param out memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
@@ -254,9 +255,9 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
 /// Draws the current targets as a mask: 255 where a pixel belongs to any of them, 0 elsewhere.
 ///
 /// @param snake not NULL.
-/// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory.
+/// @param mask not NULL; ISOLINE_U8, the size of the snake's input, host memory or slices. A callback must not use the snake.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE; _OVERLAP for
-///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CANCELLED; _BUSY. Threads: as for
+///   rows that overlap each other; _UNSUPPORTED for CUDA memory; _CALLBACK_FAILED; _CANCELLED; _BUSY. Threads: as for
 ///   isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_draw_mask(
@@ -267,7 +268,9 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = lock(snake)?;
-            held.snake.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
+            let mask = Checked::sliced(mask, "mask")?;
+            mask.check_rows()?;
+            held.snake.read_mask(mask.sink(PixelType::U8)?)
         }
     })
 }
@@ -278,7 +281,7 @@ pub unsafe extern "C" fn isoline_snake_draw_mask(
 ///
 /// @param snake not NULL.
 /// @param labels not NULL; ISOLINE_U16, or ISOLINE_F32 for more than 65535 targets (up to 2^24); the size of the
-///   snake's input, host memory.
+///   snake's input, host memory or slices, whose callback must not use the snake.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for more targets than the type can count; else, and
 ///   threads, as for isoline_snake_draw_mask.
 #[unsafe(no_mangle)]
@@ -290,7 +293,9 @@ pub unsafe extern "C" fn isoline_snake_draw_labels(
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
             let held = lock(snake)?;
-            held.snake.read_labels(Checked::to_write(labels, "labels")?.labels()?)
+            let labels = Checked::sliced(labels, "labels")?;
+            labels.check_rows()?;
+            held.snake.read_labels(labels.labels()?)
         }
     })
 }

@@ -378,4 +378,34 @@ impl Context {
         }
         Ok(())
     }
+
+    /// Calls `make` with each slice of an output in host memory, in their order; those of a sink are handed on as they are
+    /// made.
+    pub(crate) fn make_each_slice(
+        &self,
+        output: Output<'_>,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+        mut make: impl FnMut(usize, ImageMut<'_>, &mut Option<&mut Progress<'_>>) -> Result<()>,
+    ) -> Result<()> {
+        let shape = output.shape();
+        match output {
+            Output::Image(mut rest) => {
+                rest.use_huge_pages();
+                for slice in 0..shape[2] {
+                    let (image, after) = rest.split_at(1);
+                    make(slice, image, progress)?;
+                    rest = after;
+                }
+            }
+            Output::Sink(mut sink) => {
+                let mut staged = Staged::new(self, sink.pixel_type(), shape, 1)?;
+                for slice in 0..shape[2] {
+                    make(slice, staged.image_mut(1), progress)?;
+                    staged.write(&mut sink, slice..slice + 1, ticker, progress)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }

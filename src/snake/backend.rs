@@ -6,7 +6,7 @@ use super::polygon::Bounds;
 use super::search::Target;
 use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cuda};
 use crate::device::{Context, DeviceNeeds, Job, shares};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::image::{Image, collected, extend, try_collected, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::{Parts, Report};
@@ -19,6 +19,8 @@ pub(super) enum Backend {
     Cuda(Box<cuda::Solver>),
     /// One for each of the context's devices that has the image: the first ones.
     Several(Vec<Backend>),
+    /// None: slices of this width and height were searched one after the other, and not kept.
+    Released([usize; 2]),
 }
 
 impl Backend {
@@ -82,6 +84,7 @@ impl Backend {
         watch: &mut Watch<'_, '_, '_>,
     ) -> Result<Vec<Target>> {
         match self {
+            Self::Released(_) => Err(released()),
             Self::Cpu(image) => cpu::measure(context, image, params, targets, watch),
             Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(targets),
             Self::Several(backends) => {
@@ -115,6 +118,7 @@ impl Backend {
             Self::Cpu(image) => image.size(),
             Self::Cuda(solver) => solver.size(),
             Self::Several(backends) => backends[0].size(),
+            Self::Released(size) => *size,
         }
     }
 
@@ -143,6 +147,8 @@ impl Backend {
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Report> {
         match self {
+            // All targets have ended.
+            Self::Released(_) => Ok(Report::new(context.device())),
             Self::Cpu(image) => cpu::iterate(context, image, params, targets, iterations, progress),
             Self::Cuda(_) | Self::Several(_) if targets.is_empty() => Ok(Report::new(context.device())),
             Self::Cuda(solver) => solver.iterate(context, targets, iterations, progress),
@@ -175,9 +181,17 @@ impl Backend {
                 context.pool().install(|| try_par_indexed(polygons.len(), sum))
             }
             Self::Several(backends) => backends[0].sums(context, polygons, bounds, ticker),
+            Self::Released(_) => Err(released()),
             Self::Cuda(solver) => solver.sums(polygons, bounds),
         }
     }
+}
+
+fn released() -> Error {
+    Error::unsupported(
+        "cannot use the pixels of this snake again: it ran on several slices, or on slices that a function read, and keeps \
+         none; make a snake of one slice in memory",
+    )
 }
 
 /// Deals targets out to some devices, each of which gets its range of them.

@@ -15,6 +15,7 @@ use crate::image::{Image, PixelType, collected, push, reserved, try_par_indexed}
 use crate::levels::MAX_LEVEL;
 use crate::progress::{Progress, Ticker, part};
 use crate::pyramid;
+use crate::stream::Input;
 use std::sync::Arc;
 
 /// The stage that progress callbacks get meanwhile.
@@ -70,7 +71,8 @@ pub(super) fn start(
     };
     let params = reduced_params(params, level_scale, range);
     let targets = reduced_targets(context, targets, [width, height], &params, watch)?;
-    let snake = Snake::on_level(context, image.view().into(), &params, targets, watch)?;
+    let level_scale = LevelScale::new(context, &mut Input::from(image.view()), &params, watch.progress)?;
+    let snake = Snake::on_level(context, image.view().into(), &params, level_scale, targets, watch)?;
     Ok(Some(Box::new(snake)))
 }
 

@@ -3,7 +3,7 @@
 use super::image::HostImage;
 use super::polygon::{Bounds, normalise};
 use super::search::{Plan, Target};
-use super::{Background, MOVING, Node, Overlap, Params, Polygons, Status, Watch, territory};
+use super::{Background, MOVING, Node, Params, Polygons, Status, Watch};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{collected, try_par_collected, try_par_indexed};
@@ -68,13 +68,7 @@ pub(super) fn initial_targets(
             None => Target::start_outside(collected(polygon.iter().copied())?, *image),
         })
     };
-    watch.run(context, |ticker| {
-        let mut targets = try_par_indexed(initial.len(), |index| start(index, ticker))?;
-        if params.overlap == Overlap::Excluded {
-            territory::divide(&mut targets, ticker)?;
-        }
-        Ok(targets)
-    })
+    watch.run(context, |ticker| try_par_indexed(initial.len(), |index| start(index, ticker)))
 }
 
 /// Returns the bounds of a target's nodes: the window, or the image.

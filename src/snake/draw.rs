@@ -1,12 +1,14 @@
 //! The pixels of targets: as masks and labels, and where several polygons have the same.
 
 use super::search::Target;
+use super::stack::by_slice;
 use super::sums::Rows;
 use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{ImageMut, collected, par_collected, push, reserved};
 use crate::progress::{self, Progress, Ticker};
+use crate::stream::Output;
 use ndarray::{ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -15,30 +17,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The number of rows that are cleared and drawn together: few enough to stay in the second-level cache meanwhile.
 const DRAWN_ROWS: usize = 32;
 
-/// Draws the pixels of every target with its value, over a background of 0. Where targets overlap, the first one is
-/// drawn. The threads are those of the context.
+/// Draws the pixels of every target with its value on its slice, over a background of 0. Where targets overlap, the first
+/// one is drawn. The threads are those of the context.
 pub(super) fn draw(
     context: &Context,
-    targets: &[Target],
-    mut output: ImageMut<'_>,
+    (targets, slices): (&[Target], &[u32]),
+    output: Output<'_>,
     progress: &mut Option<&mut Progress<'_>>,
     value: impl Fn(usize) -> u32 + Sync,
 ) -> Result<()> {
-    output.use_huge_pages();
-    let targets: Vec<&Target> = collected(targets.iter())?;
+    // A function that takes slices must not use the context, as in every call.
+    let _lock = output.is_streamed().then(|| context.lock()).transpose()?;
     let ticker = &Ticker::at_the_end("drawing the polygons");
-    let slice = Axis(0);
-    progress::run(context.pool(), progress, ticker, || match output {
-        ImageMut::U8(mut view) => {
-            draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as u8)
-        }
-        ImageMut::U16(mut view) => {
-            draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as u16)
-        }
-        ImageMut::F32(mut view) => {
-            draw_into(&targets, view.index_axis_mut(slice, 0), ORIGIN, ticker, |i| value(i) as f32)
-        }
-        ImageMut::Device(_) => Err(Error::unsupported("targets are drawn into host memory only; give host memory")),
+    let order = by_slice(slices, ticker)?;
+    context.make_each_slice(output, ticker, progress, |slice, image, progress| {
+        let [first, end] = [slice, slice + 1].map(|z| order.partition_point(|index| (slices[*index] as usize) < z));
+        let members = &order[first..end];
+        let targets: Vec<&Target> = collected(members.iter().map(|index| &targets[*index]))?;
+        let value = |member: usize| value(members[member]);
+        progress::run(context.pool(), progress, ticker, || match image {
+            ImageMut::U8(view) => {
+                draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as u8)
+            }
+            ImageMut::U16(view) => {
+                draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as u16)
+            }
+            ImageMut::F32(view) => {
+                draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as f32)
+            }
+            ImageMut::Device(_) => Err(Error::unsupported("targets are drawn into host memory only; give host memory")),
+        })
     })
 }
 
@@ -71,11 +79,10 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
 
 /// Returns for each target whether its polygon has a pixel in common with that of another one, or was limited by the
 /// territory of another one. The threads are those of the current pool.
-pub(super) fn overlapping(targets: &[Target], ticker: &Ticker) -> Result<Vec<bool>> {
+pub(super) fn overlapping(targets: &[&Target], ticker: &Ticker) -> Result<Vec<bool>> {
     let found = par_collected(targets.par_iter().map(|target| AtomicBool::new(target.is_limited())))?;
     let mark = |index: usize| found[index].store(true, Ordering::Relaxed);
-    let targets: Vec<&Target> = collected(targets.iter())?;
-    let extents = extents(&targets, ticker)?;
+    let extents = extents(targets, ticker)?;
     let rows = extents.iter().filter(|rows| !rows.is_empty()).cloned();
     let all = rows.reduce(|a, b| a.start.min(b.start)..a.end.max(b.end)).unwrap_or(0..0);
     let rows = if targets.len() < 2 { 0 } else { (all.end - all.start) as usize };
@@ -83,7 +90,7 @@ pub(super) fn overlapping(targets: &[Target], ticker: &Ticker) -> Result<Vec<boo
         let first = all.start + row as i64;
         let mut runs: [Vec<(Range<i64>, usize)>; DRAWN_ROWS] = Default::default();
         let rows = first..all.end.min(first + DRAWN_ROWS as i64);
-        for_each_run(&targets, &extents, rows, ticker, |index, y, run| {
+        for_each_run(targets, &extents, rows, ticker, |index, y, run| {
             let mut own = 0;
             targets[index].for_each_own_run(y, run.clone(), |part| own += part.end - part.start);
             if own < run.end - run.start {

@@ -3,12 +3,13 @@
 use super::criterion::Noise;
 use super::search::{Plan, Target};
 use super::sums::{Level, RegionSum, RowPrefixSums};
-use super::{Bounds, Node, Params, Statistics, Status, Watch};
+use super::{Bounds, MEASURING, Node, Params, Statistics, Status, Watch};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
-use crate::progress::Ticker;
+use crate::progress::{Progress, Ticker};
+use crate::stream::Input;
 use ndarray::{ArrayView2, ArrayViewMut1, Zip};
 
 /// The conversion of levels to the image's own units.
@@ -24,24 +25,18 @@ pub(super) struct LevelScale {
 }
 
 impl LevelScale {
-    /// Measures the range of an f32 image where it is automatic.
+    /// Measures the range of an f32 image, of all its slices, where it is automatic.
     pub(super) fn new(
         context: &Context,
-        input: &Image<'_>,
+        input: &mut Input<'_>,
         params: &Params,
-        watch: &mut Watch<'_, '_, '_>,
+        progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Self> {
         let pixel_type = input.pixel_type();
         if pixel_type != PixelType::F32 || params.noise == Noise::Bernoulli {
             return Ok(Self { pixel_type, unit: 1.0, origin: 0.0, quantise: None });
         }
-        let [low, high] = match (params.range, input) {
-            (Some(range), _) => range,
-            (None, Image::Device(pixels)) => {
-                context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?.extremes("the input", pixels)?
-            }
-            (None, _) => watch.run(context, |ticker| input.extremes_while(ticker))?.unwrap_or_default(),
-        };
+        let [low, high] = params.range.map_or_else(|| context.extremes(MEASURING, input, progress), Ok)?;
         let low = if params.range.is_none() && params.noise.depends_on_offset() && high > 0.0 { 0.0 } else { low };
         let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / MAX_LEVEL, origin: low, quantise })

@@ -46,6 +46,7 @@ mod params;
 mod polygon;
 mod search;
 mod smooth;
+mod stack;
 mod sums;
 mod sweep;
 mod territory;
@@ -58,13 +59,15 @@ pub use sums::RegionSum;
 
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, collected, push, reserved, try_par_indexed};
+use crate::image::{Image, PixelType, check_shapes, check_type, collected, push, reserved, try_par_indexed, zeroed};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
+use crate::stream::{Input, Output};
 use backend::Backend;
 use image::LevelScale;
 use polygon::Bounds;
 use search::Target;
+use stack::{divided, initial_targets};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -133,11 +136,11 @@ pub const MAX_SIDE: usize = 1 << 25;
 /// The most nodes of a polygon.
 pub const MAX_NODES: u32 = 65536;
 
-/// The most pixels of an image: Σz² of 16-bit pixels must fit 63 bits.
+/// The most pixels of a slice: Σz² of 16-bit pixels must fit 63 bits.
 pub const MAX_PIXELS: usize = 1 << 31;
 
 /// The snakes of one image. The object keeps a copy of the image with the prefix sums of its rows, so that many
-/// searches can be made on it.
+/// searches can be made on it. Only [`run`] searches several slices, and keeps none of them.
 #[derive(Debug)]
 pub struct Snake {
     context: Context,
@@ -145,6 +148,10 @@ pub struct Snake {
     backend: Backend,
     params: Params,
     targets: Vec<Target>,
+    /// The slice of each target.
+    slices: Vec<u32>,
+    /// The number of slices of the image.
+    depth: usize,
     /// The snake on the image of half the size.
     coarse: Option<Box<Snake>>,
     /// The levels of the pyramid that the image was reduced for.
@@ -170,30 +177,26 @@ impl Snake {
     /// The same; `progress` can cancel it, and is given a fraction of 0.
     pub(crate) fn start(
         context: &Context,
-        input: Image<'_>,
+        image: Image<'_>,
         initial: Option<&Polygons>,
         params: &Params,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Self> {
-        params.check(input.pixel_type())?;
-        let [width, height, depth] = input.shape();
+        let shape @ [width, height, depth] = image.shape();
         if depth != 1 {
             return Err(Error::size(format!(
-                "a region snake takes one slice, but the size is {width} x {height} x {depth}; give it slice after slice"
+                "cannot start a region snake that goes on step by step: it takes one slice (got {width} x {height} x \
+                 {depth}); give it one slice, or search all of them in one run"
             )));
         }
-        if width > MAX_SIDE || height > MAX_SIDE || width.saturating_mul(height) > MAX_PIXELS {
-            return Err(Error::size(format!(
-                "a region snake takes images of up to {MAX_SIDE} pixels a side and {MAX_PIXELS} pixels in all, but the size \
-                 is {width} x {height}; cut it into parts"
-            )));
-        }
-        check_shapes(input.shape(), input.shape())?;
-        coarse::check(params, &input)?;
+        let mut input = image.into();
+        check(params, &input)?;
         let _lock = context.lock()?;
         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
-        let unmeasured = initial_targets(context, params, initial, [width, height], &mut watch)?;
-        Self::on_level(context, input, params, unmeasured, &mut watch)
+        let (unmeasured, _) = initial_targets(context, params, initial, shape, &mut watch)?;
+        let unmeasured = divided(context, params, unmeasured, &mut watch)?;
+        let level_scale = LevelScale::new(context, &mut input, params, watch.progress)?;
+        Self::on_level(context, image, params, level_scale, unmeasured, &mut watch)
     }
 
     /// Starts on one level of the pyramid, and on the coarser ones.
@@ -201,10 +204,10 @@ impl Snake {
         context: &Context,
         input: Image<'_>,
         params: &Params,
+        level_scale: LevelScale,
         unmeasured: Vec<Target>,
         watch: &mut Watch<'_, '_, '_>,
     ) -> Result<Self> {
-        let level_scale = LevelScale::new(context, &input, params, watch)?;
         let (backend, targets) = Backend::new(context, &input, params, &level_scale, unmeasured, watch)?;
         let [width, height] = backend.size();
         log::debug!("region snakes: {} targets on {width} x {height} pixels: {params:?}", targets.len());
@@ -214,7 +217,9 @@ impl Snake {
             level_scale,
             backend,
             params: params.clone(),
+            slices: zeroed(targets.len())?,
             targets,
+            depth: 1,
             most_levels: params.pyramid_levels,
             is_at_start: true,
             overlapping: OnceLock::new(),
@@ -251,8 +256,11 @@ impl Snake {
         let context = self.context.clone();
         let _lock = context.lock()?;
         let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress: &mut None };
-        let unmeasured = initial_targets(&context, params, initial, self.backend.size(), &mut watch)?;
+        let [width, height] = self.backend.size();
+        let (unmeasured, slices) = initial_targets(&context, params, initial, [width, height, self.depth], &mut watch)?;
+        let unmeasured = divided(&context, params, unmeasured, &mut watch)?;
         self.targets = self.backend.measure(&context, params, unmeasured, &mut watch)?;
+        self.slices = slices;
         self.overlapping.take();
         self.set_params(params);
         Ok(())
@@ -270,11 +278,16 @@ impl Snake {
         let _lock = context.lock()?;
         self.overlapping.take();
         let mut report = self.advance(iterations, &mut progress)?;
-        report.slices_done = 1;
+        self.complete(&mut report, started);
+        Ok(report)
+    }
+
+    /// Completes the report of a call that began at `started`.
+    fn complete(&self, report: &mut Report, started: Instant) {
+        report.slices_done = self.depth as u64;
         report.iterations = self.targets.iter().map(|target| target.iterations).max().unwrap_or(0);
         report.converged = self.targets.iter().all(|target| target.status != Status::Running);
         report.complete(started, format_args!("region snakes, {} targets", self.targets.len()));
-        Ok(report)
     }
 
     /// Does what [`step`](Self::step) does, in a call that has locked the context.
@@ -319,9 +332,9 @@ impl Snake {
         let nodes = self.targets.iter().map(|target| target.nodes.len()).sum();
         let mut polygons = Polygons::try_with_capacity(self.targets.len(), nodes)?;
         let ticker = Ticker::new("copying the polygons");
-        for target in &self.targets {
+        for (target, slice) in self.targets.iter().zip(&self.slices) {
             ticker.check()?;
-            polygons.push(&target.nodes);
+            polygons.push_on(*slice, &target.nodes);
         }
         Ok(polygons)
     }
@@ -347,13 +360,25 @@ impl Snake {
         let overlapping = match self.overlapping.get() {
             Some(overlapping) => overlapping,
             None => {
-                let ticker = Ticker::new("looking for overlaps");
-                let found = self.context.pool().install(|| draw::overlapping(&self.targets, &ticker))?;
+                let found = self.find_overlaps()?;
                 self.overlapping.get_or_init(|| found)
             }
         };
         let targets = self.targets.iter().zip(overlapping).skip(first);
         Ok(targets.map(|(target, overlaps)| self.level_scale.statistics(target, *overlaps, self.backend.size())))
+    }
+
+    /// Returns for each target whether it overlaps another one on its slice.
+    fn find_overlaps(&self) -> Result<Vec<bool>> {
+        let ticker = Ticker::new("looking for overlaps");
+        let order = stack::by_slice(&self.slices, &ticker)?;
+        let mut overlapping = zeroed(self.targets.len())?;
+        for group in stack::groups(&order, &self.slices) {
+            let targets: Vec<&Target> = collected(group.iter().map(|index| &self.targets[*index]))?;
+            let found = self.context.pool().install(|| draw::overlapping(&targets, &ticker))?;
+            group.iter().zip(found).for_each(|(index, found)| overlapping[*index] = found);
+        }
+        Ok(overlapping)
     }
 
     /// Returns the exact sums over the pixels of each polygon that lie in the image: pixels, Σz and Σz² in levels (the
@@ -406,13 +431,14 @@ impl Snake {
         self.level_scale.moments(sum)
     }
 
-    /// Writes 255 where a pixel belongs to any target, else 0 (u8).
+    /// Writes 255 where a pixel belongs to any target, else 0 (u8), into memory or slice by slice to a
+    /// [`Sink`](crate::Sink).
     ///
     /// # Errors
-    /// A size or type that does not match; device memory.
-    pub fn read_mask(&self, output: ImageMut<'_>) -> Result<()> {
-        self.check_output("mask", &output, PixelType::U8)?;
-        draw::draw(&self.context, &self.targets, output, &mut None, |_| 255)
+    /// A size or type that does not match; device memory; an error of the sink.
+    pub fn read_mask(&self, output: Output<'_>) -> Result<()> {
+        check_output("mask", &output, self.shape(), PixelType::U8)?;
+        draw::draw(&self.context, (&self.targets, &self.slices), output, &mut None, |_| 255)
     }
 
     /// Writes a label image: the number of the target that a pixel belongs to, counted from 1, else 0 (u16; f32 for more
@@ -420,25 +446,21 @@ impl Snake {
     ///
     /// # Errors
     /// Those of [`read_mask`](Self::read_mask); more targets than the type can count.
-    pub fn read_labels(&self, output: ImageMut<'_>) -> Result<()> {
+    pub fn read_labels(&self, output: Output<'_>) -> Result<()> {
         self.read_labels_while(output, &mut None)
     }
 
     /// Does what [`read_labels`](Self::read_labels) does; `progress` can cancel it.
-    pub(crate) fn read_labels_while(
-        &self,
-        output: ImageMut<'_>,
-        progress: &mut Option<&mut Progress<'_>>,
-    ) -> Result<()> {
-        let wanted = if output.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
-        self.check_output("label image", &output, wanted)?;
-        Self::check_label_count(&output, self.targets.len())?;
-        draw::draw(&self.context, &self.targets, output, progress, |index| index as u32 + 1)
+    pub(crate) fn read_labels_while(&self, output: Output<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
+        Self::check_labels(&output, self.shape(), self.targets.len())?;
+        draw::draw(&self.context, (&self.targets, &self.slices), output, progress, |index| index as u32 + 1)
     }
 
-    /// Refuses a label image that cannot count to the number of targets.
-    pub(crate) fn check_label_count(output: &ImageMut<'_>, count: usize) -> Result<()> {
-        match output.pixel_type() {
+    /// Refuses a label image that does not have the size of the input, or cannot count to the number of targets.
+    pub(crate) fn check_labels(output: &Output<'_>, shape: [usize; 3], count: usize) -> Result<()> {
+        let wanted = if output.pixel_type() == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
+        check_output("label image", output, shape, wanted)?;
+        match wanted {
             PixelType::F32 if count > 1 << 24 => Err(Error::argument(format!(
                 "an f32 label image counts to {}, but there are {count} targets; take fewer",
                 1 << 24
@@ -450,17 +472,21 @@ impl Snake {
         }
     }
 
-    fn check_output(&self, name: &str, output: &ImageMut<'_>, wanted: PixelType) -> Result<()> {
+    fn shape(&self) -> [usize; 3] {
         let [width, height] = self.backend.size();
-        check_shapes([width, height, 1], output.shape())?;
-        check_type(name, output.pixel_type(), wanted)?;
-        if matches!(output, ImageMut::Device(_)) {
-            return Err(Error::unsupported(format!(
-                "the {name} is drawn into host memory, but this one is in CUDA memory; give host memory"
-            )));
-        }
-        Ok(())
+        [width, height, self.depth]
     }
+}
+
+fn check_output(name: &str, output: &Output<'_>, shape: [usize; 3], wanted: PixelType) -> Result<()> {
+    check_shapes(shape, output.shape())?;
+    check_type(name, output.pixel_type(), wanted)?;
+    if !output.on_host() {
+        return Err(Error::unsupported(format!(
+            "the {name} is drawn into host memory, but this one is in CUDA memory; give host memory"
+        )));
+    }
+    Ok(())
 }
 
 /// The progress callback and the ticker of work that a callback can cancel.
@@ -476,40 +502,42 @@ impl Watch<'_, '_, '_> {
     }
 }
 
-/// Returns the targets of the initial polygons, or of the default one, unmeasured.
-fn initial_targets(
-    context: &Context,
-    params: &Params,
-    initial: Option<&Polygons>,
-    [width, height]: [usize; 2],
-    watch: &mut Watch<'_, '_, '_>,
-) -> Result<Vec<Target>> {
-    let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
-    match initial {
-        Some(polygons) => cpu::initial_targets(context, params, polygons, &bounds, watch),
-        None => {
-            let mut default = Polygons::new();
-            default.push(&bounds.default_rectangle());
-            cpu::initial_targets(context, params, &default, &bounds, watch)
-        }
+/// Refuses parameters, and images that are too large.
+pub(crate) fn check(params: &Params, input: &Input<'_>) -> Result<()> {
+    params.check(input.pixel_type())?;
+    let [width, height, depth] = input.shape();
+    if width > MAX_SIDE || height > MAX_SIDE || width.saturating_mul(height) > MAX_PIXELS || depth > u32::MAX as usize {
+        return Err(Error::size(format!(
+            "a region snake takes slices of up to {MAX_SIDE} pixels a side and {MAX_PIXELS} pixels in all, up to {} of \
+             them, but the size is {width} x {height} x {depth}; cut it into parts",
+            u32::MAX
+        )));
+    }
+    check_shapes(input.shape(), input.shape())?;
+    match input {
+        Input::Image(image) => coarse::check(params, image),
+        Input::Source(_) => Ok(()),
     }
 }
 
 /// Starts snakes, iterates until every target has ended, and returns polygons and statistics.
 ///
+/// `input`: u8, u16 or f32; one slice or several, in memory, or slices that a function reads ([`Source`](crate::Source)).
+/// Each polygon is searched on its slice ([`Polygons::push_on`]) as if that were the whole image, so that the result is that
+/// of a run for each slice, but for an automatic range of an f32 image, which is that of all slices. The slices that have
+/// polygons are read in ascending order, and one is held at a time; for such a range all slices are read before. Without
+/// `initial` there is the default polygon on each slice. The fraction of `progress` is that of the targets.
+///
 /// # Errors
-/// Those of [`Snake::new`] and [`Snake::step`].
+/// Those of [`Snake::new`], but for several slices, and of [`Snake::step`]; a slice that the image does not have; an error of
+/// the function.
 pub fn run(
     context: &Context,
-    input: Image<'_>,
+    input: Input<'_>,
     initial: Option<&Polygons>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
 ) -> Result<(Polygons, Vec<Statistics>, Report)> {
-    let started = Instant::now();
-    let mut progress = progress;
-    let mut snake = Snake::start(context, input, initial, params, &mut progress)?;
-    let mut report = snake.step(u64::MAX, progress)?;
-    report.seconds_total = started.elapsed().as_secs_f64();
+    let (snake, report) = Snake::run(context, input, initial, params, progress)?;
     Ok((snake.try_polygons()?, snake.try_statistics()?, report))
 }

@@ -29,17 +29,19 @@ impl Node {
     }
 }
 
-/// A list of closed polygons.
+/// A list of closed polygons, each on a slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polygons {
     nodes: Vec<Node>,
     /// The index of each polygon's first node, and the end of the last polygon.
     offsets: Vec<u64>,
+    /// The slice of each polygon.
+    slices: Vec<u32>,
 }
 
 impl Default for Polygons {
     fn default() -> Self {
-        Self { nodes: Vec::new(), offsets: vec![0] }
+        Self { nodes: Vec::new(), offsets: vec![0], slices: Vec::new() }
     }
 }
 
@@ -49,17 +51,24 @@ impl Polygons {
         Self::default()
     }
 
-    /// Appends a polygon; its last node is followed by the first.
+    /// Appends a polygon on slice 0; its last node is followed by the first.
     pub fn push(&mut self, nodes: &[Node]) {
-        self.nodes.extend_from_slice(nodes);
-        self.offsets.push(self.nodes.len() as u64);
+        self.push_on(0, nodes);
     }
 
-    /// Copies flat arrays: polygon i has the nodes from `offsets[i]` up to, not including, `offsets[i + 1]`.
+    /// Appends a polygon on a slice, counted from 0.
+    pub fn push_on(&mut self, slice: u32, nodes: &[Node]) {
+        self.nodes.extend_from_slice(nodes);
+        self.offsets.push(self.nodes.len() as u64);
+        self.slices.push(slice);
+    }
+
+    /// Copies flat arrays: polygon i has the nodes from `offsets[i]` up to, not including, `offsets[i + 1]`, and is on slice
+    /// `slices[i]`, or without slices on slice 0.
     ///
     /// # Errors
-    /// Offsets that do not begin at 0, fall, or do not end at the number of nodes; no memory.
-    pub fn from_flat(nodes: &[Node], offsets: &[u64]) -> Result<Self> {
+    /// Offsets that do not begin at 0, fall, or do not end at the number of nodes; another number of slices; no memory.
+    pub fn from_flat(nodes: &[Node], offsets: &[u64], slices: Option<&[u32]>) -> Result<Self> {
         /// The number of elements that are copied without a look at the ticker.
         const PART: usize = 1 << 20;
         if offsets.first() != Some(&0) {
@@ -83,7 +92,14 @@ impl Polygons {
                 nodes.len()
             )));
         }
-        let mut copy = Self::try_with_capacity(offsets.len() - 1, nodes.len())?;
+        let count = offsets.len() - 1;
+        if let Some(slices) = slices.filter(|slices| slices.len() != count) {
+            return Err(Error::argument(format!(
+                "cannot use the polygons' slices: there must be one for each of the {count} polygons (got {})",
+                slices.len()
+            )));
+        }
+        let mut copy = Self::try_with_capacity(count, nodes.len())?;
         let ticker = Ticker::new("copying polygons");
         for part in nodes.chunks(PART) {
             ticker.check()?;
@@ -93,12 +109,17 @@ impl Polygons {
             ticker.check()?;
             copy.offsets.extend_from_slice(part);
         }
+        for part in slices.unwrap_or_default().chunks(PART) {
+            ticker.check()?;
+            copy.slices.extend_from_slice(part);
+        }
+        copy.slices.resize(count, 0);
         Ok(copy)
     }
 
     /// Returns an empty list with memory for this many polygons and nodes, or an error when out of memory.
     pub(super) fn try_with_capacity(polygons: usize, nodes: usize) -> Result<Self> {
-        let mut empty = Self { nodes: reserved(nodes)?, offsets: reserved(polygons + 1)? };
+        let mut empty = Self { nodes: reserved(nodes)?, offsets: reserved(polygons + 1)?, slices: reserved(polygons)? };
         empty.offsets.push(0);
         Ok(empty)
     }
@@ -132,6 +153,11 @@ impl Polygons {
     /// Returns the index in [`nodes`](Self::nodes) of each polygon's first node, and the end of the last polygon.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
+    }
+
+    /// Returns the slice of each polygon, counted from 0.
+    pub fn slices(&self) -> &[u32] {
+        &self.slices
     }
 }
 

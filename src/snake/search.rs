@@ -165,6 +165,16 @@ impl Target {
         })
     }
 
+    /// Returns a target that holds the place of another one.
+    pub(super) fn none() -> Self {
+        Self::start_outside(Vec::new(), Bounds { x0: 0, y0: 0, x1: 0, y1: 0 })
+    }
+
+    /// Frees what only the search of a target needs, once it has ended.
+    pub(super) fn end_search(&mut self) {
+        self.edges = Vec::new();
+    }
+
     /// Returns a node, counted on from the first one after the last.
     fn node(&self, index: usize) -> Node {
         self.nodes[index % self.nodes.len()]

@@ -169,6 +169,7 @@ static inline copied copy_of(isoline_snake *snake) {
     if (nodes > 0) {
         memcpy((char *)made.memory + offsets, made.polygons.nodes, nodes);
     }
+    made.polygons.slices = NULL;
     made.polygons.offsets = (const uint64_t *)made.memory;
     made.polygons.nodes = (const isoline_node *)(const void *)((char *)made.memory + offsets);
     return made;

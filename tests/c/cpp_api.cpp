@@ -601,6 +601,22 @@ void slices_are_read_and_written_by_functions(const char *device) {
     CHECK(same(field, wanted));
     CHECK(isoline::edge_drawing_threshold(context, source) == isoline::edge_drawing_threshold(context, in));
 
+    // Region snakes, each on its slice.
+    const std::vector<isoline::node> nodes = {{4, 3}, {20, 3}, {20, 15}, {4, 15}, {8, 6}, {22, 6}, {22, 18}, {8, 18}};
+    const std::vector<std::uint64_t> offsets = {0, 4, 8};
+    const std::vector<std::uint32_t> slices = {2, 0};
+    const isoline::polygons start(nodes, offsets, slices);
+    std::vector<std::uint16_t> labels(COUNT), kept_labels(COUNT);
+    const isoline::sink<std::uint16_t> to(WIDTH, HEIGHT, DEPTH, [&](std::uint64_t slice, isoline::span<const std::uint16_t> from) {
+        std::copy(from.begin(), from.end(), labels.data() + slice * SLICE);
+    });
+    isoline::snake found, kept;
+    isoline::snake_run(context, in, start, isoline::image(kept_labels.data(), WIDTH, HEIGHT, DEPTH), kept);
+    CHECK(isoline::snake_run(context, source, start, to, found).slices_done == DEPTH);
+    CHECK(same(labels, kept_labels));
+    CHECK(found.polygons().slices().size() == 2 && found.polygons().slices()[0] == 2 && found.polygons().slices()[1] == 0);
+    THROWS(ISOLINE_UNSUPPORTED, "keeps none", found.restart(start));
+
     // An exception of a function is thrown again, whatever its type.
     const isoline::source<std::uint8_t> torn(WIDTH, HEIGHT, DEPTH, [](std::uint64_t slice, isoline::span<std::uint8_t>) {
         if (slice == 2) {

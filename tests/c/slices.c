@@ -194,6 +194,193 @@ static void results_are_those_from_memory(const char *device) {
     end(&work);
 }
 
+/* ---- region snakes ------------------------------------------------------------------------------------------- */
+
+enum { TARGETS = 4, CORNERS = 4 };
+
+/* A square on each of the first slices, not in their order. */
+typedef struct {
+    isoline_node nodes[TARGETS * CORNERS];
+    uint64_t offsets[TARGETS + 1];
+    uint32_t slices[TARGETS];
+    isoline_polygons all;
+    /* The results of a run. */
+    uint16_t *labels;
+    tape to;
+    isoline_image handed_on;
+    isoline_snake *snake;
+    isoline_report report;
+} snakes;
+
+static void begin_snakes(snakes *made) {
+    static const uint32_t slices[TARGETS] = {3, 1, 0, 2};
+    for (int i = 0; i < TARGETS; i++) {
+        const int x = 10 + 4 * i, y = 8 + 2 * i, side = 20;
+        const isoline_node corners[CORNERS] = {{x, y}, {x + side, y}, {x + side, y + side}, {x, y + side}};
+        memcpy(made->nodes + CORNERS * i, corners, sizeof corners);
+        made->offsets[i] = (uint64_t)(CORNERS * i);
+        made->slices[i] = slices[i];
+    }
+    made->offsets[TARGETS] = TARGETS * CORNERS;
+    GOOD(isoline_polygons_init(&made->all, sizeof made->all));
+    made->all.count = TARGETS;
+    made->all.node_count = TARGETS * CORNERS;
+    made->all.nodes = made->nodes;
+    made->all.offsets = made->offsets;
+    made->all.slices = made->slices;
+    made->labels = (uint16_t *)allocate(COUNT * sizeof(uint16_t));
+    memset(made->labels, 77, COUNT * sizeof(uint16_t));
+    made->to = new_tape(made->labels, sizeof(uint16_t));
+    made->handed_on = streamed(ISOLINE_U16, &made->to);
+    made->snake = NULL;
+    GOOD(isoline_report_init(&made->report, sizeof made->report));
+}
+
+static void end_snakes(snakes *made) {
+    isoline_snake_free(made->snake);
+    free(made->labels);
+}
+
+static isoline_status run_snakes(const job *work, snakes *of, const isoline_image *input, const isoline_image *labels) {
+    return isoline_snake_run(work->context, input, &of->all, NULL, NULL, labels, &of->snake, &of->report);
+}
+
+static void region_snakes_are_those_from_memory(const char *device) {
+    job work;
+    snakes kept, by_slices;
+    begin(&work, device);
+    begin_snakes(&kept);
+    begin_snakes(&by_slices);
+    const isoline_image memory = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
+    const isoline_image labels = describe(ISOLINE_U16, WIDTH, HEIGHT, DEPTH, kept.labels);
+    GOOD(run_snakes(&work, &kept, &memory, &labels));
+    GOOD(run_snakes(&work, &by_slices, &work.input, &by_slices.handed_on));
+    CHECK(work.from.calls == TARGETS && by_slices.to.calls == DEPTH);
+    CHECK(memcmp(kept.labels, by_slices.labels, COUNT * sizeof(uint16_t)) == 0);
+    CHECK(kept.report.slices_done == DEPTH && by_slices.report.slices_done == DEPTH && by_slices.report.converged == 1);
+    CHECK_NUMBER(by_slices.report.iterations, kept.report.iterations);
+    isoline_polygons a, b;
+    GOOD(isoline_polygons_init(&a, sizeof a));
+    GOOD(isoline_polygons_init(&b, sizeof b));
+    GOOD(isoline_snake_polygons(kept.snake, &a));
+    GOOD(isoline_snake_polygons(by_slices.snake, &b));
+    CHECK(memcmp(b.slices, by_slices.slices, sizeof by_slices.slices) == 0);
+    if (CHECK(a.count == TARGETS && b.count == TARGETS && a.node_count == b.node_count)) {
+        CHECK(memcmp(a.nodes, b.nodes, a.node_count * sizeof *a.nodes) == 0);
+        CHECK(memcmp(a.offsets, b.offsets, (TARGETS + 1) * sizeof *a.offsets) == 0);
+    }
+    isoline_target_statistics told[2][TARGETS];
+    size_t written = 0;
+    GOOD(isoline_snake_statistics(kept.snake, 0, TARGETS, told[0], &written));
+    GOOD(isoline_snake_statistics(by_slices.snake, 0, TARGETS, told[1], &written));
+    CHECK(memcmp(told[0], told[1], sizeof told[0]) == 0);
+    for (int i = 0; i < TARGETS; i++) {
+        const uint16_t *slice = kept.labels + (size_t)kept.slices[i] * SLICE;
+        uint64_t pixels = 0;
+        for (int at = 0; at < SLICE; at++) {
+            pixels += slice[at] == i + 1;
+        }
+        CHECK_NUMBER(pixels, told[0][i].pixels);
+    }
+
+    uint8_t *masks[] = {(uint8_t *)allocate(COUNT), (uint8_t *)allocate(COUNT)};
+    const isoline_image mask = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, masks[0]);
+    tape mask_tape = new_tape(masks[1], 1);
+    const isoline_image mask_slices = streamed(ISOLINE_U8, &mask_tape);
+    GOOD(isoline_snake_draw_mask(by_slices.snake, &mask));
+    GOOD(isoline_snake_draw_mask(by_slices.snake, &mask_slices));
+    CHECK(memcmp(masks[0], masks[1], COUNT) == 0);
+    free(masks[0]);
+    free(masks[1]);
+
+    /* It keeps no pixels. */
+    isoline_region_sum sums[TARGETS];
+    REFUSED(isoline_snake_restart(by_slices.snake, &by_slices.all, NULL), ISOLINE_UNSUPPORTED, "keeps none");
+    REFUSED(isoline_snake_region_sums(by_slices.snake, &b, sums), ISOLINE_UNSUPPORTED, "keeps none");
+    GOOD(isoline_snake_step(by_slices.snake, 5, NULL, &by_slices.report));
+    CHECK(by_slices.report.converged == 1 && by_slices.report.iterations == kept.report.iterations);
+    end_snakes(&kept);
+    end_snakes(&by_slices);
+    end(&work);
+}
+
+static void callbacks_end_region_snakes(const char *device) {
+    job work;
+    snakes of;
+    begin(&work, device);
+    begin_snakes(&of);
+    /* 1. Sentences. */
+    work.from.when = 2;
+    work.from.sentence = "disk 7 is on fire";
+    REFUSED(run_snakes(&work, &of, &work.input, &of.handed_on), ISOLINE_CALLBACK_FAILED,
+            "cannot read slice 2: disk 7 is on fire");
+    CHECK(work.from.calls == 3 && of.to.calls == 0 && of.snake == NULL);
+    rewind_tapes(&work);
+    of.to.when = 2;
+    of.to.sentence = "no space left on device";
+    REFUSED(run_snakes(&work, &of, &work.input, &of.handed_on), ISOLINE_CALLBACK_FAILED,
+            "cannot write slice 2: no space left on device");
+    CHECK(of.to.calls == 3 && of.snake == NULL);
+    /* 2. The cancel flag. */
+    rewind_tapes(&work);
+    work.from.when = 1;
+    of.to = new_tape(of.labels, sizeof(uint16_t));
+    GOOD(isoline_set_cancel_flag(&work.from.flag));
+    REFUSED(run_snakes(&work, &of, &work.input, &of.handed_on), ISOLINE_CANCELLED, "cancelled");
+    GOOD(isoline_set_cancel_flag(NULL));
+    CHECK(work.from.calls == 2 && of.to.calls == 0 && of.snake == NULL);
+    /* 3. Calls of the library. */
+    rewind_tapes(&work);
+    work.from.when = of.to.when = 1;
+    work.from.context = of.to.context = work.context;
+    GOOD(run_snakes(&work, &of, &work.input, &of.handed_on));
+    CHECK(work.from.again == ISOLINE_BUSY && work.from.other == ISOLINE_OK);
+    CHECK(of.to.again == ISOLINE_BUSY && of.to.other == ISOLINE_OK);
+    end_snakes(&of);
+    /* 4. Nothing is left behind. */
+    long before = 0;
+    for (int i = 0; i < 40; i++) {
+        begin_snakes(&of);
+        rewind_tapes(&work);
+        work.from.when = i % 2 == 0 ? UINT64_MAX : 2;
+        work.from.sentence = "torn";
+        CHECK_NUMBER(run_snakes(&work, &of, &work.input, NULL), i % 2 == 0 ? ISOLINE_OK : ISOLINE_CALLBACK_FAILED);
+        end_snakes(&of);
+        if (i == 9) {
+            before = heap_bytes();
+        }
+    }
+    CHECK(slow() || heap_bytes() < before + (1 << 20));
+    end(&work);
+}
+
+static void misuse_of_region_snakes_is_refused(const char *device) {
+    job work;
+    snakes of;
+    begin(&work, device);
+    begin_snakes(&of);
+    of.slices[1] = DEPTH;
+    REFUSED(run_snakes(&work, &of, &work.input, &of.handed_on), ISOLINE_INVALID_ARGUMENT, "the image has 9 (got slice 9)");
+    of.slices[1] = 1;
+    of.handed_on.depth = DEPTH - 1;
+    REFUSED(run_snakes(&work, &of, &work.input, &of.handed_on), ISOLINE_INVALID_SIZE, "size");
+    of.handed_on = streamed(ISOLINE_U16, &of.to);
+    of.handed_on.write_slice = NULL;
+    REFUSED(run_snakes(&work, &of, &work.input, &of.handed_on), ISOLINE_NULL_POINTER, "labels->write_slice");
+    isoline_image unread = work.input;
+    unread.read_slice = NULL;
+    REFUSED(run_snakes(&work, &of, &unread, NULL), ISOLINE_NULL_POINTER, "input->read_slice");
+    /* Steps need one slice in memory. */
+    const isoline_image memory = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
+    isoline_image one = memory;
+    one.depth = 1;
+    REFUSED(isoline_snake_new(work.context, &memory, &of.all, NULL, &of.snake), ISOLINE_INVALID_SIZE, "one slice");
+    REFUSED(isoline_snake_new(work.context, &one, &of.all, NULL, &of.snake), ISOLINE_INVALID_ARGUMENT, "polygon 0");
+    CHECK(of.snake == NULL && work.from.calls == 0 && of.to.calls == 0);
+    end_snakes(&of);
+    end(&work);
+}
+
 static void sentences_of_callbacks_are_passed_on(const char *device) {
     job work;
     begin(&work, device);
@@ -384,6 +571,9 @@ static void a_file_larger_than_the_address_space_streams(const char *device) {
 
 int main(void) {
     RUN_ON_EACH(results_are_those_from_memory);
+    RUN_ON_EACH(region_snakes_are_those_from_memory);
+    RUN_ON_EACH(callbacks_end_region_snakes);
+    RUN_ON_EACH(misuse_of_region_snakes_is_refused);
     RUN_ON_EACH(sentences_of_callbacks_are_passed_on);
     RUN_ON_EACH(callbacks_cancel_by_the_flag);
     RUN_ON_EACH(callbacks_may_use_other_contexts);

@@ -9,12 +9,16 @@ using namespace fuzz;
 namespace {
 
 const unsigned SIDE = 32, MOST = 24;
+/* More slices than a picture has. */
+const uint64_t MAX_SLICES = UINT32_MAX;
 
 /* Polygons in arrays of their exact sizes. */
 class Outlines {
 public:
     /* True if the description itself is wrong, so that every call must refuse it. */
     bool broken = false;
+    /* The slice of each polygon; none if all are on slice 0. */
+    std::vector<uint32_t> slices;
 
     Outlines(Bytes &bytes, const Picture &image) {
         std::vector<isoline_node> nodes;
@@ -37,6 +41,16 @@ public:
         offset_memory.save();
         value.nodes = nodes.empty() || without_nodes ? nullptr : reinterpret_cast<isoline_node *>(node_memory.data());
         value.offsets = without_offsets ? nullptr : reinterpret_cast<uint64_t *>(offset_memory.data());
+        if (image.depth > 1 && !broken && !bytes.rarely(8)) {
+            for (uint64_t i = 0; i < value.count; i++) {
+                slices.push_back(bytes.rarely(64) ? uint32_t(bytes.number(4)) : bytes.below(unsigned(image.depth)));
+                outside = outside || slices.back() >= image.depth;
+            }
+            slice_memory = Memory(slices.size() * sizeof(uint32_t));
+            std::copy(slices.begin(), slices.end(), reinterpret_cast<uint32_t *>(slice_memory.data()));
+            slice_memory.save();
+            value.slices = slices.empty() ? nullptr : reinterpret_cast<uint32_t *>(slice_memory.data());
+        }
         count = value.count;
         is_null = bytes.rarely(8);
         memory = std::make_unique<Struct<isoline_polygons>>(bytes, value);
@@ -45,15 +59,15 @@ public:
     const isoline_polygons *get() const { return memory->get(); }
     const isoline_polygons *optional() const { return is_null ? nullptr : memory->get(); }
     bool valid() const { return !broken && !memory->unreadable(); }
-    bool optional_valid() const { return is_null || valid(); }
+    bool optional_valid() const { return is_null || (valid() && !outside); }
     size_t size() const { return size_t(count); }
-    bool untouched() const { return memory->unchanged() && node_memory.unchanged() && offset_memory.unchanged(); }
+    bool untouched() const { return memory->unchanged() && node_memory.unchanged() && offset_memory.unchanged() && slice_memory.unchanged(); }
 
 private:
-    Memory node_memory, offset_memory;
+    Memory node_memory, offset_memory, slice_memory;
     std::unique_ptr<Struct<isoline_polygons>> memory;
     uint64_t count = 0;
-    bool is_null = false, without_nodes = false, without_offsets = false;
+    bool is_null = false, without_nodes = false, without_offsets = false, outside = false;
 
     static void add(Bytes &bytes, const Picture &image, std::vector<isoline_node> &nodes) {
         const int width = int(image.width), height = int(image.height);
@@ -123,7 +137,7 @@ private:
 
 class Snake : Subject<isoline_snake, isoline_snake_free> {
 public:
-    explicit Snake(Bytes &given) : Subject(given, SIDE, [&] { return given.rarely(32) ? 2 : 1; }), start(given, input),
+    explicit Snake(Bytes &given) : Subject(given, SIDE, [&] { return given.rarely(32) ? 3 : 1; }), start(given, input),
                                    params(given, "snake", isoline_snake_params_init, MOST) {}
 
     void run() {
@@ -139,18 +153,21 @@ public:
                                                              drawn ? labels.image() : nullptr, kept ? &solver : nullptr, told.report.get()));
         // Labels may have either of two types.
         const bool fits = labels.writable() || (labels.readable() && labels.type != ISOLINE_U8 && same_size(labels));
-        check(status, told.valid() && (drawn || kept) && (!drawn || fits));
+        check(status, told.valid() && (drawn || kept) && (!drawn || fits), MAX_SLICES);
         told.check(status);
         MUST((solver != nullptr) == (kept && status == ISOLINE_OK));
         MUST(drawn ? labels.as_promised(status) : labels.untouched());
         if (solver != nullptr) {
             results();
         }
+        if (status == ISOLINE_OK && drawn && input.depth > 1) {
+            stream(labels);
+        }
     }
 
     void search() {
         const isoline_status status = CALL(isoline_snake_new(device.get(), input.image(), start.optional(), params.get(), &solver));
-        check(status, true);
+        check(status, true, 1);
         MUST((solver != nullptr) == (status == ISOLINE_OK));
         if (solver == nullptr) {
             return;
@@ -181,10 +198,28 @@ private:
         return other.width == input.width && other.height == input.height && other.depth == input.depth;
     }
 
-    void check(isoline_status status, bool others) const {
-        MUST(status != ISOLINE_OK || (others && input.readable() && input.depth == 1 && start.optional_valid() && params.valid()));
+    void check(isoline_status status, bool others, uint64_t most_slices) const {
+        MUST(status != ISOLINE_OK ||
+             (others && input.readable() && input.depth <= most_slices && start.optional_valid() && params.valid()));
         MUST(status != ISOLINE_BUSY);
         MUST(input.untouched() && start.untouched() && params.unchanged());
+    }
+
+    /* A run whose slices callbacks read and write gives the same labels. */
+    void stream(const Picture &labels) {
+        Tape from(input), to(labels);
+        isoline_snake *twin = nullptr;
+        const auto streamed = [&] {
+            return CALL(isoline_snake_run(common(), from.image(), start.optional(), params.get(), nullptr, to.image(), &twin, nullptr));
+        };
+        std::fill(to.pixels.begin(), to.pixels.end(), uint8_t(0x5A));
+        MUST(streamed() == ISOLINE_OK);
+        MUST(to.pixels == labels.packed());
+        isoline_snake_free(twin);
+        twin = nullptr;
+        to.failing = bytes.below(unsigned(input.depth));
+        MUST(streamed() == ISOLINE_CALLBACK_FAILED && twin == nullptr);
+        MUST(std::strstr(isoline_last_error(), "the tape is torn") != nullptr);
     }
 
     void step() {
@@ -245,8 +280,18 @@ private:
                      return node.x >= 0 && node.y >= 0 && uint64_t(node.x) <= input.width && uint64_t(node.y) <= input.height;
                  }));
         }
+        for (size_t i = 0; i < count; i++) {
+            // Without polygons each slice has one.
+            const uint64_t wanted = start.optional() == nullptr ? i : start.slices.empty() ? 0 : start.slices[i];
+            MUST(changed || polygons.slices[i] == wanted);
+        }
         // The polygons of the library are polygons that it accepts, and their sums are the targets'.
         std::vector<isoline_region_sum> sums(count);
+        if (input.depth > 1) {
+            REFUSED(isoline_snake_region_sums(solver, &polygons, sums.data()));
+            REFUSED(isoline_snake_restart(solver, nullptr, params.get()));
+            return;
+        }
         GOOD(isoline_snake_region_sums(solver, &polygons, sums.data()));
         for (size_t i = 0; i < count && !changed && by.overlap == ISOLINE_SNAKE_OVERLAP_ALLOWED; i++) {
             // A polygon that is clamped to nothing stays as it was given, and may reach into the image.

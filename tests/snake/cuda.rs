@@ -50,7 +50,7 @@ fn same_bits(a: &[Statistics], b: &[Statistics]) -> bool {
 
 fn compare<'a>(cuda: &Context, image: impl Into<Image<'a>>, starts: Option<&Polygons>, params: &Params, what: &str) {
     let image = image.into();
-    let run = |context: &Context| snake::run(context, image, starts, params, None).unwrap();
+    let run = |context: &Context| snake::run(context, image.into(), starts, params, None).unwrap();
     let (ours, ours_told, _) = run(&cpu());
     let (theirs, theirs_told, report) = run(cuda);
     assert_eq!(report.device.kind, isoline::DeviceKind::Cuda);
@@ -250,7 +250,7 @@ fn an_f32_image_in_device_memory_gets_the_range_of_its_pixels() {
     let mut on_device = cuda.device_image(PixelType::F32, [300, 280, 1]).unwrap();
     on_device.upload(float.view().into()).unwrap();
     let params = Params { node_spacing: Some(6.0), ..Params::default() };
-    let run = |image: Image<'_>| snake::run(&cuda, image, Some(&starts), &params, None).unwrap();
+    let run = |image: Image<'_>| snake::run(&cuda, image.into(), Some(&starts), &params, None).unwrap();
     let (there, here) = (run(on_device.view()), run(float.view().into()));
     assert!(there.0 == here.0 && same_bits(&there.1, &here.1));
 }

@@ -352,7 +352,7 @@ fn float_images_count_in_their_own_units() {
     let image = blob(90, 90, 6);
     let float = image.mapv(|pixel| f32::from(pixel) * 1e-6 - 3.0);
     let start = polygon(&[(20, 20), (70, 20), (70, 70), (20, 70)]);
-    let run = |image: Image<'_>| snake::run(&cpu(), image, Some(&start), &Params::default(), None).unwrap().1[0];
+    let run = |image: Image<'_>| snake::run(&cpu(), image.into(), Some(&start), &Params::default(), None).unwrap().1[0];
     let (whole, scaled) = (run(image.view().into()), run(float.view().into()));
     assert!((scaled.mean - (whole.mean * 1e-6 - 3.0)).abs() < 1e-6, "{scaled:?}");
     assert!((scaled.deviation - whole.deviation * 1e-6).abs() < 1e-6, "{scaled:?}");

@@ -9,6 +9,7 @@ mod neighbours;
 mod optimum;
 mod pyramid;
 mod shapes;
+mod stack;
 mod starts;
 
 pub(crate) use common::Random;

@@ -179,11 +179,11 @@ final class Structs {
     }
 
     /** {@code isoline_polygons}. */
-    @FieldOrder({"struct_size", "reserved", "count", "node_count", "nodes", "offsets"})
+    @FieldOrder({"struct_size", "reserved", "count", "node_count", "nodes", "offsets", "slices"})
     public static final class Polygons extends Structure {
         public int struct_size, reserved;
         public long count, node_count;
-        public Pointer nodes, offsets;
+        public Pointer nodes, offsets, slices;
     }
 
     /** {@code isoline_target_statistics}. */
