@@ -493,6 +493,9 @@ static void misuse_is_refused(const char *device) {
             "give its pixels in memory");
     isoline_snake *snake = NULL;
     REFUSED(isoline_snake_new(work.context, &work.input, NULL, NULL, &snake), ISOLINE_UNSUPPORTED, "in memory");
+    const isoline_image all = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
+    REFUSED(isoline_objects(work.context, &all, &work.input, NULL, NULL, &all, NULL, NULL), ISOLINE_UNSUPPORTED,
+            "cannot use starts");
     isoline_surface *mesh = NULL;
     REFUSED(isoline_isosurface(work.context, &work.input, NULL, NULL, &mesh, NULL), ISOLINE_UNSUPPORTED, "in memory");
     const isoline_sphere ball = {{1, 1, 1}, 2};

@@ -1,5 +1,6 @@
 //! Targets on several slices, in memory or read by functions: each slice by itself, as if it were the whole image.
 
+use super::cuda::cuda;
 use super::{Random, cpu};
 use isoline::snake::{self, Background, Node, Overlap, Params, Polygons, Snake, Statistics, Status};
 use isoline::{Context, Error, ErrorKind, Input, PixelType, Sink, Source};
@@ -84,7 +85,9 @@ fn check(context: &Context, image: &Array3<u16>, starts: &Polygons, params: &Par
 #[test]
 fn slices_are_searched_as_images_of_their_own() {
     let (image, starts) = (stack(), starts());
-    for context in [cpu(), Context::of_parts(&["cpu", "cpu", "cpu"]).unwrap()] {
+    let mut contexts = vec![cpu(), Context::of_parts(&["cpu", "cpu", "cpu"]).unwrap()];
+    contexts.extend(cuda());
+    for context in contexts {
         for overlap in [Overlap::Allowed, Overlap::Excluded] {
             for pyramid_levels in [1, 3] {
                 let background = Background::Window { margin: 0.8 };
@@ -163,6 +166,23 @@ fn an_automatic_range_is_that_of_all_slices() {
         assert!(found == expected && same == told);
         assert_eq!(read.take(), passes.concat());
     }
+}
+
+#[test]
+fn a_stack_in_device_memory_is_searched_there() {
+    let Some(cuda) = cuda() else { return };
+    let (image, starts) = (stack().mapv(|pixel| f32::from(pixel) * 0.25 - 70.0), starts());
+    let mut on_device = cuda.device_image(PixelType::F32, [WIDTH, HEIGHT, DEPTH]).unwrap();
+    on_device.upload(image.view().into()).unwrap();
+    for overlap in [Overlap::Allowed, Overlap::Excluded] {
+        let params = Params { overlap, ..Params::default() };
+        let (expected, told, _) = snake::run(&cpu(), image.view().into(), Some(&starts), &params, None).unwrap();
+        let (found, same, _) = snake::run(&cuda, on_device.view().into(), Some(&starts), &params, None).unwrap();
+        assert!(found == expected && text(&same) == text(&told), "{overlap:?}");
+    }
+    let reduced = Params { pyramid_levels: 2, ..Params::default() };
+    let error = snake::run(&cuda, on_device.view().into(), Some(&starts), &reduced, None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
 #[test]
