@@ -257,7 +257,8 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
 
 
 @from_table("snake",
-            polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle on each slice.",
+            polygons="The starts, each a sequence of (x, y) corners of pixels; None for the default rectangle, one on each "
+                     "slice.",
             slices="The slice of each start, counted from 0; None for slice 0.")
 def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
           device: DeviceLike = "auto", progress: ProgressLike = None, **parameters: Any) -> Snake:

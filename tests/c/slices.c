@@ -339,7 +339,7 @@ static void callbacks_end_region_snakes(const char *device) {
     end_snakes(&of);
     /* 4. Nothing is left behind. */
     long before = 0;
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0, times = (int)scaled(40, 4); i < times; i++) {
         begin_snakes(&of);
         rewind_tapes(&work);
         work.from.when = i % 2 == 0 ? UINT64_MAX : 2;
