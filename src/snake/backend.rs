@@ -112,6 +112,14 @@ impl Backend {
         }
     }
 
+    /// Refuses an image that was not kept.
+    pub(super) fn check_kept(&self) -> Result<()> {
+        match self {
+            Self::Released(_) => Err(released()),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns width and height.
     pub(super) fn size(&self) -> [usize; 2] {
         match self {

@@ -231,7 +231,8 @@ impl Snake {
     /// automatic range of an f32 image [`Noise::Gaussian`] does not change either: the other models' range begins at 0.
     ///
     /// # Errors
-    /// Those of [`new`](Self::new); more `pyramid_levels` than there. The targets then stay as they were.
+    /// Those of [`new`](Self::new); more `pyramid_levels` than there; a snake that [`run`] made of several slices, or of
+    /// slices that a function read. The targets then stay as they were.
     pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
         params.check(self.level_scale.pixel_type)?;
         let binary = |params: &Params| params.noise == Noise::Bernoulli;
@@ -385,8 +386,10 @@ impl Snake {
     /// pixel values of 8- and 16-bit images). No polygon may cross itself.
     ///
     /// # Errors
-    /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the edges; a device failure.
+    /// A polygon of less than 3 or more than 65536 nodes, or that crosses itself, with the edges; a snake that [`run`] made
+    /// of several slices, or of slices that a function read; a device failure.
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<RegionSum>> {
+        self.backend.check_kept()?;
         let [width, height] = self.backend.size();
         let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let mut sums = reserved(polygons.len())?;

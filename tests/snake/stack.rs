@@ -208,6 +208,8 @@ fn no_targets_need_no_slice() {
     let (found, report) = Snake::run(&cpu(), input, Some(&Polygons::new()), &Params::default(), None).unwrap();
     assert!(found.is_empty() && report.converged && read.take().is_empty());
     assert!(labels_of(&found).iter().all(|label| *label == 0));
+    // The snake keeps no pixels, also where none are needed.
+    assert_eq!(found.region_sums(&Polygons::new()).unwrap_err().kind(), ErrorKind::Unsupported);
 }
 
 #[test]
