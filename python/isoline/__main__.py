@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--levels", type=numbers, help="levels, separated by commas")
         if name == "snake":
             one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]")
+            one.add_argument("--slices", metavar="FILE.json", help="of a stack: a list of the slice of each start, from 0")
         if name in BY_CHUNK:
             workers = one.add_mutually_exclusive_group()
             workers.add_argument("--local", type=int, metavar="N", help="N processes of this machine compute a .zarr")
@@ -159,6 +160,10 @@ def workers(local, scheduler):
         yield stack.enter_context(Client(scheduler))
 
 
+def read_json(path):
+    return path and json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
 def run(options: dict) -> None:
     name, path, target = options.pop("operation"), options.pop("input"), options.pop("output")
     quiet, device, fill_missing = options.pop("quiet"), options.pop("device"), options.pop("fill_missing")
@@ -204,9 +209,11 @@ def run(options: dict) -> None:
     if name == "edge_drawing":
         result = isoline.edge_drawing(image, segments=False, **shown)[0]
     elif name == "snake":
-        starts = shown.pop("polygons", None)
-        starts = starts and json.loads(pathlib.Path(starts).read_text(encoding="utf-8"))
-        result = isoline.snake(image, starts, **shown).labels()
+        starts, slices = (read_json(shown.pop(key, None)) for key in ("polygons", "slices"))
+        if starts and slices is None and image.ndim == 3 and len(image) > 1:
+            raise ValueError(f"cannot start the polygons of {options['polygons']}: {path} has {len(image)} slices, and "
+                             "--slices, the slice of each polygon, is missing; give it")
+        result = isoline.snake(image, starts, slices, **shown).labels()
     elif name == "level_set":
         start = read(shown.pop("initial_mask"), fill_missing)
         result = isoline.level_set(image, numpy.asarray(getattr(start, "image", start)), **shown)

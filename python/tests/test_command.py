@@ -42,6 +42,12 @@ def test_operations_of_several_files(folder):
     pathlib.Path("starts.json").write_text(json.dumps(starts), encoding="utf-8")
     assert main(["snake", "slice.npy", "b.npy", "--polygons", "starts.json", "--noise", "poisson"]) == 0
     assert numpy.array_equal(numpy.load("b.npy"), isoline.snake(IMAGE[10], starts, noise="poisson").labels())
+    pathlib.Path("slices.json").write_text("[10]", encoding="utf-8")
+    assert main(["snake", "image.npy", "b.npy", "--polygons", "starts.json", "--slices", "slices.json"]) == 0
+    labels = numpy.load("b.npy")
+    assert main(["snake", "image.npy", "c.npy", "--polygons", "starts.json"]) == 1 and not pathlib.Path("c.npy").exists()
+    assert numpy.array_equal(labels, isoline.snake(IMAGE, starts, [10]).labels()) and labels[10].any()
+    assert not labels[:10].any() and not labels[11:].any()
     assert main(["isosurface", "image.npy", "s.npz", "--level", "50", "--spacing", "2,1,1"]) == 0
     mesh, surface = numpy.load("s.npz"), isoline.isosurface(IMAGE, level=50, spacing=(2, 1, 1))
     assert numpy.array_equal(mesh["vertices"], surface.vertices) and numpy.array_equal(mesh["triangles"], surface.triangles)
