@@ -116,10 +116,7 @@ impl Target {
         ticker: &Ticker,
     ) -> Result<Self> {
         target.whole = sums.rectangle(&target.bounds, plan.parallel, ticker)?;
-        let mut edges = reserved(target.nodes.len())?;
-        for ends in target.ends() {
-            edges.push(sums.try_edges([ends], target.territory.as_deref(), plan.parallel, ticker)?[0]);
-        }
+        let edges = target.edge_sums(sums, plan, ticker)?;
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
@@ -178,31 +175,6 @@ impl Target {
     /// Returns a node, counted on from the first one after the last.
     fn node(&self, index: usize) -> Node {
         self.nodes[index % self.nodes.len()]
-    }
-
-    /// Calls `visit` with the parts of a run of row `y` that may belong to the target.
-    pub(super) fn for_each_own_run(&self, y: i64, run: Range<i64>, mut visit: impl FnMut(Range<i64>)) {
-        let Some(territory) = &self.territory else { return visit(run) };
-        for [from, to] in territory.row(y) {
-            let part = run.start.max(i64::from(*from))..run.end.min(i64::from(*to));
-            if !part.is_empty() {
-                visit(part);
-            }
-        }
-    }
-
-    /// Returns whether a node may lie at a corner: in the window and, where targets compete, in the territory.
-    fn allows(&self, node: Node) -> bool {
-        self.bounds.contain(node) && self.territory.as_ref().is_none_or(|territory| territory.has_corner(node))
-    }
-
-    /// Returns whether a node lies at the border to the territory of another target.
-    pub(super) fn is_limited(&self) -> bool {
-        let Some(territory) = &self.territory else { return false };
-        let Bounds { x0, y0, x1, y1 } = self.bounds;
-        let lost = |x, y| (x0..x1).contains(&x) && (y0..y1).contains(&y) && !territory.contains(x, y);
-        let beside = |Node { x, y }| lost(x - 1, y - 1) || lost(x, y - 1) || lost(x - 1, y) || lost(x, y);
-        self.status != Status::StartOutside && self.nodes.iter().any(|node| beside(*node))
     }
 
     /// Returns the nodes before and after a node.

@@ -53,6 +53,33 @@ impl Territory {
     }
 }
 
+impl Target {
+    /// Calls `visit` with the parts of a run of row `y` that may belong to the target.
+    pub(super) fn for_each_own_run(&self, y: i64, run: Range<i64>, mut visit: impl FnMut(Range<i64>)) {
+        let Some(territory) = &self.territory else { return visit(run) };
+        for [from, to] in territory.row(y) {
+            let part = run.start.max(i64::from(*from))..run.end.min(i64::from(*to));
+            if !part.is_empty() {
+                visit(part);
+            }
+        }
+    }
+
+    /// Returns whether a node may lie at a corner: in the window and, where targets compete, in the territory.
+    pub(super) fn allows(&self, node: Node) -> bool {
+        self.bounds.contain(node) && self.territory.as_ref().is_none_or(|territory| territory.has_corner(node))
+    }
+
+    /// Returns whether a node lies at the border to the territory of another target.
+    pub(super) fn is_limited(&self) -> bool {
+        let Some(territory) = &self.territory else { return false };
+        let Bounds { x0, y0, x1, y1 } = self.bounds;
+        let lost = |x, y| (x0..x1).contains(&x) && (y0..y1).contains(&y) && !territory.contains(x, y);
+        let beside = |Node { x, y }| lost(x - 1, y - 1) || lost(x, y - 1) || lost(x - 1, y) || lost(x, y);
+        self.status != Status::StartOutside && self.nodes.iter().any(|node| beside(*node))
+    }
+}
+
 /// Gives each target that has others in its window its territory, on the threads of the current pool, unless the ticker is
 /// cancelled.
 pub(super) fn divide(targets: &mut [Target], ticker: &Ticker) -> Result<()> {
