@@ -39,6 +39,7 @@ CHANGE_TOLERANCE, MAX_OSCILLATION = 0.002, 50.0
 
 MOST = 4000  # iterations of the prototype
 SLAB = 40_000  # voxels that the prototype updates at once, so that its arrays stay in the cache
+STEP_SHARE = 2 / 3  # of the first order's limit, that of a higher order
 WIDTH = 2.0  # voxels from the front, within which the prototype takes the higher order; those of the band
 EVERYWHERE = math.inf
 WENO_EPSILON = 1e-6  # of the smoothness indicators, whose differences of phi are about 1
@@ -315,7 +316,7 @@ def state_of(context, image, mask, spacing, given):
 def start(context, image, mask, spacing, given, order, divided=1, **settings):
     """The prototype at the library's start, with the library's parameters. The time step is divided by `divided`; check
     intervals and those between reinitialisations have as many times more iterations."""
-    surface, state = state_of(context, image, mask, spacing, given)
+    surface, state = state_of(context, image, mask, spacing, {**given, "upwind_order": 1 if order == "first" else 2})
     settings = {"check_interval": divided * state.check_interval, "reinitialise_every": divided * REINITIALISE_EVERY,
                 **settings}
     return Front(surface.phi(), spacing[:image.ndim][::-1], order, image=image, target=state.target,
@@ -513,6 +514,7 @@ def moved(order, n, what, cfl=0.475, **settings):
         duration, slope = math.log(TO / FROM), FROM / TO
         begin, end, speed = radius - FROM, radius * slope - FROM, -radius
     largest = numpy.abs(speed).max()
+    cfl *= 1 if order == "first" else STEP_SHARE
     count = math.ceil(duration * largest * math.sqrt(dimensions) / (cfl * h))
     front = Front(begin.astype(numpy.float64), (h,) * dimensions, order, time_step=duration / count, speed=speed,
                   **settings)
@@ -573,7 +575,8 @@ def tip(h, order, half, dimensions, alpha=0.2, way=16.0, **settings):
            + numpy.minimum(numpy.maximum(across, ahead), 0)).astype(numpy.float32)
     epsilon = HALF_WAY["epsilon"]
     # The limit of plan.rs where no |D| is larger than epsilon.
-    limit = 1 / max(alpha * epsilon * math.sqrt(dimensions) / h + (1 - alpha) * (dimensions - 1) / h ** 2,
+    share = 1 if order == "first" else STEP_SHARE
+    limit = 1 / max(alpha * epsilon * math.sqrt(dimensions) / (share * h) + (1 - alpha) * (dimensions - 1) / h ** 2,
                     (1 - alpha) * dimensions / h ** 2)
     duration = way / (alpha * epsilon)
     count = math.ceil(duration / (0.95 * limit))

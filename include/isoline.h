@@ -696,13 +696,15 @@ enum isoline_memory
      * For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
      * its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
      * snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
-     * memory, or slices too, but not in CUDA memory. The results have the same bits as those from memory.
+     * memory, or slices too; in CUDA memory only the input of region snakes may be. The results have the same bits as those
+     * from memory.
      *
      * The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
      * in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
      * device where they have up to 1 GiB. Searches along segments and of region snakes have 1 slice in memory.
-     * Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
-     * stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
+     * Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
+     * number that it gets. Where a parameter is automatic and depends on the whole stack one pass over all slices comes
+     * before, and for an automatic gradient threshold up to 16 slices are read.
      */
     ISOLINE_SLICES = 2,
 };
@@ -2131,7 +2133,7 @@ isoline_status isoline_distance(isoline_context *context,
  * @param progress NULL for none.
  * @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four times
  *   the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels inside; plus
- *   or minus infinity on lines that have no boundary. The last pass, along y with 2 dimensions, along z with 3, writes what
+ *   or minus infinity where there is no boundary along these axes. The last pass, along y with 2 dimensions, along z with 3, writes what
  *   isoline_distance writes.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE also for an input
@@ -2836,10 +2838,10 @@ typedef struct {
     double edge_contrast;
     /**
      * The order of the one-sided differences in the upwind |∇φ| and in the edge term, 1 or 2, within two voxels of the
-     * front. Default 1, which is enough for compact objects. With 2, which takes 1.3 to 2.7 times as long, a front moves
-     * along structures of two to four voxels across at its speed, where with 1 it is 13 to 41 % too slow
-     * (docs/level_set.md). On a CUDA device the image must be in host memory then (ISOLINE_UNSUPPORTED), and its copy
-     * takes 32 bytes a voxel.
+     * front. Default 1, which is enough for compact objects. With 2 a front moves along structures of two and a half to
+     * four voxels across within about 10 % of its speed; with 1 it is 13 to 41 % too slow there (docs/level_set.md). An
+     * iteration takes 1.3 to 2.7 times as long, and a step of the image term two thirds of the time. On a CUDA device the
+     * image must be in host memory then (ISOLINE_UNSUPPORTED), and its copy takes 32 bytes a voxel.
      */
     uint32_t upwind_order;
     /** Must be 0. */
@@ -3679,7 +3681,7 @@ void isoline_snake_free(isoline_snake *snake);
  *   ISOLINE_SLICES all slices are written, in ascending order, after the search.
  * @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
  *   `labels` and `out` must not both be NULL.
- * @param report NULL for none; else after isoline_report_init.
+ * @param report NULL for none; else after isoline_report_init. `slices_done` counts all slices of the input.
  * @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _INVALID_ARGUMENT for a slice that
  *   the input does not have; _OVERLAP; _CALLBACK_FAILED; _CANCELLED. After an error `out` is not written, and neither are
  *   `labels`, unless drawing them has failed or was cancelled. May be called on any thread; calls on one context run one

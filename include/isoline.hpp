@@ -104,11 +104,11 @@ class span {
     /** No elements. */
     constexpr span() noexcept = default;
     /** The `size` elements from `data` on. */
-    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    constexpr span(T *data, std::size_t size) noexcept : data_(size == 0 ? nullptr : data), size_(size) {}
     /** The elements of an array or of a container, which must outlive the view. */
     template <typename Range, typename Element = std::remove_pointer_t<decltype(std::data(std::declval<Range &>()))>,
               std::enable_if_t<std::is_convertible_v<Element (*)[], T (*)[]>, int> = 0>
-    constexpr span(Range &&range) : data_(std::data(range)), size_(std::size(range)) {}
+    constexpr span(Range &&range) : span(std::data(range), std::size(range)) {}
 
     /** Returns the address of the first element; null if there are none. */
     constexpr T *data() const noexcept { return data_; }
@@ -982,10 +982,15 @@ class polygons {
     polygons() = default;
     /**
      * Polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`, and is on slice `slices[i]`, of which
-     * there are as many as polygons, or none: then all are on slice 0.
+     * there are as many as polygons (else this throws std::invalid_argument), or none: then all are on slice 0.
      */
     polygons(span<const node> nodes, span<const std::uint64_t> offsets, span<const std::uint32_t> slices = {})
-        : nodes_(nodes), offsets_(offsets), slices_(slices), size_(offsets.empty() ? 0 : offsets.size() - 1), given_(true) {}
+        : nodes_(nodes), offsets_(offsets), slices_(slices), size_(offsets.empty() ? 0 : offsets.size() - 1), given_(true) {
+        if (!slices_.empty() && slices_.size() != size_) {
+            throw std::invalid_argument("cannot use the polygons' slices: there must be one for each of the " +
+                                        std::to_string(size_) + " polygons (got " + std::to_string(slices_.size()) + ")");
+        }
+    }
     /** One polygon with the nodes of an array or a container. */
     template <typename Nodes, std::enable_if_t<std::is_convertible_v<const Nodes &, span<const node>>, int> = 0>
     polygons(const Nodes &nodes) : nodes_(nodes), size_(1), given_(true) {}
@@ -1132,11 +1137,13 @@ class snake : public object<isoline_snake, isoline_snake_free> {
         return sums;
     }
     /** Draws the targets as a mask: 255 inside, 0 elsewhere. */
-    void draw_mask(const image<std::uint8_t> &mask) const { check(isoline_snake_draw_mask(get(), mask.get())); }
+    void draw_mask(const image<std::uint8_t> &mask) const {
+        detail::check_callbacks([&] { return isoline_snake_draw_mask(get(), mask.get()); });
+    }
     /** Draws the targets by their numbers, counted from 1, in pixels of std::uint16_t or float. */
     template <typename Label>
     void draw_labels(const image<Label> &labels) const {
-        check(isoline_snake_draw_labels(get(), detail::output(labels)));
+        detail::check_callbacks([&] { return isoline_snake_draw_labels(get(), detail::output(labels)); });
     }
 };
 

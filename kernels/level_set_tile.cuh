@@ -398,13 +398,14 @@ struct BorderNormals {
 };
 
 // Computes `result`, phi after the iteration of a lane's two voxels (column, two rows of row group `group`; `place` is the
-// first) of the plane `here`, number k of the part, with the planes below and above; all lanes of a warp call it. `at` is the plane
-// above in shared memory, which is read first. wide_here and wide_above are the wide differences of `here` and of
-// `above`. low_z and low_dz are those of the faces below; those of the faces above replace them.
+// first) of the plane `here`, number k of the part, with the planes below and above; all lanes of a warp call it. `at`
+// is the plane above in shared memory, which is read first. wide_here and wide_above are the wide differences of `here`
+// and of `above`. low_z and low_dz are those of the faces below; those of the faces above replace them.
 template <bool UNIT, typename PIXEL>
 __device__ __forceinline__ void
 update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UNIT> &border, u32 column, u32 group,
-             int k, const float *from, const int (&place)[3], const PIXEL (&pixel)[2], const ColumnValues &below, const ColumnValues &here, ColumnValues &above,
+             int k, const float *from, const int (&place)[3], const PIXEL (&pixel)[2], const ColumnValues &below,
+             const ColumnValues &here, ColumnValues &above,
              const ColumnDifferences<UNIT> &wide_here, ColumnDifferences<UNIT> &wide_above, float (&low_z)[2],
              float (&low_dz)[2], float (&result)[2])
 {

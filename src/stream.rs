@@ -9,8 +9,8 @@ use std::fmt;
 ///
 /// The function is always called on the thread that made the call, with the number of a slice, from 0, and the memory for
 /// its pixels, rows one after the other in native byte order, which it must fill; the memory is aligned to the pixels'
-/// type. It is called for each slice in ascending order; where a parameter is automatic and depends on all slices, a
-/// pass over the slices, or over some of them, comes first. It may use other contexts than the one that is calling it.
+/// type. It is called for the slices that the call needs, which are all but for region snakes, once for each in ascending
+/// order; where a parameter is automatic and depends on all slices, a pass over the slices, or over some of them, comes first. It may use other contexts than the one that is calling it.
 #[expect(clippy::type_complexity, reason = "the type of one function, written once")]
 pub struct Source<'a> {
     pixel_type: PixelType,

@@ -71,7 +71,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "isolines":
             one.add_argument("--levels", type=numbers, help="levels, separated by commas")
         if name == "snake":
-            one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]")
+            one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]; "
+                             "left out, the default rectangle on each slice")
             one.add_argument("--slices", metavar="FILE.json", help="of a stack: a list of the slice of each start, from 0")
         if name in BY_CHUNK:
             workers = one.add_mutually_exclusive_group()

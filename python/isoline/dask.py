@@ -354,7 +354,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
         given(values, "edge_contrast", "it is measured in the whole image")
         steps = steps if volume else steps[-2:]
         sigma = min(steps) if values["edge_sigma"] is None else values["edge_sigma"]
-        edges = int(numpy.ceil(EDGE_REACH * sigma / min(steps))) + 2
+        edges = int(numpy.ceil(EDGE_REACH * (sigma / min(steps)))) + 2  # rounded as in src/level_set/cpu/edges.rs
     lengths = exchanges(iterations, exchange_every or every or 10, every or 1)
     tile = TILE if volume else TILE_SLICE
     reach = REINITIALISATION_REACH + tile - 1 + BAND_REACH
@@ -436,7 +436,9 @@ def checked(image, operation, device, parameters) -> dict:
     table = default_library().operations[operation]
     for name, value in parameters.items():
         table.encoded(name, value)
-    return {**{name: table.default(name) for name in table.parameters}, **parameters}
+    words = {name: {code: word for word, code in choices.items()} for name, choices in table.choices.items()}
+    given = {name: words.get(name, {}).get(value, value) for name, value in parameters.items()}
+    return {**{name: table.default(name) for name in table.parameters}, **given}
 
 
 def given(values, name, reason):
@@ -445,7 +447,7 @@ def given(values, name, reason):
 
 
 def is_volume(values) -> bool:
-    return values["dimensions"] in ("volume", 3)
+    return values["dimensions"] == "volume"
 
 
 def split_axes(image, volume) -> tuple:

@@ -139,7 +139,7 @@ pub unsafe extern "C" fn isoline_distance(
 /// @param progress NULL for none.
 /// @param output not NULL; ISOLINE_F32, the input's size, its own host memory. Its spacing is not used. It receives four times
 ///   the squared distance along the axes so far, in units of the smallest spacing, as a negative number for pixels inside; plus
-///   or minus infinity on lines that have no boundary. The last pass, along y with 2 dimensions, along z with 3, writes what
+///   or minus infinity where there is no boundary along these axes. The last pass, along y with 2 dimensions, along z with 3, writes what
 ///   isoline_distance writes.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE also for an input

@@ -35,13 +35,15 @@ pub enum isoline_memory {
     /// For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
     /// its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
     /// snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
-    /// memory, or slices too, but not in CUDA memory. The results have the same bits as those from memory.
+    /// memory, or slices too; in CUDA memory only the input of region snakes may be. The results have the same bits as those
+    /// from memory.
     ///
     /// The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
     /// in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
     /// device where they have up to 1 GiB. Searches along segments and of region snakes have 1 slice in memory.
-    /// Slices are read in ascending order, and each is read once, unless a parameter is automatic and depends on the whole
-    /// stack: then one pass over all slices comes before, and for an automatic gradient threshold up to 16 slices are read.
+    /// Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
+    /// number that it gets. Where a parameter is automatic and depends on the whole stack one pass over all slices comes
+    /// before, and for an automatic gradient threshold up to 16 slices are read.
     ISOLINE_SLICES = 2,
 }
 

@@ -388,7 +388,7 @@ pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
 ///   ISOLINE_SLICES all slices are written, in ascending order, after the search.
 /// @param out receives the snake, to be read or restarted and freed with isoline_snake_free; NULL if it is not wanted.
 ///   `labels` and `out` must not both be NULL.
-/// @param report NULL for none; else after isoline_report_init.
+/// @param report NULL for none; else after isoline_report_init. `slices_done` counts all slices of the input.
 /// @return ISOLINE_OK or an error: as for isoline_snake_new and isoline_snake_draw_labels; _INVALID_ARGUMENT for a slice that
 ///   the input does not have; _OVERLAP; _CALLBACK_FAILED; _CANCELLED. After an error `out` is not written, and neither are
 ///   `labels`, unless drawing them has failed or was cancelled. May be called on any thread; calls on one context run one

@@ -111,7 +111,7 @@ pub fn run(
 ///
 /// * **Input:** along x the mask, of any type; along y and z the values (f32) of the pass before.
 /// * **Output,** f32, of the same size: 4·d² in units of the smallest spacing, where d is the distance along the axes so far, as
-///   negative numbers inside; ±∞ in lines without a boundary. The last pass gives distances. It is that along y for
+///   negative numbers inside; ±∞ where there is no boundary along these axes. The last pass gives distances. It is that along y for
 ///   [`Dimensions::Slices`], else that along z.
 /// * **Parameters:** the same for all passes; the threshold is used along x, the region in the last pass. `spacing` is that of the
 ///   whole image. [`run`] ignores that along an axis of one pixel: here it must be at least the smallest of the others.

@@ -214,6 +214,13 @@ impl LevelSet {
         check_shapes(input.shape(), input.shape())?;
         check_size("initial mask", mask.shape(), "the input", input.shape())?;
         coarse::check(params, &input, &mask)?;
+        if let (Image::Device(_), true) = (input, params.has_edge_pixels()) {
+            return Err(Error::unsupported(format!(
+                "cannot use an image in CUDA memory with edges, or with an upwind_order of 2 (got edge_weight {}, upwind_order \
+                 {}); give it in host memory, or set edge_weight to 0 and upwind_order to 1",
+                params.edge_weight, params.upwind_order
+            )));
+        }
         Self::start_levels(context, input, mask, params, progress)?.ok_or_else(|| {
             Error::argument(
                 "cannot separate two regions: the pixels inside and outside the initial mask are alike, or one of both \

@@ -246,7 +246,7 @@ pub(crate) const UPWIND_ORDER: Parameter = Parameter::integer(
     c"upwind_order",
     c"Upwind order",
     1,
-    c"The order of one-sided differences near the front. 2 is for structures of two to four voxels across, along which a front \
+    c"The order of one-sided differences near the front. 2 is for structures of three or four voxels across, along which a front \
       is too slow with 1; compact objects need 1 only.",
 )
 .at_least(1.0)

@@ -161,7 +161,10 @@ impl Params {
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);
         let edge_weight = self.edge_weight * (1.0 - alpha) / 2.0;
-        let limit = stable_time_step(alpha * bounded_image_term, 1.0 - alpha, edge_weight, inverse_squares, h_max);
+        // A difference of second order may be one and a half times that of first order.
+        let upwind = if self.upwind_order == 1 { 1.0 } else { 1.5 };
+        let moving = upwind * alpha * bounded_image_term;
+        let limit = stable_time_step(moving, 1.0 - alpha, upwind * edge_weight, inverse_squares, h_max);
         let time_step = match self.time_step {
             None => self.cfl * limit,
             Some(step) if step <= limit => step,

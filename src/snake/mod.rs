@@ -235,6 +235,7 @@ impl Snake {
     /// slices that a function read. The targets then stay as they were.
     pub fn restart(&mut self, initial: Option<&Polygons>, params: &Params) -> Result<()> {
         params.check(self.level_scale.pixel_type)?;
+        self.backend.check_kept()?;
         let binary = |params: &Params| params.noise == Noise::Bernoulli;
         if binary(params) != binary(&self.params) || params.range != self.params.range {
             return Err(Error::argument(

@@ -640,6 +640,33 @@ void slices_are_read_and_written_by_functions(const char *device) {
         text = error.what();
     }
     CHECK_TEXT(text.c_str(), "no room");
+    const auto refuses = [](std::uint64_t, isoline::span<const std::uint8_t>) { throw too_late{8}; };
+    const auto refuses_labels = [](std::uint64_t, isoline::span<const float>) { throw too_late{9}; };
+    try {
+        found.draw_mask(isoline::sink<std::uint8_t>(WIDTH, HEIGHT, DEPTH, refuses));
+    } catch (const too_late &thrown) {
+        number = thrown.number;
+    }
+    CHECK_NUMBER(number, 8);
+    try {
+        found.draw_labels(isoline::sink<float>(WIDTH, HEIGHT, DEPTH, refuses_labels));
+    } catch (const too_late &thrown) {
+        number = thrown.number;
+    }
+    CHECK_NUMBER(number, 9);
+
+    // Slices are as many as polygons, or none.
+    std::vector<std::uint32_t> none;
+    none.reserve(4);
+    CHECK(isoline::polygons(nodes, offsets, none).slices().data() == nullptr);
+    try {
+        none.push_back(1);
+        const isoline::polygons wrong(nodes, offsets, none);
+        number = 0;
+    } catch (const std::invalid_argument &error) {
+        text = error.what();
+    }
+    CHECK(number == 9 && text.find("got 1") != std::string::npos);
     params.dimensions = 3;
     THROWS(ISOLINE_UNSUPPORTED, "2 dimensions", isoline::edge_strength(context, source, sink, params));
     isoline::edge_strength_params again;

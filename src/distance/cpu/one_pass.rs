@@ -1,6 +1,6 @@
 //! One pass by itself, from an image to another one.
 
-use super::passes::{ColumnPass, RowPass, Workspace};
+use super::passes::{ColumnPass, RowPass, TASK_PIXELS, Workspace};
 use super::{Call, Finish, Mask, Metric, by_groups};
 use crate::device::{Context, PerThread};
 use crate::distance::Params;
@@ -12,9 +12,6 @@ use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, ArrayViewMut1, ArrayViewMut3, s};
 use rayon::prelude::*;
 use std::time::Instant;
-
-/// The number of rows of a task that copies.
-const ROWS: usize = 64;
 
 /// Computes the pass along an axis; see [`crate::distance::pass`].
 pub(in crate::distance) fn run(
@@ -94,9 +91,10 @@ impl Call<'_, f32> {
 /// Copies pixels into packed values, on all threads of the current pool. The ticker can cancel it.
 fn pack(view: ArrayView3<'_, f32>, values: &mut [f32], ticker: &Ticker) -> Result<()> {
     let (_, height, width) = view.dim();
-    values.par_chunks_mut(ROWS * width).enumerate().try_for_each(|(task, values)| {
+    let rows = TASK_PIXELS.div_ceil(width);
+    values.par_chunks_mut(rows * width).enumerate().try_for_each(|(task, values)| {
         ticker.check()?;
-        for (row, to) in (task * ROWS..).zip(values.chunks_exact_mut(width)) {
+        for (row, to) in (task * rows..).zip(values.chunks_exact_mut(width)) {
             let from: ArrayView1<'_, f32> = view.slice(s![row / height, row % height, ..]);
             ArrayViewMut1::from(to).assign(&from);
         }

@@ -29,7 +29,7 @@ use rayon::prelude::*;
 /// The length up to which ramps are copied; longer ones are computed.
 const LONGEST_COPY: usize = 4096;
 /// The approximate number of pixels of one task along rows.
-const TASK_PIXELS: usize = 1 << 15;
+pub(super) const TASK_PIXELS: usize = 1 << 15;
 /// The number of columns that are computed together: a cache line of floats.
 const LANES: usize = 16;
 /// The number of columns of one task.

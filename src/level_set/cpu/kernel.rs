@@ -129,8 +129,7 @@ pub(super) fn iterate<
     let scales = constants.inverse_spacing.map(|step| Scale::<S, UNIT>(Floats::splat(simd, step)));
     let HaloTile(copies) = phi;
     let ([x, y, z], phi) = (scales, Differences::<S, VOLUME, UNIT, ROW, AREA1, PLANES1> { simd, scales, phi });
-    let [zero, tiny, half, one, second_order_width] =
-        [0.0, TINY, 0.5, 1.0, constants.second_order_width].map(|value| Floats::splat(simd, value));
+    let [zero, tiny, half, one] = [0.0, TINY, 0.5, 1.0].map(|value| Floats::splat(simd, value));
     let [curvature_weight, max_inward_term] =
         [constants.curvature_weight, constants.max_inward_term].map(|value| Floats::splat(simd, value));
     let [least, most] = [f32::NEG_INFINITY, f32::INFINITY].map(|value| Floats::splat(simd, value));
@@ -176,20 +175,12 @@ pub(super) fn iterate<
             let inwards = zero.less_than(speed);
             // If the curvature term is the larger one, nothing is clipped: one sum serves for both kinds of |∇φ|.
             let curvature_leads = bounded.abs().less_than((divergence * curvature_weight).abs());
-            let (mut upwind_forward, mut upwind_backward) = (forward, backward);
-            if SECOND_ORDER {
-                let is_near = old.abs().at_most(second_order_width);
-                if is_near.any() {
-                    let along = farther.neighbours::<S, VOLUME, ROW>(simd, old, plane, i);
-                    for axis in 0..if VOLUME { 3 } else { 2 } {
-                        let [before2, before1, after1, after2] = along[axis];
-                        let beyond = [scales[axis].of(after2 - after1), scales[axis].of(before1 - before2)];
-                        let [after, before] = second_order(zero, half, [forward[axis], backward[axis]], beyond);
-                        upwind_forward[axis] = is_near.select(after, forward[axis]);
-                        upwind_backward[axis] = is_near.select(before, backward[axis]);
-                    }
-                }
-            }
+            let (upwind_forward, upwind_backward) = if SECOND_ORDER {
+                let width = constants.second_order_width;
+                farther.upwind_differences::<S, VOLUME, UNIT, ROW>(scales, width, old, [plane, i], (forward, backward))
+            } else {
+                (forward, backward)
+            };
             let low = curvature_leads.select(least, inwards.select(zero, least));
             let high = curvature_leads.select(most, inwards.select(most, zero));
             let [backward_low, backward_high] = [zero - high, zero - low];
@@ -209,15 +200,10 @@ pub(super) fn iterate<
             let gradient = grows.select(gradient.min(one), gradient);
             let speed = grows.select(divergence.mul_add(curvature_weight, of_image), speed);
             let (mut speed, mut old) = (speed, old);
-            if let Some(EdgesAt { stopping, slope }) = edges {
+            if let Some(edges) = edges {
                 let at = plane * AREA + i;
-                let mut carried = zero;
-                for axis in 0..if VOLUME { 3 } else { 2 } {
-                    let slope = Floats::load(simd, slope[axis], at);
-                    let difference = zero.less_than(slope).select(upwind_forward[axis], upwind_backward[axis]);
-                    carried = slope.mul_add(difference.clamp(1.0), carried);
-                }
-                speed = speed * Floats::load(simd, stopping, at);
+                let carried = carried::<S, VOLUME>(simd, edges, at, upwind_forward, upwind_backward);
+                speed = speed * Floats::load(simd, edges.stopping, at);
                 old = carried.mul_add(Floats::splat(simd, constants.edge_weight), old);
             }
             speed.mul_add(gradient.sqrt(), old).store(out, i);
@@ -231,6 +217,26 @@ pub(super) fn iterate<
         );
     }
     counter.statistics()
+}
+
+/// Returns ∇g·∇φ of the voxels from voxel `at` of the tile on, from the differences of φ; see
+/// [`crate::level_set::scalar::carried`].
+#[inline(always)]
+fn carried<S: Simd, const VOLUME: bool>(
+    simd: S,
+    edges: EdgesAt<'_>,
+    at: usize,
+    forward: [Floats<S>; 3],
+    backward: [Floats<S>; 3],
+) -> Floats<S> {
+    let zero = Floats::splat(simd, 0.0);
+    let mut carried = zero;
+    for axis in 0..if VOLUME { 3 } else { 2 } {
+        let slope = Floats::load(simd, edges.slope[axis], at);
+        let difference = zero.less_than(slope).select(forward[axis], backward[axis]);
+        carried = slope.mul_add(difference.clamp(1.0), carried);
+    }
+    carried
 }
 
 /// Returns the same as [`crate::level_set::scalar::minmod`].
@@ -256,6 +262,33 @@ fn second_order<S: Simd>(
 }
 
 impl<const AREA2: usize, const PLANES2: usize> HaloTile<AREA2, PLANES2, 5> {
+    /// Returns the forward and the backward differences along each axis of the voxels from voxel `i` of the tile's plane on, of
+    /// which φ is `old`: of second order where |φ| is at most `width`, else those given, which are of first order.
+    #[inline(always)]
+    fn upwind_differences<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize>(
+        &self,
+        scales: [Scale<S, UNIT>; 3],
+        width: f32,
+        old: Floats<S>,
+        [plane, i]: [usize; 2],
+        (mut forward, mut backward): ([Floats<S>; 3], [Floats<S>; 3]),
+    ) -> ([Floats<S>; 3], [Floats<S>; 3]) {
+        let simd = old.simd();
+        let [zero, half, width] = [0.0, 0.5, width].map(|value| Floats::splat(simd, value));
+        let is_near = old.abs().at_most(width);
+        if is_near.any() {
+            let along = self.neighbours::<S, VOLUME, ROW>(simd, old, plane, i);
+            for axis in 0..if VOLUME { 3 } else { 2 } {
+                let [before2, before1, after1, after2] = along[axis];
+                let beyond = [scales[axis].of(after2 - after1), scales[axis].of(before1 - before2)];
+                let [after, before] = second_order(zero, half, [forward[axis], backward[axis]], beyond);
+                forward[axis] = is_near.select(after, forward[axis]);
+                backward[axis] = is_near.select(before, backward[axis]);
+            }
+        }
+        (forward, backward)
+    }
+
     /// Returns the neighbours −2, −1, 1 and 2 voxels away along each axis, of the voxels from voxel `i` of the tile's plane
     /// on; in slices `old` along z.
     #[inline(always)]

@@ -20,6 +20,11 @@ pub(super) struct Truths<S: Simd> {
 
 impl<S: Simd> Floats<S> {
     #[inline(always)]
+    pub(super) fn simd(self) -> S {
+        self.simd
+    }
+
+    #[inline(always)]
     pub(super) fn splat(simd: S, value: f32) -> Self {
         Self { simd, values: simd.splat_f32s(value) }
     }

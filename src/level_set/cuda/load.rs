@@ -5,7 +5,7 @@ use super::{launch, transfer};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Stream, check_device_pixels};
 use crate::device::kernels::level_set::{EDGE_PIXEL, LEAD};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed};
 use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
@@ -108,12 +108,6 @@ impl Loaded {
         input: &Image<'_>,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<()> {
-        if let Image::Device(_) = input {
-            return Err(Error::unsupported(
-                "cannot use the level set's edge_weight, or its upwind_order 2, with an image in CUDA memory; give it in \
-                 host memory, or set edge_weight to 0 and upwind_order to 1",
-            ));
-        }
         let ticker = Ticker::new(STAGE);
         let edges = run_with_progress(context.pool(), progress, &ticker, || {
             let measured = |edges| Edges::new(context, plan, edges, input, &cpu::Layout::plain(plan.shape), &ticker);
@@ -139,7 +133,7 @@ impl Loaded {
                             Image::U8(view) => f32::from(view[at]),
                             Image::U16(view) => f32::from(view[at]),
                             Image::F32(view) => view[at],
-                            Image::Device(_) => unreachable!("refused above"),
+                            Image::Device(_) => unreachable!("it is refused before it is loaded"),
                         };
                         to[..5].copy_from_slice(&[
                             intensity,
