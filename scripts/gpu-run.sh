@@ -240,7 +240,7 @@ if wanted oracle; then
         [ -e "$program" ] || continue
         name=$(basename "$program" .py)
         logged "$name" timeout 300 python3 "$program" "$work/lib" --device cuda
-        passed=$(sed -nE 's/^oracle: ([0-9]+) .* (identical to|ahead of|found among) .*/\1/p' "$work/out" | tail -1)
+        passed=$(sed -nE 's/^oracle: (axes of )?([0-9]+) .* (identical to|ahead of|found among|are those of) .*/\2/p' "$work/out" | tail -1)
         ! skipped_python "$name" || continue
         # To have compared nothing is no pass.
         [ "${passed:-0}" -gt 0 ] || status=1

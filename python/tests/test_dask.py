@@ -234,7 +234,7 @@ def whole_level_set(image, phi, iterations, spacing, dimensions="volume", **para
     (None, 13, None, RANGE), ((3, 1, 1.5), 7, 6, dict(target=170.0, epsilon=100.0, side="above", alpha=0.01)),
     (2, 25, 10, dict(RANGE, reinitialise_every=0)), (None, 20, 5, dict(RANGE, reinitialise_every=0, upwind_order=2)),
     ((3, 1, 1.5), 10, 5, dict(RANGE, reinitialise_every=0, edge_weight=2.0, edge_sigma=3.0, edge_contrast=9.0)),
-    (None, 13, 6, dict(RANGE, reinitialise_every=3, upwind_order=2, edge_weight=3.0, edge_contrast=9.0, regions=0))])
+    (None, 7, 3, dict(RANGE, reinitialise_every=3, upwind_order=2, edge_weight=3.0, edge_contrast=9.0, regions=0))])
 def test_level_set(image, dimensions, spacing, iterations, every, parameters):
     phi = isoline.distance(BALL, spacing=spacing, dimensions=dimensions).clip(-200, 200)
     wanted = whole_level_set(image, phi, iterations, spacing, dimensions, **parameters)
