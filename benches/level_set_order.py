@@ -7,8 +7,7 @@ fetches ch2 and a map of white matter (scripts/fetch_brain.py), and takes about 
 The prototype computes what src/level_set/scalar.rs does, on all voxels, with the reinitialisation and the stopping
 criterion; only the one-sided differences of the upwind gradient have another order, within two voxels of the front
 unless the table says otherwise. Tables: the first and the second order beside the library's variant scalar; the error of
-moving fronts by the spacing; how far a front advances along thin vessels; masks at rest; masks after a number of
-iterations; cost.
+moving fronts by the spacing; how far a front advances along thin vessels; masks at rest; cost.
 """
 import itertools
 import math
@@ -48,9 +47,6 @@ THIN_EDGE = 0.5  # voxels, the width of the edge of thin objects
 END_OF_VESSEL = 30.0
 WITHIN_BRAIN = (slice(60, 180), slice(55, 142))  # rows and columns of the MRI stack
 PART_OF_CH2 = (slice(70, 110), slice(60, 140), slice(50, 130))
-# The iterations after which fronts are stopped, about half of those to rest.
-STOPPED = {"noisy disc, 112 x 112": 100, "noisy ball, 48 x 48 x 48": 70, "vessel, 3 pixels, alpha 0.2": 200,
-           "MRI slice, T 215, epsilon 20": 250, "`ch2`, 80 x 80 x 40, alpha 0.2": 53}
 
 
 # ------------------------------------------------------------------------------------------------ one-sided differences
@@ -641,31 +637,6 @@ def rest(context, quick):
     return records
 
 
-def stopped(context, quick):
-    """Fronts that a number of iterations ends while they move."""
-    table("Fronts after a number of iterations", ["image", "iterations", "voxels inside: first, second, WENO5",
-                                                  "Dice with first: half the time step", *AT_REST[1:],
-                                                  "with the reference: first, second, WENO5"])
-    records = []
-    for name, images, _, begin, spacing, given in itertools.chain(phantoms(quick), () if quick else real_images()):
-        if name not in STOPPED:
-            continue
-        image, iterations = images[0], STOPPED[name]
-        fronts = [start(context, image, begin, spacing, given, order, check_interval=0) for order in AT_REST]
-        fronts.append(start(context, image, begin, spacing, given, "first", divided=2, check_interval=0))
-        # The reference has fifth order in space, second in time, and a quarter of the time step.
-        fronts.append(start(context, image, begin, spacing, given, "WENO5", divided=4, check_interval=0, heun=True))
-        for front, factor in zip(fronts, (1, 1, 1, 2, 4)):
-            front.step(iterations * factor)
-        masks = [front.mask() for front in fronts]
-        alike = [oracle.dice(mask, masks[0]) for mask in masks]
-        exact = [oracle.dice(mask, masks[4]) for mask in masks[:3]]
-        row(name, iterations, ", ".join(str(front.volume()) for front in fronts[:3]), f"{alike[3]:.4f}",
-            *(f"{value:.4f}" for value in alike[1:3]), ", ".join(f"{value:.4f}" for value in exact))
-        records.append({"image": name, "iterations": iterations, "with_first": alike, "with_reference": exact})
-    return records
-
-
 def cost(context, quick):
     """The prototype's time for an iteration, and the values of phi that a voxel and a tile read."""
     table("Cost in a volume", ["order", "values of phi for a voxel", "of a tile of 8 x 8 x 8, for each of its voxels",
@@ -694,8 +665,7 @@ def main():
     context = arguments.library.context("cpu")
     compare_with_library(context, arguments.quick)
     records = {"convergence": converge(context, arguments.quick), "advance": advance(arguments.quick),
-               "rest": rest(context, arguments.quick), "stopped": stopped(context, arguments.quick),
-               "cost": cost(context, arguments.quick)}
+               "rest": rest(context, arguments.quick), "cost": cost(context, arguments.quick)}
     peers.write(arguments.json, records)
 
 
