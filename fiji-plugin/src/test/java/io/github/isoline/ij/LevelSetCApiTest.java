@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Compares the macro's mask and φ with the C API's, pixel by pixel. */
 class LevelSetCApiTest extends LevelSetTest {
-    private static final int PARAMS_BYTES = 120;
+    private static final int PARAMS_BYTES = 128;
     private static final int SPACING_OFFSET = 56;
 
     @ParameterizedTest

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 /** Compares the macro's labels, outlines and numbers with the C API's own. */
 class SnakeCApiTest extends SnakeTest {
     private static final int PARAMS_BYTES = 88;
-    private static final int POLYGONS_BYTES = 40;
+    private static final int POLYGONS_BYTES = 48;
     private static final int STATISTICS_BYTES = 80;
 
     @ParameterizedTest
