@@ -16,8 +16,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The kernels are compiled to machine code for these, and to PTX for the drivers of cards yet to come. Cards of compute
-/// capability 8.6 and 8.9 run the code for 8.0, those of 10.x the PTX, which their driver compiles at the first use.
-const ARCHITECTURES: [&str; 6] = ["sm_70", "sm_75", "sm_80", "sm_90", "sm_120", "compute_90"];
+/// capability 7.5 run the code for 7.0, those of 8.6 and 8.9 that for 8.0, and those of 10.x the PTX, which their driver
+/// compiles at the first use.
+const ARCHITECTURES: [&str; 5] = ["sm_70", "sm_80", "sm_90", "sm_120", "compute_90"];
 
 fn main() {
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));

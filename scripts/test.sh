@@ -46,7 +46,7 @@ wait_for() { # wait_for NAME: waits for the step that 'beside' started
     return "$status"
 }
 
-# Kernels for six architectures take the compiler some minutes. Where no GPU can run them, those for the cards of the fake
+# Kernels for five architectures take the compiler some minutes. Where no GPU can run them, those for the cards of the fake
 # driver do; 'make build' and 'make jar-all' compile them all.
 if [ ! -e /dev/nvidiactl ]; then
     export ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-90}
