@@ -356,7 +356,7 @@ struct Farther {
     int x, y, z;
     float beside[3][2];
 
-    // Returns the value so many voxels away along an axis.
+    // Returns phi `steps` voxels after the voxel along an axis, or before it if that is negative.
     __device__ __forceinline__ float value(int axis, int steps) const
     {
         const u32 to_x = clamp_index(x + (axis == 0 ? steps : 0), static_cast<int>(setup.width));

@@ -437,8 +437,8 @@ def checked(image, operation, device, parameters) -> dict:
     for name, value in parameters.items():
         table.encoded(name, value)
     words = {name: {code: word for word, code in choices.items()} for name, choices in table.choices.items()}
-    given = {name: words.get(name, {}).get(value, value) for name, value in parameters.items()}
-    return {**{name: table.default(name) for name in table.parameters}, **given}
+    chosen = {name: words.get(name, {}).get(value, value) for name, value in parameters.items()}
+    return {**{name: table.default(name) for name in table.parameters}, **chosen}
 
 
 def given(values, name, reason):

@@ -148,7 +148,7 @@ pub struct Params {
     pub rms_tolerance: f64,
     /// The order of the one-sided differences in the upwind |∇φ| and in the edge term, 1 or 2, within two voxels of the
     /// front. Default 1, which is enough for compact objects. With 2 a front moves along structures of three and four
-    /// voxels across within 3 % of its speed; with 1 it is 12 to 32 % too slow there (docs/level_set.md). An iteration
+    /// voxels across within 3 % of its speed; with 1 it is 12 to 31 % too slow there (docs/level_set.md). An iteration
     /// takes 1.3 to 2.7 times as long, and the largest step is two thirds as long where the image term limits it. On a
     /// CUDA device the image must be in host memory then, and its copy takes 32 bytes a voxel.
     pub upwind_order: u32,

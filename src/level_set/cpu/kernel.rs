@@ -102,7 +102,7 @@ impl<S: Simd, const VOLUME: bool, const UNIT: bool, const ROW: usize, const AREA
 }
 
 /// Computes one iteration of a tile, of which the given numbers of columns, rows and planes lie in the image. `farther` is
-/// read if `SECOND_ORDER`, which is a constant because a test in the loop made the other case a fifth slower.
+/// read if `SECOND_ORDER`, which is a constant so that the other case has no test in its loop.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "a tile's inputs, each of its own type")]
 pub(super) fn iterate<
