@@ -58,8 +58,8 @@ ISOLINE_LS_DENSE(isoline_ls_dense_f32, float, false)
 
 // Copies the tiles that are on the list `last` of the set before, which has `before` tiles, and not in this set, from
 // one phi to the other; a warp copies half a tile. `entry` is the warp's first entry, already loaded where PREFETCHED.
-template <bool VOLUME, bool PREFETCHED>
-__device__ __forceinline__ void copy_tiles_that_left(const float *from, float *to, const LevelSetSetup &setup,
+template <bool VOLUME, bool PREFETCHED, typename PHI>
+__device__ __forceinline__ void copy_tiles_that_left(const PHI &from, const PHI &to, const LevelSetSetup &setup,
                                                      const TileLists &lists, const u64 *last, u32 set, u32 before,
                                                      u64 &entry, u32 first, u32 warps, u32 lane)
 {
@@ -74,8 +74,8 @@ __device__ __forceinline__ void copy_tiles_that_left(const float *from, float *t
 
 // Does one iteration of the tiles in a set, or of all tiles. Returns whether it was to be done, which is the same in
 // all threads. With `activate`, the tiles that its changes affect are added to the next set.
-template <typename PIXEL, bool VOLUME, bool UNIT>
-__device__ __forceinline__ bool tile_iteration(float *shared, const float *from, float *to, const PIXEL *image,
+template <typename PIXEL, bool VOLUME, bool UNIT, typename PHI>
+__device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, const PHI &to, const PIXEL *image,
                                                const LevelSetSetup &setup, const IterationContext &context,
                                                const TileLists &lists, u32 set, bool activate)
 {
@@ -119,7 +119,7 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
         else update_slice_half<PIXEL, UNIT>(shared, from, to, image, setup, t, i % HALVES, lane, stats, activity);
         if (activate && !lists.all()) {
             const u32 affected = activity.warp_union();
-            if (affected != 0) lists.push_affected<VOLUME>(set + 1, t, affected, lane);
+            if (affected != 0) push_affected<VOLUME>(to, lists, context, set + 1, t, affected, lane);
         }
         __syncwarp();
     }
@@ -131,9 +131,9 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const float *from,
 
 // Does `count` iterations with a grid barrier between them. `activate` is for the last; the others always activate.
 // Tiles are copied to shared memory, of which each warp has a part.
-template <typename PIXEL, bool VOLUME, bool UNIT>
+template <typename PIXEL, bool VOLUME, bool UNIT, typename PHI>
 __device__ __forceinline__ void
-tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetup &setup, IterationContext &context,
+tile_iterations(PHI &from, PHI &to, const PIXEL *image, const LevelSetSetup &setup, IterationContext &context,
                 const TileLists &lists, u32 &set, u32 activate, u32 count, u32 *arrivals)
 {
     __shared__ __align__(16) float all[ITERATION_WARPS][VOLUME ? TILE_SHARED : SLICE_SHARED];
@@ -146,7 +146,7 @@ tile_iterations(float *&from, float *&to, const PIXEL *image, const LevelSetSetu
             break;
         if (last) break;
         grid_barrier(arrivals, n * gridDim.x);
-        float *old = from;
+        const PHI old = from;
         from = to, to = old, ++set, ++context.iteration;
     }
 }
@@ -179,8 +179,8 @@ ISOLINE_LS_TILES(isoline_ls_tiles_2d_edges, EdgePixel, false, false)
 // Does the steps of the reinitialisation that follows context.iteration. All of them work on one set. The first also
 // copies the tiles that left the set; the last, with `activate`, adds the tiles that the narrow band affects to the
 // next set. Tiles are copied to shared memory, of which each warp has a part.
-template <bool VOLUME, bool UNIT>
-__device__ __forceinline__ void reinitialise(float *from, float *to, const LevelSetSetup &setup,
+template <bool VOLUME, bool UNIT, typename PHI>
+__device__ __forceinline__ void reinitialise(PHI from, PHI to, const LevelSetSetup &setup,
                                              const IterationContext &context, const TileLists &lists, u32 set,
                                              u32 steps, bool activate, u32 *arrivals)
 {
@@ -209,7 +209,7 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
             else activity.affected = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
             if (activate && k + 1 == steps) {
                 const u32 affected = activity.warp_union();
-                if (affected != 0) lists.push_affected<VOLUME>(set + 1, t, affected, lane);
+                if (affected != 0) push_affected<VOLUME>(to, lists, context, set + 1, t, affected, lane);
             }
             __syncwarp();
         }
@@ -219,7 +219,7 @@ __device__ __forceinline__ void reinitialise(float *from, float *to, const Level
         }
         if (k + 1 == steps) break;
         grid_barrier(arrivals, (k + 1) * gridDim.x);
-        float *old = from;
+        const PHI old = from;
         from = to, to = old;
     }
 }
@@ -278,13 +278,19 @@ extern "C" __global__ void __launch_bounds__(WARP)
     check_convergence(context, first, test != 0, criterion, threadIdx.x);
 }
 
-// Calls body(row, lane) for every row of phi; a warp has a row.
+// Calls body(row, lane) for the rows of some slices of phi; a warp has a row.
+template <typename BODY>
+__device__ __forceinline__ void for_each_row_of(const LevelSetSetup &setup, u32 first_slice, u32 slices, const BODY &body)
+{
+    const u64 first = static_cast<u64>(setup.height) * first_slice, rows = static_cast<u64>(setup.height) * slices;
+    for (u64 row = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * LOOP_WARPS)
+        body(first + row, threadIdx.x % WARP);
+}
+// Does the same for all rows.
 template <typename BODY>
 __device__ __forceinline__ void for_each_row(const LevelSetSetup &setup, const BODY &body)
 {
-    const u64 rows = static_cast<u64>(setup.height) * setup.depth;
-    for (u64 row = blockIdx.x * LOOP_WARPS + threadIdx.x / WARP; row < rows; row += gridDim.x * LOOP_WARPS)
-        body(row, threadIdx.x % WARP);
+    for_each_row_of(setup, 0, setup.depth, body);
 }
 
 // Blocks of 32 LOOP_WARPS threads, any grid. Not launched early.
@@ -308,7 +314,7 @@ isoline_ls_write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64
     extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)                                                   \
     NAME(const float *phi, const PIXEL *image, LevelSetSetup setup, float inner, u32 volume, u64 *found)            \
     {                                                                                                                \
-        for_each_row(setup, [&](u64 row, u32 lane) {                                                                 \
+        for_each_row_of(setup, setup.own_first, setup.own_depth, [&](u64 row, u32 lane) {                            \
             count_fit(phi, image, setup, inner, volume != 0, found, row, lane);                                      \
         });                                                                                                          \
     }
@@ -331,6 +337,96 @@ ISOLINE_LS_REGIONS(isoline_ls_regions_u16, unsigned short)
 ISOLINE_LS_REGIONS(isoline_ls_regions_f32, float)
 ISOLINE_LS_REGIONS(isoline_ls_regions_edges, EdgePixel)
 #undef ISOLINE_LS_REGIONS
+
+// ------------------------------------------------------------------------------------------------ sparse phi
+
+// The kernels above for a sparse phi of a volume, with any spacing.
+#define ISOLINE_LS_SPARSE_OF(TYPE, PIXEL)                                                                            \
+    extern "C" __global__ void __launch_bounds__(WARP *ITERATION_WARPS, ITERATION_BLOCKS)                            \
+    isoline_ls_sparse_tiles_3d_##TYPE(SparsePhi from, SparsePhi to, const PIXEL *image, LevelSetSetup setup,           \
+                                   IterationContext context, TileLists lists, u32 set, u32 activate, u32 count,     \
+                                   u32 *arrivals)                                                                   \
+    {                                                                                                                \
+        tile_iterations<PIXEL, true, false>(from, to, image, setup, context, lists, set, activate, count, arrivals); \
+    }                                                                                                                \
+    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)                                                   \
+    isoline_ls_sparse_fit_##TYPE(SparsePhi phi, const PIXEL *image, LevelSetSetup setup, float inner, u32 volume,   \
+                                 u64 *found)                                                                        \
+    {                                                                                                                \
+        for_each_row_of(setup, setup.own_first, setup.own_depth, [&](u64 row, u32 lane) {                            \
+            count_fit(phi, image, setup, inner, volume != 0, found, row, lane);                                      \
+        });                                                                                                          \
+    }                                                                                                                \
+    extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)                                                   \
+    isoline_ls_sparse_regions_##TYPE(SparsePhi phi, const PIXEL *image, LevelSetSetup setup, RegionLevels levels,   \
+                                     RegionSums *found)                                                             \
+    {                                                                                                                \
+        sum_regions(phi, image, setup, levels, found, blockIdx.x * LOOP_WARPS + threadIdx.x / WARP,                 \
+                    gridDim.x * LOOP_WARPS, threadIdx.x % WARP);                                                     \
+    }
+ISOLINE_LS_SPARSE_OF(u8, unsigned char)
+ISOLINE_LS_SPARSE_OF(u16, unsigned short)
+ISOLINE_LS_SPARSE_OF(f32, float)
+#undef ISOLINE_LS_SPARSE_OF
+
+extern "C" __global__ void __launch_bounds__(WARP *REINIT_WARPS)
+isoline_ls_sparse_reinitialise_3d(SparsePhi from, SparsePhi to, LevelSetSetup setup, IterationContext context,
+                               TileLists lists, u32 set, u32 steps, u32 activate, u32 *arrivals)
+{
+    reinitialise<true, false>(from, to, setup, context, lists, set, steps, activate != 0, arrivals);
+}
+
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
+isoline_ls_sparse_activate_near_front_3d(SparsePhi phi, const float *, LevelSetSetup setup, IterationContext context,
+                                         TileLists lists, u32 set)
+{
+    wait_for_previous_launch();
+    if (context.continues()) activate_near_sparse_front(phi, setup, context, lists, set);
+}
+
+// Blocks of 32 LOOP_WARPS threads, any grid. See release_far_tiles().
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
+isoline_ls_sparse_release(SparsePhi phi, IterationContext context, TileLists lists, u32 set, u32 sets)
+{
+    wait_for_previous_launch();
+    if (context.continues()) release_far_tiles(phi, lists, set, sets);
+}
+
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early. All places become free, and every tile is far outside.
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS) isoline_ls_sparse_clear(SparsePhi phi)
+{
+    const u64 first = static_cast<u64>(blockIdx.x) * blockDim.x + threadIdx.x, step = static_cast<u64>(gridDim.x) * blockDim.x;
+    for (u64 i = first; i < phi.places; i += step) phi.free_places[i] = phi.places - 1 - static_cast<u32>(i);
+    const u64 tiles = static_cast<u64>(phi.tiles_x) * phi.tiles_y * phi.tiles_z;
+    for (u64 i = first; i < tiles; i += step) phi.table[i] = FAR_OUTSIDE;
+    if (first == 0) phi.counts[0] = phi.places, phi.counts[1] = 0;
+}
+
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early. See import_tiles().
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
+isoline_ls_sparse_import(SparsePhi phi, LevelSetSetup setup, const float *from, u32 planes, u32 stores, u64 *found)
+{
+    import_tiles(phi, setup, from, planes, stores != 0, found);
+}
+
+// Blocks of 32 LOOP_WARPS threads, any grid. Not launched early.
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
+isoline_ls_sparse_write_mask(SparsePhi phi, unsigned char *mask, u64 row_stride, u64 slice_stride, LevelSetSetup setup)
+{
+    for_each_row(setup, [&](u64 row, u32 lane) { write_mask(phi, mask, row_stride, slice_stride, setup, row, lane); });
+}
+
+// Writes phi of setup.depth slices from phi.first_slice on, with strides in bytes. Blocks of 32 LOOP_WARPS threads, any grid.
+// Not launched early.
+extern "C" __global__ void __launch_bounds__(WARP *LOOP_WARPS)
+isoline_ls_sparse_write_phi(SparsePhi phi, char *to, u64 row_stride, u64 slice_stride, LevelSetSetup setup)
+{
+    for_each_row(setup, [&](u64 row, u32 lane) {
+        const auto line = row_of(phi, setup, row);
+        float *out = reinterpret_cast<float *>(to + row / setup.height * slice_stride + row % setup.height * row_stride);
+        for (u32 x = lane; x < setup.width; x += WARP) out[x] = line[x];
+    });
+}
 
 // ------------------------------------------------------------------------------------------------ initial mask
 

@@ -29,6 +29,7 @@ constexpr float MIN_INVERSE_GRADIENT = 0.98, MAX_INVERSE_GRADIENT = 1.0204082;
 struct LevelSetSetup {
     u32 width, height, depth;
     u32 pitch;                      // in elements, a multiple of 8
+    u32 own_first, own_depth;       // the slices that dense iterations compute and that are counted: all, or a slab's own
     // The image term and the curvature term are a quarter of the speed's, because gradients are four times as large.
     float intensity_centre;                   // T
     float open_side;                          // 1: pixels above T count as T; -1: those below; 0: none
@@ -143,6 +144,28 @@ struct TileListArguments {
     u32 *counts;    // LISTS numbers of entries
     u32 *stamps;    // twice `tiles`, of even and odd sets: the number plus 1 of the last set that holds the tile
     u32 tiles_x, tiles_y, tiles_z, tiles;   // numbers of tiles: along each axis, and of the whole image
+};
+
+// ------------------------------------------------------------------------------------------------ sparse phi
+
+// A phi of a volume may be sparse: then only tiles near the front are stored, and of the others it is known on which
+// side they are. A stored tile has TILE_VOXELS values of each of both phi, one after the other, x fastest.
+constexpr u32 TILE_VOXELS = 512;
+// The entries of the table for tiles that are not stored, whose voxels are all outside or all inside.
+constexpr u32 FAR_OUTSIDE = 0xFFFFFFFF, FAR_INSIDE = 0xFFFFFFFE;
+
+// A sparse phi. Its tables and its tiles are in device memory.
+struct SparsePhiArguments {
+    float *values;        // of the tiles that can be stored
+    u32 *table;           // for each tile of the volume: the number of its place in `values`, FAR_OUTSIDE or FAR_INSIDE
+    u32 *free_places;     // the numbers of places that no tile has
+    u32 *counts;          // the number of free places; and not 0 if a tile found none
+    u32 tiles_x, tiles_y, tiles_z;   // numbers of tiles along each axis
+    u32 places;           // of tiles in `values`
+    u32 which;            // which of both phi this is, 0 or 1
+    u32 first_slice;      // of the volume, for kernels that work on some slices
+    float far;            // |phi| of tiles that are not stored
+    float stored_width;   // a tile with |phi| up to this is stored
 };
 
 // ------------------------------------------------------------------------------------------------ dense

@@ -269,8 +269,8 @@ __device__ __forceinline__ bool dense(const float *__restrict__ from, float *__r
     const int strip = static_cast<int>(blockIdx.x);
     const int x = strip * DENSE_COLUMNS - 1 + 2 * lane;   // odd, so that pairs are aligned with LEAD
     const int start = (static_cast<int>(blockIdx.y) * DENSE_WARPS + static_cast<int>(threadIdx.y)) * ROWS;
-    int z = static_cast<int>(first_plane(chunks, blockIdx.z));
-    const int end = static_cast<int>(first_plane(chunks, blockIdx.z + 1));
+    int z = static_cast<int>(setup.own_first + first_plane(chunks, blockIdx.z));
+    const int end = static_cast<int>(setup.own_first + first_plane(chunks, blockIdx.z + 1));
     // The last group overlaps the one above it and writes the same values a second time. Warps below the image repeat
     // that work and count nothing. So all branches are uniform, and the compiler sees it.
     const int y = min(start, height - ROWS);

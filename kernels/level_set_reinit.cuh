@@ -171,8 +171,8 @@ __device__ __forceinline__ void faces(const float (&value)[N], float inverse_spa
 
 // Does the same as reinit_slice_half() for a part of a volume's tile. What a lane's two voxels share, along y and from
 // plane to plane, is computed once. phi is never -0, so the sign is a bit.
-template <bool UNIT>
-__device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const LevelSetSetup &setup,
+template <bool UNIT, typename PHI>
+__device__ __forceinline__ u32 reinit_part(const float *shared, const PHI &to, const LevelSetSetup &setup,
                                             const TilePart &part, u32 lane, bool first)
 {
     using S = ReinitTile<true>;
@@ -183,9 +183,8 @@ __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const
     const int rows = x < setup.width ? min(max(static_cast<int>(setup.height) - static_cast<int>(y), 0), 2) : 0;
     const int planes = min(static_cast<int>(setup.depth) - static_cast<int>(z), static_cast<int>(part.planes));
     const float *at = shared + REINIT_HALO * PLANE + (REINIT_HALO + first_row) * ROW + REINIT_LEAD + column;
-    const u64 stride = static_cast<u64>(setup.height) * setup.pitch;
-    float *out = to + z * stride + y * static_cast<u64>(setup.pitch) + x + LEAD;
-    const bool at_border = x == 0 || x + 1 == setup.width;
+    PlaceInPhi out = place_in(to, setup, t, x, y, z);
+    const bool at_border = out.beside_x && (x == 0 || x + 1 == setup.width);
     float below[2], here[2], above[2];
     float slope_above[2], second[2];   // the slope of the face above, and the second difference along z of the voxel
     Face face_below[2];
@@ -201,7 +200,7 @@ __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const
     }
     u32 along_z[2] = {};   // the affected tiles along z, of the lane's two rows
 #pragma unroll 1
-    for (int k = 0; k < planes; ++k, at += PLANE, out += stride) {
+    for (int k = 0; k < planes; ++k, at += PLANE, out.at += out.stride) {
         const float column_values[6] = {at[-2 * ROW], at[-ROW], here[0], here[1], at[2 * ROW], at[3 * ROW]};
         Face along_y[3];
         faces<UNIT>(column_values, setup.inv_dy, along_y);
@@ -238,7 +237,7 @@ __device__ __forceinline__ u32 reinit_part(const float *shared, float *to, const
                 result = scale_to_unit_gradient(__fmaf_rn(wide_z, wide_z, wide_xy), old, setup);
             }
             if (i < rows) {
-                float *line = out + i * setup.pitch;
+                float *line = out.at + i * out.pitch;
                 line[0] = result;
                 if (at_border) {
                     if (x == 0) line[-1] = result;

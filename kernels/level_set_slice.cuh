@@ -64,7 +64,7 @@ __device__ __forceinline__ void update_slice_half(const float *shared, const flo
         float divergence = scaled<UNIT>(__fsub_rn(nx, low_x), setup.inv_dx);
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny, low_y), setup.inv_dy));
         VoxelUpdate update(setup, old, divergence, pixel[i]);
-        const Farther<UNIT> farther{setup, from, static_cast<int>(x), static_cast<int>(y) + i, static_cast<int>(t.z),
+        const Farther<UNIT, const float *> farther{setup, from, static_cast<int>(x), static_cast<int>(y) + i, static_cast<int>(t.z),
                                     {{p[-1], p[1]}, {p[-SLICE_ROW], p[SLICE_ROW]}, {}}};
         update.add_axis(0, dx, -low_dx, farther);
         update.add_axis(1, dy, -low_dy, farther);

@@ -1,7 +1,7 @@
 // The kernels around the iterations: the list of active tiles, the stopping criterion, import of phi and export of the
 // mask.
 #pragma once
-#include "level_set_tile.cuh"
+#include "level_set_sparse.cuh"
 
 // NearTiles has the sizes of what a warp does in activate_near_tiles(): as many adjacent tiles as make a row of them
 // one request, and their sides.
@@ -127,7 +127,7 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
 }
 
 // Prepares a row of a phi that came from outside; all lanes of a warp call it. It clamps values to +-far, replaces -0
-// by 0 and fills the repeated elements beside the borders. found[0], in device memory, counts the voxels inside. If
+// by 0 and fills the repeated elements beside the borders. found[0], in device memory, counts the own voxels inside. If
 // `report_nonfinite`, found[1] becomes the complement of the smallest index of a value that is not finite, or stays 0.
 __device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &setup, float far, bool report_nonfinite,
                                              u64 *found, u64 row, u32 lane)
@@ -145,14 +145,22 @@ __device__ __forceinline__ void sanitize_phi(float *phi, const LevelSetSetup &se
         inside += value < 0.0f;
     }
     inside = lanes_total(inside);
-    if (lane == 0 && inside) atomicAdd(found, static_cast<u64>(inside));
+    const bool is_own = row / setup.height - setup.own_first < setup.own_depth;
+    if (lane == 0 && is_own && inside) atomicAdd(found, static_cast<u64>(inside));
+}
+
+// Returns the pixels of row y + z height of phi.
+__device__ __forceinline__ const float *row_of(const float *phi, const LevelSetSetup &setup, u64 row)
+{
+    return phi + row * setup.pitch + LEAD;
 }
 
 // Writes a row of the mask, 255 where phi < 0, else 0; all lanes of a warp call it.
-__device__ __forceinline__ void write_mask(const float *phi, unsigned char *mask, u64 row_stride, u64 slice_stride,
+template <typename PHI>
+__device__ __forceinline__ void write_mask(const PHI &phi, unsigned char *mask, u64 row_stride, u64 slice_stride,
                                           const LevelSetSetup &setup, u64 row, u32 lane)
 {
-    const float *line = phi + row * setup.pitch + LEAD;
+    const auto line = row_of(phi, setup, row);
     unsigned char *to = mask + row / setup.height * slice_stride + row % setup.height * row_stride;
     for (u32 x = lane; x < setup.width; x += WARP) to[x] = line[x] < 0.0f ? 255 : 0;
 }
@@ -160,17 +168,18 @@ __device__ __forceinline__ void write_mask(const float *phi, unsigned char *mask
 // Counts, in a row, the voxels in the middle of the object: found[0], in device memory, those that are inside with all
 // their neighbours along the axes, found[1] those of them whose intensity is farther from T than `inner`. A neighbour
 // beyond the border is inside as the voxel is. All lanes of a warp call it. src/level_set/outcome.rs says what for.
-template <typename PIXEL>
-__device__ __forceinline__ void count_fit(const float *phi, const PIXEL *image, const LevelSetSetup &setup, float inner,
+template <typename PIXEL, typename PHI>
+__device__ __forceinline__ void count_fit(const PHI &phi, const PIXEL *image, const LevelSetSetup &setup, float inner,
                                           bool volume, u64 *found, u64 row, u32 lane)
 {
     const u32 y = static_cast<u32>(row % setup.height), z = static_cast<u32>(row / setup.height);
-    const u64 pitch = setup.pitch, plane = pitch * setup.height;
-    const float *line = phi + row * pitch + LEAD;
-    const PIXEL *pixels = image + row * pitch + LEAD;
-    const float *row_before = y > 0 ? line - pitch : line, *row_after = y + 1 < setup.height ? line + pitch : line;
-    const float *plane_before = volume && z > 0 ? line - plane : line,
-                *plane_after = volume && z + 1 < setup.depth ? line + plane : line;
+    const u64 plane = setup.height;   // rows
+    const PIXEL *pixels = image + row * setup.pitch + LEAD;
+    const auto line = row_of(phi, setup, row);
+    const auto row_before = row_of(phi, setup, y > 0 ? row - 1 : row);
+    const auto row_after = row_of(phi, setup, y + 1 < setup.height ? row + 1 : row);
+    const auto plane_before = row_of(phi, setup, volume && z > 0 ? row - plane : row);
+    const auto plane_after = row_of(phi, setup, volume && z + 1 < setup.depth ? row + plane : row);
     u32 middle = 0, at_limits = 0;
     for (u32 x = lane; x < setup.width; x += WARP) {
         const u32 left = x > 0 ? x - 1 : x, right = x + 1 < setup.width ? x + 1 : x;
@@ -195,19 +204,19 @@ __device__ __forceinline__ u32 region_level(const RegionLevels &levels, float pi
     return __float2uint_rz(__fadd_rn(__fmul_rn(__fsub_rn(pixel, levels.low), levels.scale), 0.5f));
 }
 
-// Adds the pixels of the rows that a warp takes to the sums of both sides: found[0] of the voxels inside, found[1] of the
+// Adds the pixels of the own rows that a warp takes to the sums of both sides: found[0] of the voxels inside, found[1] of the
 // others, in device memory. All lanes of a warp call it.
-template <typename PIXEL>
-__device__ __forceinline__ void sum_regions(const float *phi, const PIXEL *image, const LevelSetSetup &setup,
+template <typename PIXEL, typename PHI>
+__device__ __forceinline__ void sum_regions(const PHI &phi, const PIXEL *image, const LevelSetSetup &setup,
                                             const RegionLevels &levels, RegionSums *found, u64 first_row, u64 row_step,
                                             u32 lane)
 {
     // A lane's sums of squares fit 64 bits: it has at most 2^25 pixels of a row, of 38 bits each, and where rows are as
     // long as that a warp has one.
     u64 count[2] = {}, sum[2] = {}, squares[2] = {};
-    const u64 rows = static_cast<u64>(setup.height) * setup.depth;
-    for (u64 row = first_row; row < rows; row += row_step) {
-        const float *line = phi + row * setup.pitch + LEAD;
+    const u64 rows = static_cast<u64>(setup.height) * setup.own_depth, skipped = static_cast<u64>(setup.height) * setup.own_first;
+    for (u64 row = skipped + first_row; row < skipped + rows; row += row_step) {
+        const auto line = row_of(phi, setup, row);
         const PIXEL *pixels = image + row * setup.pitch + LEAD;
         for (u32 x = lane; x < setup.width; x += WARP) {
             const float pixel = static_cast<float>(pixels[x]);

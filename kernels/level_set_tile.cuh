@@ -126,29 +126,45 @@ struct TileLists : TileListArguments {
         return stamps + static_cast<u64>(set & 1) * tiles + index(t);
     }
 
-    // Adds a tile to a set, unless it is in it; each thread that has a tile calls it.
-    __device__ __forceinline__ void push(u32 set, TileIndex t) const
+    // Adds a tile to a set, unless it is in it; each thread that has a tile calls it. Returns whether it was added.
+    __device__ __forceinline__ bool push(u32 set, TileIndex t) const
     {
-        if (atomicExch(stamp(set, t), set + 1) == set + 1) return;
+        if (atomicExch(stamp(set, t), set + 1) == set + 1) return false;
         // The active lanes reserve their entries by one atomic operation.
         const u32 here = __activemask(), leader = __ffs(here) - 1, lane = threadIdx.x % WARP;
         u32 first = 0;
         if (lane == leader) first = atomicAdd(count(set), static_cast<u32>(__popc(here)));
         first = __shfl_sync(here, first, leader);
         list(set)[first + __popc(here & ((1u << lane) - 1))] = pack_tile(t);
+        return true;
+    }
+
+    // Returns the tile around t that has a lane's bit in a word of affected tiles. Its indices wrap around beyond 0.
+    __device__ __forceinline__ static TileIndex tile_of_lane(TileIndex t, u32 lane)
+    {
+        return {t.x + lane % AFFECTED_SIDE - 1, t.y + lane / AFFECTED_SIDE % AFFECTED_SIDE - 1,
+                t.z + lane / (AFFECTED_SIDE * AFFECTED_SIDE) - 1};
     }
 
     // Adds the tiles of a word of affected tiles, of which t is the one in the middle, to a set. All lanes of a warp
-    // call it with the same arguments; each has a bit of the word.
+    // call it with the same arguments; each has a bit of the word. Returns whether the lane's tile was added.
     template <bool VOLUME>
-    __device__ __forceinline__ void push_affected(u32 set, TileIndex t, u32 affected, u32 lane) const
+    __device__ __forceinline__ bool push_affected(u32 set, TileIndex t, u32 affected, u32 lane) const
     {
-        const u32 x = t.x + lane % AFFECTED_SIDE - 1, y = t.y + lane / AFFECTED_SIDE % AFFECTED_SIDE - 1;
-        const u32 z = t.z + lane / (AFFECTED_SIDE * AFFECTED_SIDE) - 1;
-        if ((affected >> lane & 1) == 0 || (!VOLUME && z != t.z)) return;
-        if (x < tiles_x && y < tiles_y && z < tiles_z) push(set, {x, y, z});
+        const auto [x, y, z] = tile_of_lane(t, lane);
+        if ((affected >> lane & 1) == 0 || (!VOLUME && z != t.z)) return false;
+        return x < tiles_x && y < tiles_y && z < tiles_z && push(set, {x, y, z});
     }
 };
+
+// Adds the affected tiles of a phi in rows to a set; all lanes of a warp call it. (level_set_sparse.cuh has the function
+// of a phi in tiles, as for all functions below that have a phi for an argument.)
+template <bool VOLUME>
+__device__ __forceinline__ void push_affected(const float *, const TileLists &lists, const IterationContext &, u32 set,
+                                              TileIndex t, u32 affected, u32 lane)
+{
+    lists.push_affected<VOLUME>(set, t, affected, lane);
+}
 
 // Returns the tiles along one axis (TILE_BEFORE, OWN_TILE, TILE_AFTER) that a change of voxel number `place` of a tile
 // affects. level_set.h defines the words of affected tiles; src/level_set/cpu/tiles.rs computes the same ones.
@@ -347,12 +363,18 @@ struct ColumnDifferences {
     }
 };
 
+// Returns phi of a voxel.
+__device__ __forceinline__ float phi_at(const float *phi, const LevelSetSetup &setup, u32 x, u32 y, u32 z)
+{
+    return __ldcg(phi + static_cast<u64>(z * setup.height + y) * setup.pitch + x + LEAD);
+}
+
 // Farther reads the values of phi two voxels from a voxel, which shared memory does not hold, from device memory; beyond
 // the image they repeat the border's. `beside` are the voxel's neighbours: before and after it along x, y and z.
-template <bool UNIT>
+template <bool UNIT, typename PHI>
 struct Farther {
     const LevelSetSetup &setup;
-    const float *from;   // phi before the iteration
+    const PHI &from;   // phi before the iteration
     int x, y, z;
     float beside[3][2];
 
@@ -362,7 +384,7 @@ struct Farther {
         const u32 to_x = clamp_index(x + (axis == 0 ? steps : 0), static_cast<int>(setup.width));
         const u32 to_y = clamp_index(y + (axis == 1 ? steps : 0), static_cast<int>(setup.height));
         const u32 to_z = clamp_index(z + (axis == 2 ? steps : 0), static_cast<int>(setup.depth));
-        return __ldcg(from + static_cast<u64>(to_z * setup.height + to_y) * setup.pitch + to_x + LEAD);
+        return phi_at(from, setup, to_x, to_y, to_z);
     }
     // Makes the voxel's differences along an axis of second order. They are to the voxel, and have the factor 4.
     __device__ __forceinline__ void make_second_order_along(int axis, float &after4, float &before4) const
@@ -401,10 +423,10 @@ struct BorderNormals {
 // first) of the plane `here`, number k of the part, with the planes below and above; all lanes of a warp call it. `at`
 // is the plane above in shared memory, which is read first. wide_here and wide_above are the wide differences of `here`
 // and of `above`. low_z and low_dz are those of the faces below; those of the faces above replace them.
-template <bool UNIT, typename PIXEL>
+template <bool UNIT, typename PIXEL, typename PHI>
 __device__ __forceinline__ void
 update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UNIT> &border, u32 column, u32 group,
-             int k, const float *from, const int (&place)[3], const PIXEL (&pixel)[2], const ColumnValues &below,
+             int k, const PHI &from, const int (&place)[3], const PIXEL (&pixel)[2], const ColumnValues &below,
              const ColumnValues &here, ColumnValues &above,
              const ColumnDifferences<UNIT> &wide_here, ColumnDifferences<UNIT> &wide_above, float (&low_z)[2],
              float (&low_dz)[2], float (&result)[2])
@@ -454,7 +476,7 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(ny[i + 1], ny[i]), setup.inv_dy));
         divergence = __fadd_rn(divergence, scaled<UNIT>(__fsub_rn(nz, low_z[i]), setup.inv_dz));
         VoxelUpdate update(setup, old, divergence, pixel[i]);
-        const Farther<UNIT> farther{setup, from, place[0], place[1] + i, place[2] + k,
+        const Farther<UNIT, PHI> farther{setup, from, place[0], place[1] + i, place[2] + k,
                                     {{here.left[i + 1], here.right[i + 1]},
                                      {here.here[i], here.here[i + 2]},
                                      {below.here[i + 1], above.here[i + 1]}}};
@@ -466,26 +488,41 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
     }
 }
 
-// Stores a lane's two voxels in phi, and the repeated elements beside the borders. `beside_x` is true if the tile is at
-// a border along x.
-__device__ __forceinline__ void store_two_voxels(float *out, const LevelSetSetup &setup, u32 x, bool beside_x,
+// A PlaceInPhi is where a voxel of a tile is, with the elements from row to row and from plane to plane. `beside_x` is
+// true if the tile is at a border along x, beside which elements are repeated.
+struct PlaceInPhi {
+    float *at;
+    u32 pitch;
+    u64 stride;
+    bool beside_x;
+};
+__device__ __forceinline__ PlaceInPhi place_in(float *phi, const LevelSetSetup &setup, TileIndex t, u32 x, u32 y, u32 z)
+{
+    const u64 stride = static_cast<u64>(setup.height) * setup.pitch;
+    return {phi + z * stride + static_cast<u64>(y) * setup.pitch + x + LEAD, setup.pitch, stride,
+            t.x == 0 || (t.x + 1) * TILE >= setup.width};
+}
+
+// Stores a lane's two voxels in phi, and the repeated elements beside the borders.
+__device__ __forceinline__ void store_two_voxels(const PlaceInPhi &place, const LevelSetSetup &setup, u32 x,
                                                  const bool (&own)[2], const float (&result)[2])
 {
+    float *out = place.at;
     if (own[0]) out[0] = result[0];
-    if (own[1]) out[setup.pitch] = result[1];
-    if (beside_x) {
+    if (own[1]) out[place.pitch] = result[1];
+    if (place.beside_x) {
         const int copy = x == 0 ? -1 : 1;   // where the repeated element is
         if (own[0] && (x == 0 || x + 1 == setup.width)) out[copy] = result[0];
-        if (own[1] && (x == 0 || x + 1 == setup.width)) out[static_cast<int>(setup.pitch) + copy] = result[1];
+        if (own[1] && (x == 0 || x + 1 == setup.width)) out[static_cast<int>(place.pitch) + copy] = result[1];
         if (setup.width == 1 && own[0]) out[1] = result[0];
-        if (setup.width == 1 && own[1]) out[setup.pitch + 1] = result[1];
+        if (setup.width == 1 && own[1]) out[place.pitch + 1] = result[1];
     }
 }
 
 // Does an iteration of a part of a volume's tile, from shared memory, phi `from` and the image to phi `to`; all lanes of a
 // warp call it after load_part(). A lane has a column and two rows; the planes come one after another.
-template <typename PIXEL, bool UNIT>
-__device__ __forceinline__ void update_part(const float *shared, const float *from, float *to, const PIXEL *image,
+template <typename PIXEL, bool UNIT, typename PHI>
+__device__ __forceinline__ void update_part(const float *shared, const PHI &from, const PHI &to, const PIXEL *image,
                                             const LevelSetSetup &setup, const TilePart &part, u32 lane,
                                             PartialStatistics &stats, TileActivity &activity)
 {
@@ -498,12 +535,11 @@ __device__ __forceinline__ void update_part(const float *shared, const float *fr
     const int planes = min(static_cast<int>(setup.depth) - static_cast<int>(z), static_cast<int>(part.planes));
     const bool own[2] = {x < setup.width && y < setup.height && planes > 0,
                          x < setup.width && y + 1 < setup.height && planes > 0};
-    const bool beside_x = t.x == 0 || (t.x + 1) * TILE >= setup.width;
     const u32 in_plane[2] = {
         affected_in_plane(affected_along_axis<TILE>(column), affected_along_axis<TILE>(group * 2)),
         affected_in_plane(affected_along_axis<TILE>(column), affected_along_axis<TILE>(group * 2 + 1))};
     const int first_voxel[3] = {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
-    float *out = to + place;
+    PlaceInPhi out = place_in(to, setup, t, x, y, z);
     const PIXEL *pixels[2] = {image + place, image + place + setup.pitch};
     // Pixels are loaded a plane ahead, because the latency of memory is long.
     PIXEL pixel[2] = {own[0] ? *pixels[0] : PIXEL(0), own[1] ? *pixels[1] : PIXEL(0)};
@@ -532,7 +568,7 @@ __device__ __forceinline__ void update_part(const float *shared, const float *fr
         float result[2];
         update_plane(setup, at, border, column, group, k, from, first_voxel, pixel, below, here, above, wide_here,
                      wide_beside, low_z, low_dz, result);
-        store_two_voxels(out, setup, x, beside_x, own, result);
+        store_two_voxels(out, setup, x, own, result);
 
         // Far from the front nothing is counted unless a voxel changes sides, which may happen where phi is steep.
         const float before[2] = {here.here[1], here.here[2]};
@@ -543,7 +579,7 @@ __device__ __forceinline__ void update_part(const float *shared, const float *fr
             const u32 affected[2] = {affected_tiles(in_plane[0], along_z), affected_tiles(in_plane[1], along_z)};
             count_two_voxels(setup, own, before, result, affected, stats, activity);
         }
-        out += stride;
+        out.at += out.stride;
         below = here, here = above, wide_here = wide_beside;
         pixel[0] = next_pixel[0], pixel[1] = next_pixel[1];
     }

@@ -177,7 +177,7 @@ class LevelSetState(Sized):
                 ("tiles", c_uint64), ("target", c_double), ("epsilon", c_double), ("alpha", c_double),
                 ("time_step", c_double), ("time_step_limit", c_double), ("expected_iterations", c_uint64),
                 ("limit_share", c_double), ("outcome", c_uint32), ("coarse_iterations", c_uint32),
-                ("edge_contrast", c_double)]
+                ("edge_contrast", c_double), ("stored_tiles", c_uint64)]
 
     def ended(self) -> str:
         """The end of the last step, one of "moving", "front", "at limit", "filled" and "lost"."""

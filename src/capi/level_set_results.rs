@@ -50,9 +50,12 @@ pub struct isoline_level_set_state {
     pub coarse_iterations: u32,
     /// The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`.
     pub edge_contrast: f64,
+    /// The number of tiles in which φ is stored: all of them, unless a volume does not fit the memory of the GPU. Then φ is
+    /// stored near the front only.
+    pub stored_tiles: u64,
 }
 
-sized_struct!(isoline_level_set_state, 120);
+sized_struct!(isoline_level_set_state, 128);
 
 /// Returns the number of an isoline_level_set_side.
 fn side_of(side: Side) -> u32 {
@@ -84,6 +87,7 @@ impl From<State> for isoline_level_set_state {
             outcome: isoline_level_set_outcome::from(state.outcome) as u32,
             coarse_iterations: state.coarse_iterations,
             edge_contrast: state.edge_contrast.unwrap_or(f64::NAN),
+            stored_tiles: state.stored_tiles,
         }
     }
 }

@@ -16,6 +16,7 @@ mod host;
 pub(crate) mod kernels;
 mod launch;
 mod memory;
+mod peer;
 mod pipeline;
 mod range;
 mod transfer;

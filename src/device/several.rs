@@ -132,7 +132,7 @@ pub(crate) fn shares(devices: usize, count: usize) -> Vec<Range<usize>> {
 
 impl Context {
     /// Returns the devices of this context, each as a context of its own; itself if it has one device.
-    pub(super) fn parts(&self) -> &[Self] {
+    pub(crate) fn parts(&self) -> &[Self] {
         self.shared.several.as_ref().map_or(std::slice::from_ref(self), |several| &several.parts)
     }
 

@@ -5,6 +5,8 @@ mod dense_grid;
 mod launch;
 mod load;
 mod paper;
+mod slabs;
+mod sparse;
 mod start;
 mod tables;
 mod transfer;
@@ -20,11 +22,16 @@ use crate::device::cuda::{Buffer, Cuda, Event, Pinned, Stream};
 use crate::device::kernels::level_set::{self as kernels, ConvergenceState, IterationStatistics, RegionLevels};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::Image;
+use crate::image::{Dimensions, Image, PixelType};
 use crate::progress::{Progress, Ticker, may_cancel};
-use launch::{Fields, Launcher, Span};
+use dense_grid::DenseGrid;
+use launch::{Fields, Launcher, PhiArgument, Span};
 use load::{Loaded, PixelKind};
+use rayon::ThreadPool;
+pub(super) use slabs::{Slabs, with_halo};
+use sparse::{RELEASED_EVERY, SparsePhi};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 use tables::{BARRIERS, Layout, PADDING_BEFORE, STATISTICS, STATISTICS_BYTES, Tables, table_bytes};
@@ -36,21 +43,49 @@ const BATCH_SECONDS: f64 = 0.010;
 /// The number of batches in flight: one running, one queued behind it.
 const BATCHES: usize = 2;
 
-/// Returns the device memory that a level set needs, in bytes.
-pub(super) fn min_device_bytes(context: &Context, params: &Params, input: &Image<'_>) -> Result<u64> {
-    let shape = input.shape();
+/// Returns the device memory that a level set needs, in bytes, and whether φ is then sparse, because two φ in rows do not fit.
+pub(super) fn needs(
+    context: &Context,
+    params: &Params,
+    shape: [usize; 3],
+    pixel_type: PixelType,
+) -> Result<(u64, bool)> {
+    let cuda = context.cuda_for(0)?;
     // The distance that phi starts as needs a workspace for columns above a length that depends on the device.
-    let workspace = match context.cuda_for(0)? {
-        Some(cuda) => signed_workspace_bytes(cuda, shape, params.dimensions)?,
-        None => 0,
-    };
+    let workspace = cuda.map_or(Ok(0), |cuda| signed_workspace_bytes(cuda, shape, params.dimensions))?;
     let layout = Layout::new(shape);
     let tiles: u64 = plan::tiles(shape, params.dimensions).into_iter().map(|n| n as u64).product();
     let elements = layout.elements() as u64;
     let edge_bytes = if params.has_edge_pixels() { PixelKind::WithEdges.bytes() } else { 0 };
-    Ok(elements * (2 * size_of::<f32>() + input.pixel_type().bytes() + edge_bytes) as u64
-        + table_bytes(tiles)
-        + (values::mask_part_bytes(shape) + workspace) as u64)
+    let others = elements * pixel_type.bytes() as u64 + table_bytes(tiles);
+    let in_rows = others
+        + elements * (2 * size_of::<f32>() + edge_bytes) as u64
+        + (values::mask_part_bytes(shape) + workspace) as u64;
+    let Some(cuda) = cuda else { return Ok((in_rows, false)) };
+    let budget = cuda.budget()?;
+    if in_rows <= budget {
+        return Ok((in_rows, false));
+    }
+    let sparse = sparse::min_bytes(cuda, params, shape, budget)?;
+    Ok(sparse.map_or((in_rows, false), |bytes| (others + bytes, true)))
+}
+
+/// Both φ on the device.
+enum Phi {
+    /// Those of all voxels, in the rows of the layout.
+    Rows([Buffer; 2]),
+    Sparse(SparsePhi),
+}
+
+/// Returns the slabs of a level set, each on a device of the context: one if it is not divided.
+pub(super) fn slabs(context: &Context, params: &Params, input: &Image<'_>, mask: &Image<'_>) -> Vec<Range<usize>> {
+    let [width, height, depth] = input.shape();
+    let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
+    let on_cuda = context.parts().iter().all(|part| part.cuda().is_some());
+    let is_dense = params.variant == Variant::Dense && params.dimensions == Dimensions::Volume;
+    let is_divided =
+        is_dense && on_host && on_cuda && !params.has_edge_pixels() && DenseGrid::fits([width, height, depth]);
+    slabs::ranges(if is_divided { context.parts().len() } else { 1 }, depth)
 }
 
 /// The state of a level set on the device. The stream is the first field: it is waited for before the memory is freed.
@@ -59,8 +94,10 @@ pub(super) struct Solver {
     cuda: Arc<Cuda>,
     plan: Plan,
     layout: Layout,
+    /// The slices that are its own: all, or those of a slab.
+    own: Range<usize>,
     launcher: Launcher,
-    phi: [Buffer; 2],
+    phi: Phi,
     image: Buffer,
     /// The bytes of a pixel of the image, with its edge if there is an edge term.
     pixel_bytes: usize,
@@ -75,6 +112,8 @@ pub(super) struct Solver {
     inside: u64,
     /// The number of tiles that the last iteration updated.
     active_tiles: u64,
+    /// The number of tiles in which φ is stored.
+    stored_tiles: u64,
     /// The number of the next set of active tiles; the lists are empty before the first.
     set: u32,
     /// True if the lists hold the set of tiles that φ needs; false after φ was written.
@@ -93,6 +132,17 @@ impl std::fmt::Debug for Solver {
     }
 }
 
+/// Returns the iterations of the next batch after one of `size` took so many seconds.
+fn next_batch_size(size: u64, seconds: f64) -> u64 {
+    if seconds < BATCH_SECONDS / 2.0 {
+        (size * 2).min(LARGEST_BATCH)
+    } else if seconds > BATCH_SECONDS * 2.0 {
+        (size / 2).max(1)
+    } else {
+        size
+    }
+}
+
 /// A batch in flight.
 struct Batch {
     first: u64,
@@ -106,6 +156,7 @@ pub(super) fn load(
     context: &Context,
     cuda: &Arc<Cuda>,
     params: &Params,
+    is_sparse: bool,
     input: &Image<'_>,
     mask: &Image<'_>,
 ) -> Result<Loaded> {
@@ -116,24 +167,52 @@ pub(super) fn load(
     }
     cuda.bind()?;
     cuda.memory().reset_peak();
-    Loaded::new(context, cuda, params.dimensions, input, mask)
+    let mask = if is_sparse { None } else { Some(mask) };
+    Loaded::new(context, cuda, params.dimensions, !is_sparse, input, mask)
 }
 
 impl Solver {
-    pub(super) fn new(plan: &Plan, loaded: Loaded) -> Result<Self> {
+    /// Starts from the boundary of the mask.
+    pub(super) fn new(
+        plan: &Plan,
+        loaded: Loaded,
+        pool: &ThreadPool,
+        mask: &Image<'_>,
+        ticker: &Ticker,
+    ) -> Result<Self> {
+        let mut solver = Self::without_phi(plan, loaded, 0..plan.shape[2])?;
+        match &solver.phi {
+            Phi::Rows(phi) => solver.inside = solver.start(phi)?,
+            Phi::Sparse(phi) => {
+                solver.inside = solver.start_sparse(phi, pool, mask, ticker)?;
+                solver.stored_tiles = phi.stored_tiles(&solver.cuda, &solver.stream)?;
+            }
+        }
+        Ok(solver)
+    }
+
+    /// Makes a level set whose φ is not yet known, of which some slices are its own.
+    fn without_phi(plan: &Plan, loaded: Loaded, own: Range<usize>) -> Result<Self> {
         let (plan, cuda) = (*plan, &loaded.cuda);
         cuda.bind()?;
         let tables = Tables::new(cuda, &plan)?;
-        let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixels, &tables)?;
+        let is_sparse = loaded.phi.is_none();
+        let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixels, is_sparse, &own, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
         let staged_statistics = [staging()?, staging()?];
         let Loaded { stream, cuda, layout, phi, image, pixels, edge_contrast } = loaded;
-        let mut solver = Self {
+        let others = image.bytes() as u64 + table_bytes(plan.tiles().into_iter().map(|n| n as u64).product());
+        let phi = match phi {
+            Some(phi) => Phi::Rows(phi),
+            None => Phi::Sparse(SparsePhi::new(&cuda, &plan, others)?),
+        };
+        let solver = Self {
             stream,
             cuda,
             inside: 0,
             plan,
             layout,
+            own,
             launcher,
             phi,
             image,
@@ -143,6 +222,7 @@ impl Solver {
             staged_statistics,
             current: 0,
             active_tiles: 0,
+            stored_tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
             set: 0,
             lists_valid: false,
             front_may_move: false,
@@ -154,20 +234,22 @@ impl Solver {
         for buffer in [convergence, statistics, entries] {
             solver.stream.fill(buffer, 0, buffer.bytes(), 0)?;
         }
-        solver.inside = solver.start()?;
         Ok(solver)
     }
 
-    /// Returns the address of the first row of φ `which`.
-    fn phi_address(&self, which: usize) -> u64 {
-        self.phi[which].address() + (PADDING_BEFORE * size_of::<f32>()) as u64
+    /// Returns φ `which`, from slice `z` on.
+    fn phi_from(&self, which: usize, z: usize) -> PhiArgument {
+        match &self.phi {
+            Phi::Rows(phi) => PhiArgument::Rows(self.layout.address(&phi[which], z)),
+            Phi::Sparse(phi) => phi.argument(which, z),
+        }
     }
 
     /// Returns the addresses of the newest φ, of the other and of the image.
     fn fields(&self) -> Fields {
         Fields {
-            from: self.phi_address(self.current),
-            to: self.phi_address(1 - self.current),
+            from: self.phi_from(self.current, 0),
+            to: self.phi_from(1 - self.current, 0),
             image: self.image.address() + (PADDING_BEFORE * self.pixel_bytes) as u64,
         }
     }
@@ -186,6 +268,7 @@ impl Solver {
         ticker.report(progress)?;
         let result = self.evolve(monitor, iterations, progress, ticker);
         self.phi_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
+        self.check_places(monitor)?;
         result.map(|()| self.cuda.memory().peak())
     }
 
@@ -217,7 +300,11 @@ impl Solver {
         let found = memory.device(bytes)?;
         let back = memory.pinned(bytes)?;
         stream.fill(&found, 0, bytes, 0)?;
-        launch(&found)?;
+        if let Err(error) = launch(&found) {
+            // What was launched before still works.
+            stream.synchronize()?;
+            return Err(error);
+        }
         stream.copy_bytes(found.side(0), back.side(), bytes)?;
         stream.synchronize()?;
         Ok(back)
@@ -283,11 +370,7 @@ impl Solver {
             let seconds = last_end.elapsed().as_secs_f64();
             last_end = Instant::now();
             if !first_batch || flight.is_empty() {
-                if seconds < BATCH_SECONDS / 2.0 {
-                    size = (size * 2).min(LARGEST_BATCH);
-                } else if seconds > BATCH_SECONDS * 2.0 {
-                    size = (size / 2).max(1);
-                }
+                size = next_batch_size(size, seconds);
             }
             first_batch = false;
         }
@@ -338,29 +421,30 @@ impl Solver {
             self.set = 0;
         }
         if self.launcher.band() && (self.front_may_move || !self.lists_valid) {
-            self.launcher.activate_near_front(stream, self.phi_address(self.current), 0, iterations, self.set)?;
+            let phi = self.phi_from(self.current, 0);
+            self.launcher.activate_near_front(stream, phi, None, iterations, self.set)?;
         }
         (self.lists_valid, self.front_may_move) = (true, false);
         stream.synchronize()
+    }
+
+    /// Returns an error if iterations have ended because a tile of a sparse φ found no place. φ is that of the last
+    /// iteration then; the tiles that it needs are found anew before the next.
+    fn check_places(&mut self, monitor: &mut ConvergenceMonitor) -> Result<()> {
+        let Phi::Sparse(phi) = &self.phi else { return Ok(()) };
+        self.stored_tiles = phi.stored_tiles(&self.cuda, &self.stream).inspect_err(|_| {
+            (self.lists_valid, self.interval_iterations) = (false, 0);
+            monitor.converged = false;
+            monitor.begin_interval();
+        })?;
+        Ok(())
     }
 
     /// Queues iterations with their reinitialisations and tests of convergence, and the download of their statistics.
     fn queue_batch(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
         let stream = &self.stream;
         let first = queue.iteration + 1;
-        // The statistics of a batch are in up to two parts of the ring: from where, to where in the staging buffer,
-        // bytes.
-        let begin = (first % STATISTICS) as usize;
-        let head = (count as usize).min(STATISTICS as usize - begin);
-        let parts = [(begin, 0, head), (0, head, count as usize - head)]
-            .map(|(at, to, number)| [at, to, number].map(|n| n * STATISTICS_BYTES));
-        for [at, _, bytes] in parts {
-            if bytes > 0 {
-                stream.fill(&self.tables.statistics, at, bytes, 0)?;
-            }
-        }
-        const { assert!(BARRIERS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
-        self.tables.clear_barriers(stream)?;
+        self.begin_batch(first, count)?;
         let mut barrier = 0;
         let mut unchecked = first;
         let end = queue.iteration + count;
@@ -377,25 +461,60 @@ impl Solver {
                 (unchecked, queue.interval_iterations) = (iteration + 1, 0);
             }
             if reinitialises {
-                // After a dense iteration the other φ is that of the iteration before, everywhere.
-                let copy = if self.launcher.band() { 0 } else { queue.fields.to };
-                self.launcher.activate_near_front(stream, queue.fields.from, copy, iteration, queue.set)?;
-                self.launcher.reinitialise(stream, queue.fields, iteration, queue.set, barrier)?;
+                self.queue_reinitialisation(queue, barrier)?;
                 barrier += 1;
-                queue.set = queue.set.wrapping_add(1);
+            }
+            if matches!(self.phi, Phi::Sparse(_)) && iteration.is_multiple_of(RELEASED_EVERY) {
+                self.launcher.release(&self.cuda, stream, queue.fields.from, iteration, queue.set)?;
             }
         }
         if unchecked <= queue.iteration {
             self.launcher.check_convergence(stream, unchecked, queue.iteration, false)?;
         }
-        for [at, to, bytes] in parts {
+        self.end_batch(first, count, slot)
+    }
+
+    /// Returns the parts of the ring in which the statistics of a batch are, of which the second may be empty: from where, to
+    /// where in the staging buffer, and bytes.
+    fn statistics_parts(first: u64, count: u64) -> [[usize; 3]; 2] {
+        let begin = (first % STATISTICS) as usize;
+        let head = (count as usize).min(STATISTICS as usize - begin);
+        [(begin, 0, head), (0, head, count as usize - head)]
+            .map(|(at, to, number)| [at, to, number].map(|n| n * STATISTICS_BYTES))
+    }
+
+    /// Queues what is ahead of the iterations of a batch.
+    fn begin_batch(&self, first: u64, count: u64) -> Result<()> {
+        for [at, _, bytes] in Self::statistics_parts(first, count) {
+            if bytes > 0 {
+                self.stream.fill(&self.tables.statistics, at, bytes, 0)?;
+            }
+        }
+        const { assert!(BARRIERS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
+        self.tables.clear_barriers(&self.stream)
+    }
+
+    /// Queues the reinitialisation that follows the last iteration of `queue`.
+    fn queue_reinitialisation(&self, queue: &mut Queue, barrier: usize) -> Result<()> {
+        // After a dense iteration the other φ is that of the iteration before, everywhere.
+        let copy = if self.launcher.band() { None } else { Some(queue.fields.to) };
+        let (fields, iteration, set) = (queue.fields, queue.iteration, queue.set);
+        self.launcher.activate_near_front(&self.stream, fields.from, copy, iteration, set)?;
+        self.launcher.reinitialise(&self.stream, fields, iteration, set, barrier)?;
+        queue.set = set.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Queues the download of the statistics of a batch.
+    fn end_batch(&self, first: u64, count: u64, slot: usize) -> Result<Batch> {
+        for [at, to, bytes] in Self::statistics_parts(first, count) {
             if bytes > 0 {
                 let staged = self.staged_statistics[slot].side().after(to);
-                stream.copy_bytes(self.tables.statistics.side(at), staged, bytes)?;
+                self.stream.copy_bytes(self.tables.statistics.side(at), staged, bytes)?;
             }
         }
         let end = self.cuda.event()?;
-        stream.record(&end)?;
+        self.stream.record(&end)?;
         Ok(Batch { first, count, slot, end })
     }
 
@@ -407,6 +526,9 @@ impl Solver {
         count = count.min(u64::from(self.plan.criterion.check_interval - queue.interval_iterations));
         if every > 0 {
             count = count.min(every - queue.iteration % every);
+        }
+        if matches!(self.phi, Phi::Sparse(_)) {
+            count = count.min(RELEASED_EVERY - queue.iteration % RELEASED_EVERY);
         }
         Span { first: queue.iteration + 1, count: count as u32, set: queue.set }
     }
@@ -426,7 +548,8 @@ impl Solver {
         for (done, iteration) in (0..).zip(statistics) {
             let IterationStatistics { changed, near, squares, inside, tiles, .. } = *iteration;
             if iteration.done == 0 {
-                // The device found before this iteration that no voxel is inside any more, or none outside.
+                // The device found before this iteration that no voxel is inside any more, or none outside, or that a tile of
+                // a sparse φ has no place.
                 monitor.converged = true;
                 break;
             }
@@ -458,6 +581,11 @@ impl Solver {
 
     pub(super) fn inside(&self) -> u64 {
         self.inside
+    }
+
+    /// Returns the number of tiles in which φ is stored.
+    pub(super) fn stored_tiles(&self) -> u64 {
+        self.stored_tiles
     }
 
     /// Returns the number of tiles that the last iteration updated.

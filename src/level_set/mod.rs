@@ -129,6 +129,8 @@ pub struct State {
     pub active_tiles: u64,
     /// The number of tiles of the whole image.
     pub tiles: u64,
+    /// The number of tiles in which φ is stored: all, unless a volume does not fit the memory of the GPU, where φ is sparse.
+    pub stored_tiles: u64,
 }
 
 /// A level set that evolves. It copies the image, and keeps φ in the memory of the device that computes: the context's
@@ -163,6 +165,8 @@ pub struct LevelSet {
 enum Solver {
     Cpu(cpu::Solver),
     Cuda(cuda::Solver),
+    /// In slabs on several GPUs.
+    Slabs(cuda::Slabs),
 }
 
 /// The name of the stage that progress callbacks get.
@@ -174,6 +178,7 @@ impl Solver {
         match self {
             Self::Cpu(solver) => solver.inside(),
             Self::Cuda(solver) => solver.inside(),
+            Self::Slabs(solver) => solver.inside(),
         }
     }
 
@@ -182,6 +187,7 @@ impl Solver {
         match self {
             Self::Cpu(solver) => context.pool().install(|| solver.set_plan(plan)),
             Self::Cuda(solver) => solver.set_plan(plan),
+            Self::Slabs(solver) => solver.set_plan(plan),
         }
     }
 }
@@ -254,11 +260,11 @@ impl LevelSet {
     ) -> Result<Option<Self>> {
         let _lock = context.lock()?;
         let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
-        let needs = DeviceNeeds {
-            device_bytes: cuda::min_device_bytes(context, params, input)?,
-            cpu_only: params.variant == Variant::Scalar,
-            host_memory: on_host,
-        };
+        let slabs = cuda::slabs(context, params, input, mask);
+        let [width, height, depth] = input.shape();
+        let planes = slabs.iter().map(|own| cuda::with_halo(own, depth).len()).max().unwrap_or(depth);
+        let (device_bytes, is_sparse) = cuda::needs(context, params, [width, height, planes], input.pixel_type())?;
+        let needs = DeviceNeeds { device_bytes, cpu_only: params.variant == Variant::Scalar, host_memory: on_host };
         let (range, side) = intensities::range(context, input, mask, params, progress)?;
         // With two regions this range is a placeholder until there is a front with two sides.
         let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
@@ -267,14 +273,25 @@ impl LevelSet {
             false,
             progress,
             |cuda, progress| {
-                let mut loaded = cuda::load(context, cuda, params, input, mask)?;
+                if slabs.len() > 1 {
+                    let ticker = Ticker::new(STAGE);
+                    let intensities = of_image(input.extremes_while(&ticker)?.unwrap_or_default());
+                    let plan = params.resolve(input.shape(), &intensities)?;
+                    let solver = cuda::Slabs::new(context, slabs, &plan, input, mask, progress)?;
+                    return Ok((intensities, plan, Solver::Slabs(solver)));
+                }
+                let mut loaded = cuda::load(context, cuda, params, is_sparse, input, mask)?;
                 // The image is there already, which is faster than host memory.
                 let intensities = of_image(loaded.extremes()?);
                 let plan = params.resolve(input.shape(), &intensities)?;
                 if params.has_edge_pixels() {
                     loaded.put_edges(context, &plan, input, progress)?;
                 }
-                Ok((intensities, plan, Solver::Cuda(cuda::Solver::new(&plan, loaded)?)))
+                let ticker = Ticker::new(STAGE);
+                let solver = run_with_progress(context.pool(), progress, &ticker, || {
+                    cuda::Solver::new(&plan, loaded, context.pool(), mask, &ticker)
+                })?;
+                Ok((intensities, plan, Solver::Cuda(solver)))
             },
             |progress| {
                 if !on_host {
@@ -324,6 +341,7 @@ impl LevelSet {
                 solver.sum_regions(&measure.levels, ticker)
             })?,
             Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
+            Solver::Slabs(solver) => solver.sum_regions(&measure.levels)?,
         };
         self.range_is_measured = true;
         let Some(mut range) = measure.range(sums) else { return Ok(false) };
@@ -383,6 +401,7 @@ impl LevelSet {
             let ran = match &mut self.solver {
                 Solver::Cpu(solver) => solver.run(context, monitor, left, &mut progress, &ticker).map(|()| 0),
                 Solver::Cuda(solver) => solver.run(monitor, left, &mut progress, &ticker),
+                Solver::Slabs(solver) => solver.run(monitor, left, &mut progress, &ticker),
             };
             self.range_is_measured &= !monitor.begins_interval();
             if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
@@ -399,7 +418,8 @@ impl LevelSet {
         let Self { plan, monitor, outcome, limit_share, solver, measure, .. } = self;
         let mut report = match solver {
             Solver::Cpu(_) => Report::on_cpu(context, started, 0),
-            Solver::Cuda(_) => Report {
+            Solver::Cuda(_) | Solver::Slabs(_) => Report {
+                device_count: if let Solver::Slabs(solver) = solver { solver.device_count() } else { 1 },
                 seconds_compute: computing.elapsed().as_secs_f64(),
                 peak_device_bytes,
                 ..Report::new(context.device())
@@ -417,6 +437,7 @@ impl LevelSet {
                         run_with_progress(context.pool(), &mut progress, &ticker, || solver.fit(&ticker))
                     }
                     Solver::Cuda(solver) => solver.fit(),
+                    Solver::Slabs(solver) => solver.fit(),
                 };
                 // A result that has not been looked at does not count as converged.
                 let fit = fit.inspect_err(|_| monitor.converged = false)?;
@@ -441,7 +462,7 @@ impl LevelSet {
         let _lock = self.context.lock()?;
         match &self.solver {
             Solver::Cuda(solver) => solver.paper_seconds(iterations),
-            Solver::Cpu(_) => Err(Error::unsupported("the paper's kernel is for CUDA devices")),
+            _ => Err(Error::unsupported("the paper's kernel is for one CUDA device")),
         }
     }
 
@@ -468,6 +489,9 @@ impl LevelSet {
             (Solver::Cuda(solver), mask) => {
                 run_with_progress(pool, progress, &ticker, || solver.read_mask(pool, mask, &ticker))
             }
+            (Solver::Slabs(solver), mask) => {
+                run_with_progress(pool, progress, &ticker, || solver.read_mask(pool, mask, &ticker))
+            }
             (Solver::Cpu(solver), ImageMut::U8(mask)) => {
                 run_with_progress(pool, progress, &ticker, || solver.read_mask(mask, &ticker))
             }
@@ -490,6 +514,7 @@ impl LevelSet {
         }
         match (&self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
+            (Solver::Slabs(solver), phi) => solver.read_phi(self.context.pool(), phi),
             (Solver::Cpu(solver), ImageMut::F32(phi)) => self.context.pool().install(|| solver.read_phi(phi, &ticker)),
             (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
         }
@@ -513,6 +538,7 @@ impl LevelSet {
         let _lock = self.context.lock()?;
         match (&mut self.solver, phi) {
             (Solver::Cuda(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
+            (Solver::Slabs(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
             (Solver::Cpu(solver), Image::F32(phi)) => {
                 let ticker = Ticker::new(STAGE);
                 self.context.pool().install(|| solver.write_phi(phi, &ticker))?;
@@ -536,9 +562,11 @@ impl LevelSet {
     /// Returns the state.
     pub fn state(&self) -> State {
         let Self { plan, monitor, outcome, limit_share, solver, .. } = self;
-        let active_tiles = match solver {
-            Solver::Cpu(solver) => solver.active_tiles(),
-            Solver::Cuda(solver) => solver.active_tiles(),
+        let tiles = plan.tiles().into_iter().map(|n| n as u64).product();
+        let (active_tiles, stored_tiles) = match solver {
+            Solver::Cpu(solver) => (solver.active_tiles(), tiles),
+            Solver::Cuda(solver) => (solver.active_tiles(), solver.stored_tiles()),
+            Solver::Slabs(_) => (tiles, tiles),
         };
         State {
             iterations: monitor.iterations,
@@ -552,6 +580,7 @@ impl LevelSet {
             edge_contrast: match solver {
                 Solver::Cpu(solver) => solver.edge_contrast(),
                 Solver::Cuda(solver) => solver.edge_contrast(),
+                Solver::Slabs(_) => None,
             },
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,
@@ -560,7 +589,8 @@ impl LevelSet {
             expected_iterations: monitor.expected_iterations(),
             inside: solver.inside(),
             active_tiles,
-            tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
+            tiles,
+            stored_tiles,
         }
     }
 

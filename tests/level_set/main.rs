@@ -15,6 +15,8 @@ mod pyramid;
 mod range;
 mod regions;
 mod rest;
+mod slabs;
+mod sparse;
 mod statistics;
 
 use common::everywhere;

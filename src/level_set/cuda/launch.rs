@@ -7,15 +7,18 @@ use super::super::plan::{self, INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STE
 use super::super::types::Constants;
 use super::dense_grid::DenseGrid;
 use super::load::PixelKind;
+use super::sparse::RELEASED_EVERY;
 use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
     DENSE_WARPS, ITERATION_WARPS, IterationArguments, LOOP_WARPS, LevelSetSetup, MARK_BLOCKS, MAX_PARTS, PAPER_X,
-    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, RegionLevels, StoppingCriterion, TILE_BITS, TileListArguments, WARP,
+    PAPER_Y, REINIT_WARPS, RSQRT_SCALE, RegionLevels, SparsePhiArguments, StoppingCriterion, TILE_BITS,
+    TileListArguments, WARP,
 };
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Dimensions};
 use cudarc::driver::{DeviceRepr, LaunchConfig};
+use std::ops::Range;
 
 /// The module (kernel file) of this operation.
 const MODULE: &str = "level_set";
@@ -45,17 +48,36 @@ pub(super) struct Launcher {
     check_convergence: Kernel,
     /// The name of the image's type.
     pixels: &'static str,
+    /// The prefix of the names of kernels that have a φ.
+    prefix: &'static str,
     multiprocessors: u32,
     criterion: StoppingCriterion,
 }
 
-/// The addresses of the buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from
-/// the first.
+/// The buffers of an iteration, or of a step of a reinitialisation, which computes the second φ from the first, and the
+/// address of the image.
 #[derive(Clone, Copy)]
 pub(super) struct Fields {
-    pub from: u64,
-    pub to: u64,
+    pub from: PhiArgument,
+    pub to: PhiArgument,
     pub image: u64,
+}
+
+/// A φ, as an argument of kernels.
+#[derive(Clone, Copy)]
+pub(super) enum PhiArgument {
+    /// The address of its first row.
+    Rows(u64),
+    Sparse(SparsePhiArguments),
+}
+
+impl PhiArgument {
+    fn as_argument(&self) -> &dyn DeviceRepr {
+        match self {
+            Self::Rows(address) => address,
+            Self::Sparse(phi) => phi,
+        }
+    }
 }
 
 /// The successive iterations of one launch: the first, their number, the number of the first set of tiles.
@@ -109,7 +131,15 @@ fn loop_grid(multiprocessors: u32, warps: u64) -> LaunchConfig {
 }
 
 impl Launcher {
-    pub(super) fn new(cuda: &Cuda, plan: &Plan, layout: &Layout, pixels: PixelKind, tables: &Tables) -> Result<Self> {
+    pub(super) fn new(
+        cuda: &Cuda,
+        plan: &Plan,
+        layout: &Layout,
+        pixels: PixelKind,
+        is_sparse: bool,
+        own: &Range<usize>,
+        tables: &Tables,
+    ) -> Result<Self> {
         let [width, height, depth] = plan.shape;
         let tiles = plan.tiles();
         let count: u64 = tiles.into_iter().map(|n| n as u64).product();
@@ -120,7 +150,8 @@ impl Launcher {
         let axes_used = if constants.volume { 3 } else { 2 };
         let is_unit = constants.inverse_spacing[..axes_used].iter().all(|inverse| *inverse == 1.0);
         let has_edges = matches!(pixels, PixelKind::WithEdges);
-        let unit = if is_unit && !has_edges { "_unit" } else { "" };
+        let unit = if is_unit && !has_edges && !is_sparse { "_unit" } else { "" };
+        let prefix = if is_sparse { "isoline_ls_sparse_" } else { "isoline_ls_" };
         let name = pixels.name();
         let kernel = |name: &str| cuda.kernel(MODULE, name);
         // The number of blocks of a kernel that are resident on the device together. A grid with a barrier must not be
@@ -131,15 +162,16 @@ impl Launcher {
         let iterate = if is_dense_volume {
             kernel(&format!("isoline_ls_dense_{name}{unit}"))?
         } else {
-            kernel(&format!("isoline_ls_tiles_{axes}_{name}{unit}"))?
+            kernel(&format!("{prefix}tiles_{axes}_{name}{unit}"))?
         };
         let (dense_grid, iterating) = if is_dense_volume {
-            (Some(DenseGrid::new(resident(&iterate, DENSE_WARPS)?.into(), plan.shape)), 0)
+            let own = [width, height, own.len()];
+            (Some(DenseGrid::new(resident(&iterate, DENSE_WARPS)?.into(), own)), 0)
         } else {
             (None, resident(&iterate, ITERATION_WARPS)?)
         };
         let [entries, counts, stamps] = tables.lists.each_ref().map(Buffer::address);
-        let reinitialise = kernel(&format!("isoline_ls_reinitialise_{axes}{unit}"))?;
+        let reinitialise = kernel(&format!("{prefix}reinitialise_{axes}{unit}"))?;
         let resident = [iterating, resident(&reinitialise, REINIT_WARPS)?];
         let mut launcher = Self {
             setup: LevelSetSetup {
@@ -147,6 +179,8 @@ impl Launcher {
                 height: height as u32,
                 depth: depth as u32,
                 pitch: layout.pitch as u32,
+                own_first: own.start as u32,
+                own_depth: own.len() as u32,
                 inv_dx,
                 inv_dy,
                 inv_dz,
@@ -173,9 +207,10 @@ impl Launcher {
             reinitialise,
             resident,
             barriers: tables.barriers.address(),
-            activate_near_front: kernel(&format!("isoline_ls_activate_near_front_{axes}"))?,
+            activate_near_front: kernel(&format!("{prefix}activate_near_front_{axes}"))?,
             check_convergence: kernel("isoline_ls_check_convergence")?,
             pixels: name,
+            prefix,
             multiprocessors: cuda.multiprocessors(),
             criterion: plan.criterion,
         };
@@ -236,15 +271,17 @@ impl Launcher {
         if let Some(DenseGrid { grid, chunks }) = self.dense_grid {
             assert_eq!(span.count, 1, "one iteration per launch");
             let config = geometry(grid, [WARP, DENSE_WARPS, 1]);
-            let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &self.setup, &context, &chunks];
+            let (from, to) = (at.from.as_argument(), at.to.as_argument());
+            let arguments: &[&dyn DeviceRepr] = &[from, to, &at.image, &self.setup, &context, &chunks];
             // SAFETY: these are the kernel's arguments; both φ and the image have the layout's elements, the φ are
             // different.
             return unsafe { stream.launch_early(&self.iterate, config, arguments) };
         }
         let lists = if self.band { self.lists } else { TileListArguments { entries: 0, ..self.lists } };
         let arrivals = self.barrier(barrier);
+        let (from, to) = (at.from.as_argument(), at.to.as_argument());
         let arguments: &[&dyn DeviceRepr] =
-            &[&at.from, &at.to, &at.image, &self.setup, &context, &lists, &span.set, &activate, &span.count, &arrivals];
+            &[from, to, &at.image, &self.setup, &context, &lists, &span.set, &activate, &span.count, &arrivals];
         let config = self.resident_grid(self.resident[0], ITERATION_WARPS);
         // SAFETY: these are the kernel's arguments, with buffers as above; the lists hold all tiles, the counter is 0.
         unsafe {
@@ -270,28 +307,77 @@ impl Launcher {
         let context = self.context(iteration);
         let (steps, activate) = (REINITIALISATION_STEPS, u32::from(self.band));
         let arrivals = self.barrier(barrier);
+        let (from, to) = (at.from.as_argument(), at.to.as_argument());
         let arguments: &[&dyn DeviceRepr] =
-            &[&at.from, &at.to, &self.setup, &context, &self.lists, &set, &steps, &activate, &arrivals];
+            &[from, to, &self.setup, &context, &self.lists, &set, &steps, &activate, &arrivals];
         let config = self.resident_grid(self.resident[1], REINIT_WARPS);
         // SAFETY: these are the kernel's arguments, with buffers as in `iterate`; the counter is 0.
         unsafe { stream.launch_cooperative(&self.reinitialise, config, arguments) }
     }
 
     /// Queues the addition of the tiles that the voxels within the band affect to a set, after `iteration`. `copy`
-    /// becomes a copy of φ, unless it is 0.
+    /// becomes a copy of φ, which is not sparse.
     pub(super) fn activate_near_front(
         &self,
         stream: &Stream,
-        phi: u64,
-        copy: u64,
+        phi: PhiArgument,
+        copy: Option<PhiArgument>,
         iteration: u64,
         set: u32,
     ) -> Result<()> {
         let context = self.context(iteration);
-        let arguments: &[&dyn DeviceRepr] = &[&phi, &copy, &self.setup, &context, &self.lists, &set];
+        let copy = copy.unwrap_or(PhiArgument::Rows(0));
+        let (phi, copy) = (phi.as_argument(), copy.as_argument());
+        let arguments: &[&dyn DeviceRepr] = &[phi, copy, &self.setup, &context, &self.lists, &set];
         let config = loop_grid(self.multiprocessors, self.lists.tiles.into());
         // SAFETY: these are the kernel's arguments; both φ have the layout's elements and are different.
         unsafe { stream.launch_early(&self.activate_near_front, config, arguments) }
+    }
+
+    /// Queues the release of the tiles of a sparse φ that are not in `set`, the next one, and are far from the front, after
+    /// `iteration`.
+    pub(super) fn release(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        phi: PhiArgument,
+        iteration: u64,
+        set: u32,
+    ) -> Result<()> {
+        let (kernel, context) = (cuda.kernel(MODULE, "isoline_ls_sparse_release")?, self.context(iteration));
+        let config = loop_grid(self.multiprocessors, u64::from(self.lists.tiles).div_ceil(WARP as u64));
+        // Two sets an iteration, if each were followed by a reinitialisation, and those before the first.
+        let sets = 2 * RELEASED_EVERY as u32 + 2;
+        // SAFETY: these are the kernel's arguments, whose tables are those of one sparse φ.
+        unsafe { stream.launch_early(&kernel, config, &[phi.as_argument(), &context, &self.lists, &set, &sets]) }
+    }
+
+    /// Queues the clearing of a sparse φ: no tile is stored.
+    pub(super) fn clear_sparse(&self, cuda: &Cuda, stream: &Stream, phi: PhiArgument) -> Result<()> {
+        let kernel = cuda.kernel(MODULE, "isoline_ls_sparse_clear")?;
+        let config = loop_grid(self.multiprocessors, u64::from(self.lists.tiles).div_ceil(WARP as u64));
+        // SAFETY: this is the kernel's argument, whose tables have an element for each tile and place.
+        unsafe { stream.launch(&kernel, config, &[phi.as_argument()]) }
+    }
+
+    /// Queues the import of packed planes at `from` to a sparse φ, see `import_tiles` of the kernels.
+    #[allow(clippy::too_many_arguments, reason = "the kernel's")]
+    pub(super) fn import_sparse(
+        &self,
+        cuda: &Cuda,
+        stream: &Stream,
+        phi: PhiArgument,
+        from: u64,
+        planes: usize,
+        stores: bool,
+        found: &Buffer,
+    ) -> Result<()> {
+        let kernel = cuda.kernel(MODULE, "isoline_ls_sparse_import")?;
+        let (planes, stores, found) = (planes as u32, u32::from(stores), found.address());
+        let arguments: &[&dyn DeviceRepr] = &[phi.as_argument(), &self.setup, &from, &planes, &stores, &found];
+        let config = loop_grid(self.multiprocessors, self.lists.tiles.into());
+        // SAFETY: these are the kernel's arguments; the caller's buffer has as many planes, and `found` two counts.
+        unsafe { stream.launch(&kernel, config, arguments) }
     }
 
     /// Tells whether iterations use lists of tiles.
@@ -326,7 +412,7 @@ impl Launcher {
         let max_divergence = (f64::from(max_divergence) * RSQRT_SCALE) as f32;
         let setup =
             LevelSetSetup { pitch, intensity_gain, intensity_offset, curvature_weight, max_divergence, ..self.setup };
-        let arguments: &[&dyn DeviceRepr] = &[&at.from, &at.to, &at.image, &setup];
+        let arguments: &[&dyn DeviceRepr] = &[at.from.as_argument(), at.to.as_argument(), &at.image, &setup];
         let grid = [(setup.width as usize).div_ceil(PAPER_X), (setup.height as usize).div_ceil(PAPER_Y), 1];
         // SAFETY: these are the kernel's arguments; both φ and -D(I) have as many pixels as the setup says, in rows of
         // this pitch.
@@ -350,18 +436,20 @@ impl Launcher {
         self.launch_over_rows(cuda, stream, "isoline_ls_sanitize_phi", self.setup, &arguments)
     }
 
-    /// Queues the computation of the mask of `slices` slices from `phi` on.
-    pub(super) fn write_mask(
+    /// Queues the computation of `what`, `mask` or, of a sparse φ, `phi`, of `slices` slices from `phi` on.
+    pub(super) fn write(
         &self,
+        what: &str,
         cuda: &Cuda,
         stream: &Stream,
-        phi: u64,
+        phi: PhiArgument,
         slices: usize,
-        (mask, strides): (u64, [usize; 2]),
+        (to, strides): (u64, [usize; 2]),
     ) -> Result<()> {
         let setup = LevelSetSetup { depth: slices as u32, ..self.setup };
         let [row, slice] = strides.map(|bytes| bytes as u64);
-        self.launch_over_rows(cuda, stream, "isoline_ls_write_mask", setup, &[&phi, &mask, &row, &slice, &setup])
+        let arguments: [&dyn DeviceRepr; 5] = [phi.as_argument(), &to, &row, &slice, &setup];
+        self.launch_over_rows(cuda, stream, &format!("{}write_{what}", self.prefix), setup, &arguments)
     }
 
     /// Queues the count of the voxels in the middle of the object, two u64 that are 0 before, see `count_fit` of the
@@ -375,8 +463,8 @@ impl Launcher {
         found: &Buffer,
     ) -> Result<()> {
         let (inner, volume, found) = (plan.inner_deviation(), u32::from(plan.constants.volume), found.address());
-        let arguments: [&dyn DeviceRepr; 6] = [&at.from, &at.image, &self.setup, &inner, &volume, &found];
-        self.launch_over_rows(cuda, stream, &format!("isoline_ls_fit_{}", self.pixels), self.setup, &arguments)
+        let arguments: [&dyn DeviceRepr; 6] = [at.from.as_argument(), &at.image, &self.setup, &inner, &volume, &found];
+        self.launch_over_rows(cuda, stream, &format!("{}fit_{}", self.prefix, self.pixels), self.setup, &arguments)
     }
 
     /// Queues the sums of the pixels inside and outside, which are 0 before, see `sum_regions` of the kernels.
@@ -389,8 +477,8 @@ impl Launcher {
         found: &Buffer,
     ) -> Result<()> {
         let found = found.address();
-        let arguments: [&dyn DeviceRepr; 5] = [&at.from, &at.image, &self.setup, levels, &found];
-        self.launch_over_rows(cuda, stream, &format!("isoline_ls_regions_{}", self.pixels), self.setup, &arguments)
+        let arguments: [&dyn DeviceRepr; 5] = [at.from.as_argument(), &at.image, &self.setup, levels, &found];
+        self.launch_over_rows(cuda, stream, &format!("{}regions_{}", self.prefix, self.pixels), self.setup, &arguments)
     }
 
     /// Queues a kernel whose warps take the rows of φ, one after another.

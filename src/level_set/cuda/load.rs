@@ -13,19 +13,21 @@ use crate::level_set::plan::Plan;
 use crate::level_set::scalar::NO_EDGE;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use bytemuck::Pod;
-use ndarray::{Array3, ArrayView3, Zip};
+use ndarray::{Array3, ArrayView3, Zip, s};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// The buffers of a level set before its start. The memory of the first φ begins with the mask, one byte per
-/// pixel, that of the second is free. The stream is the first field: it is waited for before the memory is freed.
+/// The buffers of a level set before its start. The stream is the first field: it is waited for before the memory is freed.
 pub(in crate::level_set) struct Loaded {
     pub stream: Stream,
     pub cuda: Arc<Cuda>,
     pub(super) layout: Layout,
-    pub phi: [Buffer; 2],
+    /// The memory of both φ, unless φ is sparse. That of the first begins with the mask, one byte per pixel, that of the
+    /// second is free.
+    pub phi: Option<[Buffer; 2]>,
     pub image: Buffer,
     pub(super) pixels: PixelKind,
     /// The contrast of the edge term, if there is one.
@@ -66,28 +68,31 @@ type EdgePixel = [f32; EDGE_PIXEL];
 const EDGE_PART_BYTES: usize = 64 << 20;
 
 impl Loaded {
-    /// Queues the copies of both images, which may be in host or in device memory.
+    /// Queues the copies of the image, and of the mask if it is given, which may be in host or in device memory. With `in_rows`
+    /// there is memory for both φ.
     pub(super) fn new(
         context: &Context,
         cuda: &Arc<Cuda>,
         dimensions: Dimensions,
+        in_rows: bool,
         input: &Image<'_>,
-        mask: &Image<'_>,
+        mask: Option<&Image<'_>>,
     ) -> Result<Self> {
         if let Image::Device(pixels) = input {
             check_device_pixels(cuda, "the input", pixels)?;
         }
-        if let Image::Device(pixels) = mask {
+        if let Some(Image::Device(pixels)) = mask {
             check_device_pixels(cuda, "the initial mask", pixels)?;
         }
         let (layout, pixel_type, memory) = (Layout::new(input.shape()), input.pixel_type(), cuda.memory());
         launch::check_indices(&layout, dimensions)?;
         let phi_bytes = layout.elements() * size_of::<f32>();
+        let phi = if in_rows { Some([memory.device(phi_bytes)?, memory.device(phi_bytes)?]) } else { None };
         let loaded = Self {
             stream: cuda.stream()?,
             cuda: cuda.clone(),
             layout,
-            phi: [memory.device(phi_bytes)?, memory.device(phi_bytes)?],
+            phi,
             image: memory.device(layout.elements() * pixel_type.bytes())?,
             pixels: PixelKind::Plain(pixel_type),
             edge_contrast: None,
@@ -95,7 +100,9 @@ impl Loaded {
         let Self { stream, image, .. } = &loaded;
         stream.fill(image, 0, image.bytes(), 0)?;
         transfer::upload(cuda, context.pool(), stream, input, image, &layout)?;
-        loaded.put_mask(context.pool(), mask)?;
+        if let (Some([phi, _]), Some(mask)) = (&loaded.phi, mask) {
+            put_mask(cuda, stream, context.pool(), mask, 0..layout.shape[2], phi)?;
+        }
         Ok(loaded)
     }
 
@@ -174,24 +181,35 @@ impl Loaded {
         };
         self.cuda.extremes("the image", &pixels)
     }
+}
 
-    /// Queues the copy of the mask, one byte per pixel that is not 0 inside, to the beginning of the first φ's memory.
-    /// If the mask is not in device memory, the copy is complete when this returns.
-    fn put_mask(&self, pool: &ThreadPool, mask: &Image<'_>) -> Result<()> {
-        let Self { stream, cuda, phi: [phi, _], .. } = self;
-        match mask {
-            Image::U8(view) => self.put_marks(pool, *view),
-            Image::U16(view) => self.put_marks(pool, marks(pool, *view, |pixel| pixel > 0).view()),
-            Image::F32(view) => self.put_marks(pool, marks(pool, *view, |pixel| pixel > 0.0).view()),
-            Image::Device(pixels) if pixels.pixel_type == PixelType::U8 => transfer::pack(stream, pixels, phi),
-            Image::Device(pixels) => launch::marks(cuda, stream, pixels, phi.address()),
+/// Queues the copy of slices of the mask, one byte per pixel that is not 0 inside, to the beginning of a buffer. If the mask is
+/// not in device memory, the copy is complete when this returns.
+pub(super) fn put_mask(
+    cuda: &Cuda,
+    stream: &Stream,
+    pool: &ThreadPool,
+    mask: &Image<'_>,
+    slices: Range<usize>,
+    to: &Buffer,
+) -> Result<()> {
+    let part = s![slices.clone(), .., ..];
+    match mask {
+        Image::U16(view) => {
+            let marks = marks(pool, view.slice(part), |pixel| pixel > 0);
+            transfer::put_slices(cuda, pool, stream, &marks.view().into(), 0..slices.len(), to)
         }
-    }
-
-    fn put_marks(&self, pool: &ThreadPool, marks: ArrayView3<'_, u8>) -> Result<()> {
-        let to = DeviceRows { stream: &self.stream, side: self.phi[0].side(0), pitch: self.layout.shape[0] };
-        self.cuda.transfer().upload_views(pool, vec![(marks, to)], &Ticker::of_copies())?;
-        self.stream.synchronize()
+        Image::F32(view) => {
+            let marks = marks(pool, view.slice(part), |pixel| pixel > 0.0);
+            transfer::put_slices(cuda, pool, stream, &marks.view().into(), 0..slices.len(), to)
+        }
+        Image::Device(pixels) if pixels.pixel_type != PixelType::U8 => {
+            let address = pixels.address + (slices.start * pixels.strides[1]) as u64;
+            let [width, height, _] = pixels.shape;
+            let part = DevicePixels { address, shape: [width, height, slices.len()], ..*pixels };
+            launch::marks(cuda, stream, &part, to.address())
+        }
+        _ => transfer::put_slices(cuda, pool, stream, mask, slices, to),
     }
 }
 

@@ -1,8 +1,8 @@
 //! The paper's own kernel, timed for the benchmark; nothing else launches it.
 
 use super::super::types::Constants;
-use super::launch::Fields;
-use super::{Solver, transfer};
+use super::launch::{Fields, PhiArgument};
+use super::{Phi, Solver, transfer};
 use crate::error::{Error, Result};
 
 /// The number of elements, 512 bytes, of which the length of a row is a multiple.
@@ -12,6 +12,9 @@ impl Solver {
     /// Returns the seconds that `iterations` of the paper's iterations take from the present φ, which does not change.
     pub(in crate::level_set) fn paper_seconds(&self, iterations: u32) -> Result<f64> {
         let Self { stream, cuda, plan, layout, .. } = self;
+        let Phi::Rows(own) = &self.phi else {
+            return Err(Error::unsupported("the paper's kernel is for volumes that fit the device"));
+        };
         if !plan.constants.volume || self.pixel_bytes != 1 {
             return Err(Error::unsupported("the paper's kernel is for volumes of u8"));
         }
@@ -30,7 +33,7 @@ impl Solver {
         let mut terms = memory.pinned(width * height * float)?;
         for z in 0..depth {
             let to = z * pitch * height * float;
-            let from = transfer::slice_side(&self.phi[self.current], layout, float, z);
+            let from = transfer::slice_side(&own[self.current], layout, float, z);
             stream.copy(from, phi[0].side(to), width * float, height, [layout.pitch * float, pitch * float])?;
             let from = transfer::slice_side(&self.image, layout, 1, z);
             stream.copy(from, pixels.side(), width, height, [layout.pitch, width])?;
@@ -43,7 +46,8 @@ impl Solver {
             stream.copy(terms.side(), image.side(to), width * float, height, [width * float, pitch * float])?;
             stream.synchronize()?;
         }
-        let mut at = Fields { from: phi[0].address(), to: phi[1].address(), image: image.address() };
+        let [from, to] = phi.each_ref().map(|phi| PhiArgument::Rows(phi.address()));
+        let mut at = Fields { from, to, image: image.address() };
         let pitch = pitch as u32;
         // The first iteration, which loads the kernel, is not timed.
         self.launcher.paper(cuda, stream, at, pitch, &plan.constants)?;

@@ -1,14 +1,15 @@
 //! The initial φ: the signed distance to the boundary of the initial mask, on the device.
 
 use super::{Solver, transfer};
+use crate::device::cuda::Buffer;
 use crate::distance::cuda::{signed_on_device, signed_workspace_bytes};
 use crate::error::Result;
 
 impl Solver {
     /// Sets φ to the signed distance to the boundary of the mask with which the memory of the first φ begins. In
     /// between, that of the other holds the distance without gaps. Returns the number of voxels inside.
-    pub(super) fn start(&self) -> Result<u64> {
-        let Self { stream, cuda, plan, phi: [phi, other], .. } = self;
+    pub(super) fn start(&self, [phi, other]: &[Buffer; 2]) -> Result<u64> {
+        let Self { stream, cuda, plan, .. } = self;
         let [width, height, depth] = plan.shape;
         let workspace = signed_workspace_bytes(cuda, plan.shape, plan.dimensions)?;
         let workspace = if workspace > 0 { Some(cuda.memory().device(workspace)?) } else { None };
@@ -18,6 +19,6 @@ impl Solver {
         let (row, pitch) = (width * size_of::<f32>(), self.layout.pitch * size_of::<f32>());
         let to = transfer::slice_side(phi, &self.layout, size_of::<f32>(), 0);
         stream.copy(other.side(0), to, row, height * depth, [row, pitch])?;
-        Ok(self.sanitize_phi(0, plan.far, false)?.unwrap_or_default())
+        Ok(self.sanitize_phi([phi, other], plan.far, false)?.unwrap_or_default())
     }
 }

@@ -29,6 +29,16 @@ impl Layout {
         Self { shape, pitch: (shape[0] + 2).next_multiple_of(8) }
     }
 
+    /// Returns the address of slice `z` of a φ.
+    pub(super) fn address(&self, phi: &Buffer, z: usize) -> u64 {
+        phi.address() + ((PADDING_BEFORE + z * self.shape[1] * self.pitch) * size_of::<f32>()) as u64
+    }
+
+    /// Returns the bytes of a plane of a φ.
+    pub(super) fn plane_bytes(&self) -> usize {
+        self.shape[1] * self.pitch * size_of::<f32>()
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.shape[1] * self.shape[2]
     }

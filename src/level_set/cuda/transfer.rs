@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::image::{DevicePixels, Image};
 use crate::progress::Ticker;
 use rayon::ThreadPool;
+use std::ops::Range;
 
 /// Returns a side of a copy that begins at the first pixel of a slice of `buffer`, which has the layout `layout`.
 pub(super) fn slice_side(buffer: &Buffer, layout: &Layout, bytes: usize, z: usize) -> Side {
@@ -37,12 +38,29 @@ pub(super) fn upload(
     }
 }
 
-/// Queues the copy of a caller's device pixels to the beginning of `buffer`, without gaps.
-pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, buffer: &Buffer) -> Result<()> {
-    let [width, height, depth] = pixels.shape;
+/// Queues the copy of slices of a caller's device pixels to the beginning of `buffer`, without gaps.
+pub(super) fn pack(stream: &Stream, pixels: &DevicePixels<'_>, slices: Range<usize>, buffer: &Buffer) -> Result<()> {
+    let [width, height, _] = pixels.shape;
     let row = width * pixels.pixel_type.bytes();
-    (0..depth).try_for_each(|z| {
+    slices.enumerate().try_for_each(|(index, z)| {
         let (from, pitch) = Side::of_slice(pixels, z);
-        stream.copy(from, buffer.side(z * height * row), row, height, [pitch, row])
+        stream.copy(from, buffer.side(index * height * row), row, height, [pitch, row])
     })
+}
+
+/// Copies slices of an image to the beginning of `buffer`, without gaps; of one in device memory the copy is queued.
+pub(super) fn put_slices(
+    cuda: &Cuda,
+    pool: &ThreadPool,
+    stream: &Stream,
+    image: &Image<'_>,
+    slices: Range<usize>,
+    buffer: &Buffer,
+) -> Result<()> {
+    if let Image::Device(pixels) = image {
+        return pack(stream, pixels, slices, buffer);
+    }
+    let to = DeviceRows { stream, side: buffer.side(0), pitch: image.shape()[0] * image.pixel_type().bytes() };
+    cuda.transfer().upload(pool, image, &[(slices, to)], &Ticker::of_copies())?;
+    stream.synchronize()
 }

@@ -1,102 +1,130 @@
 //! The transfer of φ and the mask from the device, and of φ to it.
 
 use super::tables::CONVERGENCE_BYTES;
-use super::{Solver, transfer};
-use crate::device::cuda::{DeviceRows, check_device_pixels};
+use super::{Phi, Solver, transfer};
+use crate::device::cuda::{Buffer, DeviceRows, check_device_pixels};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
+use crate::image::{DevicePixels, Image, ImageMut};
 use crate::progress::Ticker;
-use ndarray::Axis;
+use bytemuck::Pod;
+use ndarray::{ArrayViewMut3, Axis};
 use rayon::ThreadPool;
 
-/// The approximate size of the parts in which the mask is copied from the device.
-const MASK_PART: usize = 64 << 20;
+/// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device.
+const PART_BYTES: usize = 64 << 20;
 
-/// Returns the number of slices of a part of the mask.
-fn mask_part_slices([width, height, depth]: [usize; 3]) -> usize {
-    (MASK_PART / (width * height)).clamp(1, depth)
+/// Returns the number of slices of a part whose pixels have so many bytes.
+fn part_slices([width, height, depth]: [usize; 3], pixel_bytes: usize) -> usize {
+    (PART_BYTES / (width * height * pixel_bytes)).clamp(1, depth)
 }
 
 /// Returns the bytes of a part of the mask.
 pub(super) fn mask_part_bytes(shape: [usize; 3]) -> usize {
-    shape[0] * shape[1] * mask_part_slices(shape)
+    shape[0] * shape[1] * part_slices(shape, 1)
+}
+
+/// Returns the error of a φ that is not finite at the voxel with an index.
+pub(super) fn not_finite(index: u64, shape: [usize; 3]) -> Error {
+    let [width, height, _] = shape.map(|n| n as u64);
+    Error::argument(format!(
+        "phi must be finite everywhere, but at x = {}, y = {}, z = {} it is not",
+        index % width,
+        index / width % height,
+        index / width / height
+    ))
 }
 
 impl Solver {
-    /// Prepares φ `which`, which came from outside, and makes the other one its copy. Returns the number of voxels
+    /// Prepares the first φ, which came from outside, and makes the other one its copy. Returns the number of voxels
     /// inside, or with `report_nonfinite` the index of a value that is not finite, as an error.
     pub(super) fn sanitize_phi(
         &self,
-        which: usize,
+        phi: [&Buffer; 2],
         far: f32,
         report_nonfinite: bool,
     ) -> Result<std::result::Result<u64, u64>> {
-        let (stream, memory) = (&self.stream, self.cuda.memory());
-        let found = memory.device(16)?;
-        let mut back = memory.pinned(16)?;
-        stream.fill(&found, 0, 16, 0)?;
-        self.launcher.sanitize_phi(&self.cuda, stream, self.phi_address(which), (far, report_nonfinite), &found)?;
-        stream.copy_bytes(found.side(0), back.side(), 16)?;
-        stream.synchronize()?;
-        let words: &[u64] = bytemuck::cast_slice(&back.as_mut_slice()[..16]);
+        let address = self.layout.address(phi[0], 0);
+        let back = self.found(16, |found| {
+            self.launcher.sanitize_phi(&self.cuda, &self.stream, address, (far, report_nonfinite), found)
+        })?;
+        let words: &[u64] = bytemuck::cast_slice(&back.as_slice()[..16]);
         if words[1] != 0 {
             return Ok(Err(!words[1]));
         }
-        self.copy_from(which)?;
+        self.copy_phi(phi)?;
         Ok(Ok(words[0]))
     }
 
-    /// Makes the other φ a copy of φ `which`, and waits for it.
-    fn copy_from(&self, which: usize) -> Result<()> {
-        let bytes = self.layout.elements() * size_of::<f32>();
-        self.stream.copy_bytes(self.phi[which].side(0), self.phi[1 - which].side(0), bytes)?;
+    /// Makes the second φ a copy of the first, and waits for it.
+    fn copy_phi(&self, [from, to]: [&Buffer; 2]) -> Result<()> {
+        self.stream.copy_bytes(from.side(0), to.side(0), self.layout.elements() * size_of::<f32>())?;
         self.stream.synchronize()
     }
 
     pub(in crate::level_set) fn read_mask(&self, pool: &ThreadPool, mask: ImageMut<'_>, ticker: &Ticker) -> Result<()> {
         self.check_phi_known()?;
         self.cuda.bind()?;
-        let (cuda, stream) = (&self.cuda, &self.stream);
-        let [width, height, depth] = self.plan.shape;
-        let slice =
-            |z: usize| self.phi_address(self.current) + (z * height * self.layout.pitch * size_of::<f32>()) as u64;
         match mask {
-            ImageMut::Device(pixels) => {
-                check_device_pixels(cuda, "the mask", &pixels)?;
-                self.launcher.write_mask(cuda, stream, slice(0), depth, (pixels.address, pixels.strides))?;
-                stream.synchronize()
-            }
-            ImageMut::U8(mut view) => {
-                let slices = mask_part_slices(self.plan.shape);
-                let part = cuda.memory().device(mask_part_bytes(self.plan.shape))?;
-                for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
-                    if let Err(cancelled) = ticker.check() {
-                        // The last part may still be on its way.
-                        stream.synchronize()?;
-                        return Err(cancelled);
-                    }
-                    let target = (part.address(), [width, width * height]);
-                    self.launcher.write_mask(cuda, stream, slice(index * slices), to.dim().0, target)?;
-                    let from = DeviceRows { stream, side: part.side(0), pitch: width };
-                    cuda.transfer().download_views(pool, vec![(to, from)], ticker)?;
-                }
-                stream.synchronize()
-            }
+            ImageMut::Device(pixels) => self.write_device("mask", &pixels),
+            ImageMut::U8(view) => self.download_written("mask", pool, view, ticker),
             _ => unreachable!("the type was checked"),
         }
     }
 
-    pub(in crate::level_set) fn read_phi(&self, pool: &ThreadPool, mut phi: ImageMut<'_>) -> Result<()> {
+    pub(in crate::level_set) fn read_phi(&self, pool: &ThreadPool, phi: ImageMut<'_>) -> Result<()> {
         self.check_phi_known()?;
         self.cuda.bind()?;
-        if let ImageMut::Device(pixels) = &phi {
-            check_device_pixels(&self.cuda, "the output for phi", pixels)?;
+        match (&self.phi, phi) {
+            (Phi::Sparse(_), ImageMut::Device(pixels)) => self.write_device("phi", &pixels),
+            (Phi::Sparse(_), ImageMut::F32(view)) => self.download_written("phi", pool, view, &Ticker::of_copies()),
+            (Phi::Sparse(_), _) => unreachable!("the type was checked"),
+            (Phi::Rows(own), mut phi) => {
+                if let ImageMut::Device(pixels) = &phi {
+                    check_device_pixels(&self.cuda, "the output for phi", pixels)?;
+                }
+                let (phi_bytes, depth) = (size_of::<f32>(), self.own.len());
+                let side = transfer::slice_side(&own[self.current], &self.layout, phi_bytes, self.own.start);
+                let from = DeviceRows { stream: &self.stream, side, pitch: self.layout.pitch * phi_bytes };
+                self.cuda.transfer().download(pool, &mut phi, &[(0..depth, from)], &Ticker::of_copies())?;
+                self.stream.synchronize()
+            }
         }
-        let (phi_bytes, depth) = (size_of::<f32>(), self.plan.shape[2]);
-        let side = transfer::slice_side(&self.phi[self.current], &self.layout, phi_bytes, 0);
-        let from = DeviceRows { stream: &self.stream, side, pitch: self.layout.pitch * phi_bytes };
-        self.cuda.transfer().download(pool, &mut phi, &[(0..depth, from)], &Ticker::of_copies())?;
-        self.stream.synchronize()
+    }
+
+    /// Writes the mask or φ to a caller's device memory.
+    fn write_device(&self, what: &str, pixels: &DevicePixels<'_>) -> Result<()> {
+        let (cuda, stream) = (&self.cuda, &self.stream);
+        check_device_pixels(cuda, &format!("the output for the {what}"), pixels)?;
+        let phi = self.phi_from(self.current, 0);
+        self.launcher.write(what, cuda, stream, phi, self.plan.shape[2], (pixels.address, pixels.strides))?;
+        stream.synchronize()
+    }
+
+    /// Writes the mask or φ to device memory, and copies it to host memory, part by part.
+    fn download_written<T: Pod + Send + Sync>(
+        &self,
+        what: &str,
+        pool: &ThreadPool,
+        mut view: ArrayViewMut3<'_, T>,
+        ticker: &Ticker,
+    ) -> Result<()> {
+        let (cuda, stream, pixel) = (&self.cuda, &self.stream, size_of::<T>());
+        let [width, height, _] = self.plan.shape;
+        let slices = part_slices(self.plan.shape, pixel);
+        let part = cuda.memory().device(width * height * slices * pixel)?;
+        for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
+            if let Err(cancelled) = ticker.check() {
+                // The last part may still be on its way.
+                stream.synchronize()?;
+                return Err(cancelled);
+            }
+            let target = (part.address(), [width * pixel, width * height * pixel]);
+            let phi = self.phi_from(self.current, self.own.start + index * slices);
+            self.launcher.write(what, cuda, stream, phi, to.dim().0, target)?;
+            let from = DeviceRows { stream, side: part.side(0), pitch: width * pixel };
+            cuda.transfer().download_views(pool, vec![(to, from)], ticker)?;
+        }
+        stream.synchronize()
     }
 
     /// Replaces φ by one in host or device memory; refuses values that are not finite.
@@ -106,16 +134,28 @@ impl Solver {
             check_device_pixels(&self.cuda, "phi", pixels)?;
         }
         let other = 1 - self.current;
-        let uploaded = transfer::upload(&self.cuda, pool, &self.stream, phi, &self.phi[other], &self.layout);
-        self.stream.synchronize()?;
-        if let Err(error) = uploaded {
-            // Both φ agree again, as below.
-            self.copy_from(self.current)?;
-            return Err(error);
-        }
-        match self.sanitize_phi(other, self.plan.largest_phi, true)? {
+        let (written, newest) = match &self.phi {
+            Phi::Sparse(own) => {
+                let written = self.write_sparse(own, pool, phi);
+                self.phi_unknown |= written.is_err();
+                (written?, self.current)
+            }
+            Phi::Rows(own) => {
+                let (current, other_phi) = (&own[self.current], &own[other]);
+                let uploaded = transfer::upload(&self.cuda, pool, &self.stream, phi, other_phi, &self.layout);
+                self.stream.synchronize()?;
+                let written =
+                    uploaded.and_then(|()| self.sanitize_phi([other_phi, current], self.plan.largest_phi, true));
+                if !matches!(written, Ok(Ok(_))) {
+                    // Both φ agree again, so the set of active tiles is still right.
+                    self.copy_phi([current, other_phi])?;
+                }
+                (written?, other)
+            }
+        };
+        match written {
             Ok(inside) => {
-                self.current = other;
+                self.current = newest;
                 self.inside = inside;
                 self.lists_valid = false;
                 self.interval_iterations = 0;
@@ -124,17 +164,7 @@ impl Solver {
                 self.stream.fill(&self.tables.convergence, 0, CONVERGENCE_BYTES, 0)?;
                 self.stream.synchronize()
             }
-            Err(index) => {
-                // Both φ agree again, so the set of active tiles is still right.
-                self.copy_from(self.current)?;
-                let [width, height, _] = self.plan.shape.map(|n| n as u64);
-                Err(Error::argument(format!(
-                    "phi must be finite everywhere, but at x = {}, y = {}, z = {} it is not",
-                    index % width,
-                    index / width % height,
-                    index / width / height
-                )))
-            }
+            Err(index) => Err(not_finite(index, self.plan.shape)),
         }
     }
 }

@@ -166,7 +166,8 @@ final class Structs {
         "limit_share",
         "outcome",
         "coarse_iterations",
-        "edge_contrast"
+        "edge_contrast",
+        "stored_tiles"
     })
     public static final class LevelSetState extends Structure {
         public int struct_size, converged, check_interval, side;
@@ -176,6 +177,7 @@ final class Structs {
         public double limit_share;
         public int outcome, coarse_iterations;
         public double edge_contrast;
+        public long stored_tiles;
     }
 
     /** {@code isoline_polygons}. */

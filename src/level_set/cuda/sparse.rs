@@ -1,0 +1,234 @@
+//! A sparse φ, for volumes of which two φ do not fit the device memory: only tiles near the front are stored. The image is
+//! on the device as a whole; masks and φ go through it in slabs, whole tiles thick.
+
+use super::super::plan::{self, Plan, VOLUME_TILE};
+use super::super::{Params, Variant};
+use super::launch::PhiArgument;
+use super::{Solver, load, transfer};
+use crate::device::cuda::{Buffer, Cuda, Stream};
+use crate::device::kernels::level_set::{SparsePhiArguments, TILE, TILE_VOXELS};
+use crate::distance::cuda::{signed_on_device, signed_workspace_bytes};
+use crate::error::{Error, Result, human_bytes};
+use crate::image::{Dimensions, Image};
+use crate::progress::Ticker;
+use rayon::ThreadPool;
+use std::ops::Range;
+
+/// The iterations after which tiles that have left the front far behind are released: a front moves by less than a voxel an
+/// iteration.
+pub(super) const RELEASED_EVERY: u64 = 16;
+
+/// |φ| where no tile is stored, and up to which a tile is stored, in units of the largest spacing. Where the band is, and as
+/// far beyond it as a tile that joins the active ones, φ is the exact distance at the start.
+const FAR: f64 = 10.0;
+const STORED_WIDTH: f64 = 4.0;
+
+/// The bytes of a tile that can be stored, with its place in the list of free ones.
+const PLACE_BYTES: u64 = 2 * (TILE_VOXELS * size_of::<f32>()) as u64 + 4;
+/// The thickest slab, in tiles; a slab takes at most this part of the budget, unless it has one layer of tiles.
+const MOST_LAYERS: usize = 8;
+const SLAB_SHARE: u64 = 8;
+/// The share of the tiles for which there must be memory.
+const LEAST_STORED: u64 = 64;
+
+/// A slab: the planes of whole tiles, and as many beside them as the distance up to `FAR` depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slab {
+    planes: usize,
+    halo: usize,
+    /// The bytes of the buffers: the mask, φ, and the workspace of the distance.
+    bytes: [usize; 3],
+}
+
+impl Slab {
+    /// Returns a slab of a volume with this spacing that fits the budget, if any does.
+    fn new(cuda: &Cuda, [width, height, depth]: [usize; 3], spacing: [f64; 3], budget: u64) -> Result<Self> {
+        let largest = spacing.into_iter().fold(0.0, f64::max);
+        let halo = (FAR * largest / spacing[2]).ceil() as usize + 1;
+        let slab = |layers: usize| {
+            let planes = layers * TILE;
+            let shape = [width, height, (planes + 2 * halo).min(depth)];
+            let voxels = shape.iter().product::<usize>();
+            let workspace = signed_workspace_bytes(cuda, shape, Dimensions::Volume)?;
+            Ok(Self { planes, halo, bytes: [voxels, voxels * size_of::<f32>(), workspace] })
+        };
+        let mut layers = MOST_LAYERS.min(depth.div_ceil(TILE));
+        while layers > 1 && slab(layers)?.total() > budget / SLAB_SHARE {
+            layers -= 1;
+        }
+        slab(layers)
+    }
+
+    fn total(&self) -> u64 {
+        self.bytes.iter().map(|bytes| *bytes as u64).sum()
+    }
+
+    /// Returns the ranges of planes of the slabs of a volume.
+    fn ranges(&self, depth: usize) -> impl Iterator<Item = Range<usize>> {
+        let planes = self.planes;
+        (0..depth).step_by(planes).map(move |first| first..depth.min(first + planes))
+    }
+}
+
+/// Returns the bytes of the tables of a sparse φ, and the least device memory with which one can be, beside those of the image
+/// and of the lists of tiles; `None` if the level set cannot have a sparse φ.
+pub(super) fn min_bytes(cuda: &Cuda, params: &Params, shape: [usize; 3], budget: u64) -> Result<Option<u64>> {
+    let is_band = matches!(params.variant, Variant::Default | Variant::Band);
+    let has_one_level = params.pyramid_levels <= 1;
+    if params.dimensions != Dimensions::Volume || !is_band || params.has_edge_pixels() || !has_one_level {
+        return Ok(None);
+    }
+    let tiles: u64 = plan::tiles(shape, params.dimensions).into_iter().map(|n| n as u64).product();
+    let slab = Slab::new(cuda, shape, params.spacing, budget)?;
+    Ok(Some(slab.total() + tiles * size_of::<u32>() as u64 + (tiles / LEAST_STORED).max(1) * PLACE_BYTES))
+}
+
+/// A sparse φ on the device.
+pub(super) struct SparsePhi {
+    values: Buffer,
+    counts: Buffer,
+    /// The table of the tiles and the list of free places, which only kernels use.
+    _tables: [Buffer; 2],
+    pub(super) slab: Slab,
+    arguments: SparsePhiArguments,
+}
+
+impl SparsePhi {
+    /// Takes the memory that `others`, the bytes of the image and of the lists of tiles, leave of the budget.
+    pub(super) fn new(cuda: &Cuda, plan: &Plan, others: u64) -> Result<Self> {
+        let [tiles_x, tiles_y, tiles_z] = plan.tiles().map(|n| n as u32);
+        let tiles = plan.tiles().into_iter().map(|n| n as u64).product::<u64>();
+        let budget = cuda.budget()?;
+        let slab = Slab::new(cuda, plan.shape, plan.spacing, budget)?;
+        let left = budget.saturating_sub(others + slab.total() + tiles * size_of::<u32>() as u64);
+        let places = (left / PLACE_BYTES).clamp(1, tiles) as usize;
+        let memory = cuda.memory();
+        let values = memory.device(places * 2 * TILE_VOXELS * size_of::<f32>())?;
+        let table = memory.device(tiles as usize * size_of::<u32>())?;
+        let free_places = memory.device(places * size_of::<u32>())?;
+        let counts = memory.device(2 * size_of::<u32>())?;
+        let largest = f64::from(plan.constants.max_spacing);
+        let arguments = SparsePhiArguments {
+            values: values.address(),
+            table: table.address(),
+            free_places: free_places.address(),
+            counts: counts.address(),
+            tiles_x,
+            tiles_y,
+            tiles_z,
+            places: places as u32,
+            which: 0,
+            first_slice: 0,
+            far: (FAR * largest) as f32,
+            stored_width: (STORED_WIDTH * largest) as f32,
+        };
+        log::info!(
+            "level set: phi is stored in tiles near the front, of which {places} of {tiles} fit the device memory; the \
+             initial mask is read in slabs of {} planes",
+            slab.planes
+        );
+        Ok(Self { values, counts, _tables: [table, free_places], slab, arguments })
+    }
+
+    /// Returns φ `which` from a slice on as an argument of kernels.
+    pub(super) fn argument(&self, which: usize, first_slice: usize) -> PhiArgument {
+        PhiArgument::Sparse(SparsePhiArguments {
+            which: which as u32,
+            first_slice: first_slice as u32,
+            ..self.arguments
+        })
+    }
+
+    /// Waits, and returns the number of tiles that are stored, or an error if one found no place since the last call.
+    pub(super) fn stored_tiles(&self, cuda: &Cuda, stream: &Stream) -> Result<u64> {
+        const BYTES: usize = 2 * size_of::<u32>();
+        let back = cuda.memory().pinned(BYTES)?;
+        stream.copy_bytes(self.counts.side(0), back.side(), BYTES)?;
+        stream.fill(&self.counts, size_of::<u32>(), size_of::<u32>(), 0)?;
+        stream.synchronize()?;
+        let counts: &[u32] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
+        let (free, lacking) = (counts[0], counts[1] != 0);
+        let places = self.arguments.places;
+        if !lacking {
+            return Ok(u64::from(places - free));
+        }
+        let [x, y, z] = VOLUME_TILE;
+        Err(Error::memory(format!(
+            "cannot store phi near the front: it takes more than the {places} tiles of {x} x {y} x {z} voxels ({}) that fit the \
+             device memory beside the image; use a smaller part of the volume, a larger memory limit or device, or the \
+             device cpu",
+            human_bytes(self.values.bytes() as u64)
+        )))
+    }
+
+    /// Returns buffers for a slab.
+    pub(super) fn slab_buffers(&self, cuda: &Cuda) -> Result<[Buffer; 3]> {
+        let [mask, phi, workspace] = self.slab.bytes;
+        let memory = cuda.memory();
+        Ok([memory.device(mask)?, memory.device(phi)?, memory.device(workspace)?])
+    }
+}
+
+impl Solver {
+    /// Sets a sparse φ to the signed distance to the boundary of the initial mask. Returns the number of voxels inside.
+    pub(super) fn start_sparse(
+        &self,
+        phi: &SparsePhi,
+        pool: &ThreadPool,
+        mask: &Image<'_>,
+        ticker: &Ticker,
+    ) -> Result<u64> {
+        let Self { stream, cuda, plan, launcher, .. } = self;
+        let [width, height, depth] = plan.shape;
+        let [marks, values, workspace] = &phi.slab_buffers(cuda)?;
+        launcher.clear_sparse(cuda, stream, phi.argument(0, 0))?;
+        let back = self.found(2 * size_of::<u64>(), |found| {
+            for own in phi.slab.ranges(depth) {
+                ticker.check()?;
+                let with_halo = own.start.saturating_sub(phi.slab.halo)..depth.min(own.end + phi.slab.halo);
+                load::put_mask(cuda, stream, pool, mask, with_halo.clone(), marks)?;
+                let shape = [width, height, with_halo.len()];
+                let dimensions = Dimensions::Volume;
+                signed_on_device(cuda, stream, marks, shape, plan.spacing, dimensions, values, Some(workspace))?;
+                let skipped = (own.start - with_halo.start) * width * height * size_of::<f32>();
+                let from = values.address() + skipped as u64;
+                launcher.import_sparse(cuda, stream, phi.argument(0, own.start), from, own.len(), true, found)?;
+            }
+            Ok(())
+        })?;
+        let counts: &[u64] = bytemuck::cast_slice(&back.as_slice()[..2 * size_of::<u64>()]);
+        Ok(counts[0])
+    }
+
+    /// Replaces a sparse φ. Returns the number of voxels inside, or the index of a value that is not finite as an error, in
+    /// which case φ has not changed. After another error φ is not known.
+    pub(super) fn write_sparse(
+        &self,
+        phi: &SparsePhi,
+        pool: &ThreadPool,
+        source: &Image<'_>,
+    ) -> Result<std::result::Result<u64, u64>> {
+        let Self { stream, cuda, plan, launcher, .. } = self;
+        let [_, values, _] = &phi.slab_buffers(cuda)?;
+        let import = |stores: bool| {
+            let back = self.found(2 * size_of::<u64>(), |found| {
+                for slices in phi.slab.ranges(plan.shape[2]) {
+                    transfer::put_slices(cuda, pool, stream, source, slices.clone(), values)?;
+                    let at = phi.argument(0, slices.start);
+                    launcher.import_sparse(cuda, stream, at, values.address(), slices.len(), stores, found)?;
+                }
+                Ok(())
+            })?;
+            let words: &[u64] = bytemuck::cast_slice(&back.as_slice()[..2 * size_of::<u64>()]);
+            Ok::<_, Error>([words[0], words[1]])
+        };
+        let [_, not_finite] = import(false)?;
+        if not_finite != 0 {
+            return Ok(Err(!not_finite));
+        }
+        launcher.clear_sparse(cuda, stream, phi.argument(0, 0))?;
+        let [inside, _] = import(true)?;
+        phi.stored_tiles(cuda, stream)?;
+        Ok(Ok(inside))
+    }
+}
