@@ -3,8 +3,8 @@
 Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`,
 an isosurface to one with `vertices`, `normals`, `triangles` and what was measured. Of objects the labels are written.
 Edge strength and edge drawing of a .zarr are computed chunk by chunk, here or by the workers of --local or --scheduler; so
-is the distance with one of these, --largest or --multiscale. The same command, started again after it was ended, computes
-the chunks that are missing.
+are the distance with one of these, --largest or --multiscale, and isolines and the isosurface with one of these workers.
+The same command, started again after it was ended, computes the chunks of a .zarr that are missing.
 """
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ import isoline
 from . import _operations, _results
 from ._native import CHOICE, FLAG, FLOAT, default_library
 
-BY_CHUNK = ("edge_strength", "edge_drawing", "distance")
+BY_CHUNK = ("edge_strength", "edge_drawing", "distance")  # results that are images
+BY_WORKERS = ("isolines", "isosurface")  # other results
 
 
 def takes_spacing(name: str) -> bool:
@@ -74,10 +75,11 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]; "
                              "left out, the default rectangle on each slice")
             one.add_argument("--slices", metavar="FILE.json", help="of a stack: a list of the slice of each start, from 0")
-        if name in BY_CHUNK:
+        if name in BY_CHUNK + BY_WORKERS:
             workers = one.add_mutually_exclusive_group()
             workers.add_argument("--local", type=int, metavar="N", help="N processes of this machine compute a .zarr")
             workers.add_argument("--scheduler", metavar="ADDRESS", help="the workers of this scheduler compute a .zarr")
+        if name in BY_CHUNK:
             one.add_argument("--multiscale", type=int, metavar="N", help="of an OME-Zarr image: write N sizes, each half "
                              "of the one before")
             one.add_argument("--overwrite", action="store_true", help="replace a .zarr that is computed by chunk")
@@ -146,6 +148,12 @@ def write(path: str, array, source, run: dict) -> None:
             tifffile.imwrite(part, array)
 
 
+def save(path: str, found) -> None:
+    """Writes the arrays and the numbers of a result that is no image."""
+    with complete(path) as part:
+        numpy.savez(part, **vars(found))
+
+
 @contextlib.contextmanager
 def workers(local, scheduler):
     """The client of the processes that compute; None for this one."""
@@ -180,8 +188,9 @@ def run(options: dict) -> None:
     if not isinstance(image, numpy.ndarray):
         image, source = image.image, image
     wants_chunks = halo or local is not None or scheduler is not None or levels != 1
-    # An exact distance of chunks needs passes over all of them: in this process a call with all pixels is faster.
-    by_chunk = source is not None and name in BY_CHUNK and (name != "distance" or wants_chunks)
+    # An exact distance of chunks needs passes over all of them, and a surface is joined from parts: in this process a call
+    # with all pixels is faster.
+    by_chunk = source is not None and (wants_chunks or name in BY_CHUNK and name != "distance")
     if not by_chunk and wants_chunks:
         raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
                          f".zarr that is computed by chunk (got {path}); leave them out")
@@ -195,7 +204,9 @@ def run(options: dict) -> None:
         from . import _zarr, dask
         with workers(local, scheduler) as client:
             result = getattr(dask, name)(image, device=device, **halo, **options)
-            if kind == ".zarr":
+            if gives_arrays(name):
+                save(target, result.compute())
+            elif kind == ".zarr":
                 _zarr.write(target, result, source, made, levels, not overwrite, client)
             else:
                 write(target, result.compute(), source, made)
@@ -203,9 +214,7 @@ def run(options: dict) -> None:
     image = numpy.asarray(image)
     shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
     if gives_arrays(name):
-        found = getattr(isoline, name)(image, **shown)
-        with complete(target) as part:
-            numpy.savez(part, **vars(found))
+        save(target, getattr(isoline, name)(image, **shown))
         return
     if name == "edge_drawing":
         result = isoline.edge_drawing(image, segments=False, **shown)[0]

@@ -236,14 +236,22 @@ class Context(Owned):
                            report: Report | None = None, **parameters) -> tuple[Polylines, npt.NDArray]:
         """The axes and critical points of the edge strength of an image or stack, and the strength; see
         isoline.edge_strength_axes."""
-        strength, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("edge_strength", **parameters)
+        strength = numpy.empty(shape_of(image), numpy.float32)
         compute = self.caller("edge_strength", image, strength, spacing=spacing, report=report, **parameters)
-        described, _kept = describe(strength, spacing)
-        find = self._caller(Polylines, strength, lambda progress, handle: self.library.call(
-            "edge_strength_axes", self.handle, byref(described), byref(params), progress, handle, None))
+        find = self._axes_caller(strength, spacing, parameters)
         with Watch(progress) as watch:
             compute(watch.argument)
             return self._copied(Polylines, find(watch.argument)), strength
+
+    def _axes_caller(self, strength, spacing, parameters):
+        (described, strength), params = describe(strength, spacing), self.library.params("edge_strength", **parameters)
+        return self._caller(Polylines, strength, lambda progress, handle: self.library.call(
+            "edge_strength_axes", self.handle, byref(described), byref(params), progress, handle, None))
+
+    def axes_of_strength(self, strength: ImageLike, *, spacing: Any = None, progress: ProgressLike = None,
+                         **parameters) -> Polylines:
+        """The axes and critical points of an edge strength that is known; further keywords as for edge_strength_axes."""
+        return self._found(Polylines, self._axes_caller(strength, spacing, parameters), progress)
 
     def isosurface_caller(self, image, spacing=None, report=None, **parameters):
         """A function that computes an isosurface and returns the handle of the surface, which it frees at the next call."""

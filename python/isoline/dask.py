@@ -18,6 +18,7 @@ import numpy
 
 import isoline
 
+from . import _surface
 from ._arrays import TYPES, Spacing
 from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
@@ -102,6 +103,25 @@ def isolines(image: da.Array, levels: Any, *, spacing: Spacing = None, device: s
         raise InvalidArgument("cannot leave levels automatic in chunks: they are spaced over the whole image; give them")
     steps = per_axis(spacing, image)
     return by_slices(isoline.isolines, Polylines.joined, image, levels=levels, spacing=steps, device=device, **parameters)
+
+
+def isosurface(image: da.Array, *, spacing: Spacing = None, device: str = "auto", **parameters: Any) -> Any:
+    """A delayed value: the Surface of a volume, as isoline.isosurface returns it.
+
+    Each slab of whole slices, and the slice behind it, gives its triangles; a last task joins them, and computes the normals
+    and measures of the whole surface on one processor, with some 300 bytes a triangle. The slabs are as thick as the chunks
+    of the image. spacing: in the order of the axes. image, device: as for edge_drawing. Further keywords: the parameters of
+    isoline.isosurface; `level` must be given.
+    """
+    values, steps = checked(image, "isosurface", device, parameters), per_axis(spacing, image)
+    given(values, "level", "it lies between the extremes of the whole volume")
+    if image.ndim == 2 or image.numblocks[0] == 1:
+        return dask.delayed(isoline.isosurface)(image, spacing=steps, device=device, **parameters)
+    image, ends = whole_slices(image), [int(end) for end in numpy.cumsum(image.chunks[0])]
+    options = dict(spacing=steps, device=device, **{name: values[name] for name in ("level", "foreground", "close")})
+    parts = [dask.delayed(_surface.part)(image[first:end + 1], first, end == ends[-1], **options)
+             for first, end in zip([0, *ends], ends)]
+    return dask.delayed(_surface.joined)(parts, values["level"])
 
 
 def by_slices(function, join, image, **options):
@@ -218,6 +238,19 @@ def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: i
         depth = {axis: length if axis in split else 0 for axis in range(image.ndim)}
         state = da.map_overlap(strength_steps, state, depth=depth, boundary="none", iterations=length, **options)
     return state.map_blocks(numpy.minimum, numpy.float32(1), dtype=numpy.float32, meta=empty(image, numpy.float32))
+
+
+def edge_strength_axes(image: da.Array, *, spacing: Spacing = None, exchange_every: int | None = None, device: str = "auto",
+                       **parameters: Any) -> tuple[Any, da.Array]:
+    """The axes and the critical points of all slices, a delayed value, in the order of isoline.edge_strength_axes, and the
+    edge strength, a Dask array. Arguments as for edge_strength."""
+    field = edge_strength(image, spacing=spacing, exchange_every=exchange_every, device=device, **parameters)
+    steps = per_axis(spacing, image)
+    return by_slices(axes_of_strength, Polylines.joined, field, spacing=steps, device=device, **parameters), field
+
+
+def axes_of_strength(block, device, **options):
+    return context_of(device, block).axes_of_strength(block, **options)
 
 
 def strength(block, device, parameters):

@@ -9,6 +9,7 @@ import pytest
 import isoline
 
 da = pytest.importorskip("dask.array")
+from isoline import _surface  # noqa: E402
 from isoline import dask as by_chunk  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -74,7 +75,10 @@ def equal(one, other):
     if isinstance(one, (tuple, list)):
         return len(one) == len(other) and all(map(equal, one, other))
     if isinstance(one, numpy.ndarray):
-        return one.dtype == other.dtype and numpy.array_equal(one.view("u1"), other.view("u1"))
+        same_kind = one.dtype == other.dtype and one.shape == other.shape
+        return same_kind and numpy.array_equal(*(numpy.ascontiguousarray(array).view("u1") for array in (one, other)))
+    if isinstance(one, (int, float)):
+        return type(one) is type(other) and repr(one) == repr(other)
     return type(one) is type(other) and all(equal(vars(one)[name], value) for name, value in vars(other).items())
 
 
@@ -98,6 +102,50 @@ def test_isolines(image, chunks):
     wanted = isoline.isolines(image, [110, 60.5], spacing=2.5)
     assert len(wanted) > 50 and (wanted.lines["parent"] >= 0).any() and (wanted.lines["parent"] < 0).any()
     assert equal(now(by_chunk.isolines(da.from_array(image, chunks=chunks), [110, 60.5], spacing=2.5)), wanted)
+
+
+@pytest.mark.parametrize("image, chunks, parameters, every", [
+    (DISCS, CHUNKS, dict(threshold=90, iterations=70, axis_min_length=3.0), None), (DISCS[40], 32, dict(threshold=90), None),
+    (DISCS, CHUNKS, dict(threshold=90, mode="converged", rho=8.0, foreground="below", axis_min_strength=0.01), None),
+    (DISCS, CHUNKS, dict(threshold=90, dimensions="volume", iterations=34, rho=16, spacing=(1, 0.5, 0.5)), None),
+    (DISCS, CHUNKS, dict(threshold=90, dimensions="volume", iterations=34, rho=16), 16)], ids=str)
+def test_axes(image, chunks, parameters, every):
+    wanted, field = isoline.edge_strength_axes(image, **parameters)
+    assert set(wanted.lines["flags"]) >= {2, 4}
+    lazy, lazy_field = by_chunk.edge_strength_axes(da.from_array(image, chunks=chunks), exchange_every=every, **parameters)
+    assert equal(now(lazy), wanted) and same(lazy_field, field)
+
+
+GYROID = sum(numpy.sin(a / 5) * numpy.cos(b / 5) for a, b in ((X, Y), (Y, Z), (Z, X)))[:32, :40, :45].astype(numpy.float32)
+COARSE = numpy.random.default_rng(2).integers(0, 6, (32, 20, 33)).astype(numpy.uint16)  # many voxels equal the level
+HOLES = numpy.where(VOLUME[:32, :20, :33] % 29 == 0, numpy.float32(numpy.nan), VOLUME[:32, :20, :33].astype(numpy.float32))
+HOLES[3, 4, 5], HOLES[20, 6, 7] = numpy.inf, -numpy.inf
+
+
+@pytest.mark.parametrize("close", [True, False])
+@pytest.mark.parametrize("foreground", ["above", "below"])
+@pytest.mark.parametrize("image, level", [
+    (GYROID, 0), (COARSE, 3), (HOLES, 120.3), (NOISE[:32, :20, :33].astype(numpy.float32), 0.1), (VOLUME[:32] > 190, 0.5),
+    (VOLUME[:32, :30, :40], 254.5), (VOLUME[:32, :30, :40], 300)], ids=lambda value: getattr(value, "dtype", value))
+def test_isosurface(image, level, foreground, close):
+    for chunks, spacing in ((11, None), (((1, 1, 14, 15, 1), 20, 20), (0.3, 0.7, 1.1)), ((16, 90, 7), (2.5, 0.5, 0.1))):
+        parameters = dict(level=level, foreground=foreground, close=close, spacing=spacing)
+        lazy = by_chunk.isosurface(da.from_array(image, chunks=chunks), **parameters)
+        assert equal(now(lazy), isoline.isosurface(image, **parameters))
+
+
+def test_isosurfaces_with_means_in_cells():
+    """A slab knows which of its vertices they are: the surface of noise has some in most rows."""
+    image = NOISE[:32, :20, :33].astype(numpy.float32)
+    high = image > 0
+    crossed = sum(numpy.count_nonzero(numpy.diff(high, axis=axis)) for axis in range(3))
+    assert len(isoline.isosurface(image, level=0, close=False).vertices) > crossed + 100
+
+
+def test_isosurface_of_one_slab_and_of_a_plane():
+    for image, chunks in ((GYROID, (32, 9, 9)), (GYROID[7], 9)):
+        lazy = by_chunk.isosurface(da.from_array(image, chunks=chunks), level=0.2, spacing=2)
+        assert equal(now(lazy), isoline.isosurface(image, level=0.2, spacing=2))
 
 
 def squares(step, side):
@@ -269,6 +317,11 @@ def test_constants_are_those_of_the_kernels():
     assert by_chunk.REINITIALISATION_REACH == 2 * steps
     scheme = (ROOT / "src/edge_strength/mod.rs").read_text(encoding="utf-8")
     assert f"after every {by_chunk.FLUSHED_EVERY}th iteration" in scheme
+    header = (ROOT / "kernels/isosurface.h").read_text(encoding="utf-8")
+    for kind, name in (("u32", "LINES"), ("u32", "MOST_FLAT"), ("u32", "TERMS"), ("double", "QUARTER_PI"),
+                       ("double", "EIGHTH_TANGENT"), ("double", "NEAR_TANGENT"), ("double", "FAR_TANGENT")):
+        assert f"constexpr {kind} IS_{name} = {getattr(_surface, name)};" in header
+    assert f"IS_THREADS = {_surface.BLOCK};" in header and "IS_BLOCK = IS_THREADS;" in header
 
 
 def test_nothing_is_computed_before_it_is_asked_for():
@@ -306,6 +359,12 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.edge_drawing(image.astype("f4"), gradient_threshold=3), isoline.InvalidArgument, "range_min"),
     (lambda image: by_chunk.edge_drawing_lines(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
     (lambda image: by_chunk.isolines(image, None), isoline.InvalidArgument, "cannot leave levels automatic"),
+    (lambda image: by_chunk.edge_strength_axes(image, axis_min_length=-1), isoline.InvalidArgument, "axis_min_length"),
+    (lambda image: by_chunk.edge_strength_axes(image, mode="converged", dimensions="volume"), isoline.InvalidArgument,
+     "every voxel depends on all others"),
+    (lambda image: by_chunk.isosurface(image), isoline.InvalidArgument, "cannot leave level automatic in chunks"),
+    (lambda image: by_chunk.isosurface(image, level=3, spacing=(1, 1)), isoline.InvalidArgument, "or 3 in the order"),
+    (lambda image: by_chunk.isosurface(image, level=math.inf), isoline.InvalidArgument, "level must be"),
     (lambda image: by_chunk.snake(image, squares(40, 9), background="window"), isoline.InvalidSize, "got 3 axes"),
     (lambda image: by_chunk.snake(image[0], squares(40, 9)), isoline.InvalidArgument, "background must be 'window'"),
     (lambda image: by_chunk.snake(image[0], squares(40, 9), background="window", overlap="excluded"),

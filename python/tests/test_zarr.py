@@ -113,6 +113,22 @@ def test_spacing_is_that_of_the_file(folder, more):
     assert numpy.array_equal(numpy.load("b.npy"), isoline.distance(IMAGE, threshold=100))
 
 
+@pytest.mark.parametrize("operation, more", [("isosurface", ["--level", "99.5"]), ("isolines", ["--levels", "50,100.5"])])
+def test_curves_and_surfaces_by_workers(folder, operation, more):
+    ome("image.zarr", coordinateTransformations=[dict(type="scale", scale=[1, 1, 1, 2, 2])])
+    assert main([operation, "image.zarr", "a.npz", *more]) == 0
+    assert main([operation, "image.zarr", "b.npz", *more, "--local", "2"]) == 0
+    one, other = (numpy.load(name) for name in ("a.npz", "b.npz"))
+    assert sorted(one) == sorted(other) and len(one[{"isosurface": "triangles", "isolines": "points"}[operation]]) > 1000
+    assert all(one[name].dtype == other[name].dtype and numpy.array_equal(one[name], other[name]) for name in one)
+
+
+def test_a_level_that_chunks_cannot_measure(folder, capsys):
+    plain()
+    assert main(["isosurface", "image.zarr", "a.npz", "--local", "1"]) == 1
+    assert "cannot leave level automatic in chunks" in capsys.readouterr().err and not pathlib.Path("a.npz").exists()
+
+
 def test_chunks_smaller_than_the_halo_are_joined(folder):
     plain()
     options = ["--dimensions", "volume", "--threshold", "100", "--iterations", "25"]
