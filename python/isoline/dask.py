@@ -24,6 +24,7 @@ from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
 from ._solvers import LevelSet, Snake, polygon_arrays
+from ._targets import Targets
 
 SHAPE = 2.0  # marks pixels of the shape in the state of an edge strength, whose values are from 0 to 1
 FLUSHED_EVERY = 16  # iterations after which tiny values are set to 0
@@ -136,16 +137,17 @@ def snake(image: da.Array, polygons: Any, *, device: str = "auto", **parameters:
     """A delayed value: the polygons and the statistics of region snakes, in the order of their starts.
 
     A target is compared with a window around its start (`background="window"`, which must be given, and `margin`), and is
-    searched in a task with others of its chunk; the pixels that a task gets are those of its windows. The results are those
-    of isoline.snake: polygons(), a list of arrays (n, 2), and statistics(), without the flag for overlaps (1), which targets
-    of other tasks may have. polygons: the starts, as of isoline.snake. image: (y, x); float32 needs `range_min` and
-    `range_max`. device: as for edge_drawing. Further keywords: the parameters of isoline.snake, without competition
-    (`overlap="excluded"`) and without a pyramid, which see other targets and the whole image.
+    searched in a task with others of its chunk; the pixels that a task gets are those of its windows. Targets that compete
+    (`overlap="excluded"`) are searched beside those that their territories depend on, which other tasks search, too. The
+    results are those of isoline.snake: polygons(), a list of arrays (n, 2), and statistics(), without the flag for overlaps
+    (1), which targets of other tasks may have. polygons: the starts, as of isoline.snake; those that compete may not be
+    partly outside the image. image: (y, x); float32 needs `range_min` and `range_max`. device: as for edge_drawing. Further
+    keywords: the parameters of isoline.snake, without a pyramid, which sees the whole image.
     """
     values = checked(image, "snake", device, parameters)
     if image.ndim != 2:
         raise InvalidSize(f"cannot use image: region snakes need the axes (y, x) (got {image.ndim} axes)")
-    for name, wanted in dict(background="window", overlap="allowed", pyramid_levels=1).items():
+    for name, wanted in dict(background="window", pyramid_levels=1).items():
         if values[name] != wanted:
             raise InvalidArgument(f"cannot search targets in chunks: {name} must be {wanted!r} (got {values[name]!r}), as a "
                                   "target depends on all of the image otherwise")
@@ -155,35 +157,27 @@ def snake(image: da.Array, polygons: Any, *, device: str = "auto", **parameters:
         raise InvalidArgument("cannot search targets in chunks without starts; give polygons")
     starts = [numpy.asarray(polygon) for polygon in polygons]
     polygon_arrays(starts)  # checks them
-    windows = numpy.array([window(start, values["margin"], image.shape) for start in starts]).reshape(-1, 2, 2)
-    tasks = {}
-    for index, middle in enumerate(windows.sum(axis=1) // 2):
-        place = tuple(int(numpy.searchsorted(numpy.cumsum(sizes), at, "right")) for sizes, at in zip(image.chunks, middle))
-        tasks.setdefault(place, []).append(index)
-    found = []
+    targets, tasks, found = Targets(starts, values["margin"], image.shape), {}, []
+    competing = values["overlap"] == "excluded"
+    if competing:
+        targets.check_competition()
+    for index in range(len(starts)):
+        tasks.setdefault(targets.place(index, image.chunks), []).append(index)
     for indices in tasks.values():
-        (top, left), (bottom, right) = windows[indices, 0].min(axis=0), windows[indices, 1].max(axis=0)
-        found.append(dask.delayed(searched)(image[top:bottom, left:right], [starts[index] for index in indices],
-                                            (left, top), device, parameters))
+        members = sorted(set().union(*map(targets.rivals, indices))) if competing else indices
+        (top, left), (bottom, right) = targets.around(members)
+        found.append(dask.delayed(searched)(image[top:bottom, left:right], [starts[index] for index in members], (left, top),
+                                            numpy.isin(members, indices), device, parameters))
     return dask.delayed(reordered)(found, list(tasks.values()), len(starts))
 
 
-def window(start, margin, shape):
-    """The pixels that a target needs, first and end, (y, x): its window, and one more, so that none ends where they do."""
-    start = start[:, ::-1]
-    width = int(max(16, numpy.ceil(margin * (start.max(axis=0) - start.min(axis=0)).max()))) + 1
-    first, end = start.min(axis=0) - width, start.max(axis=0) + width
-    # A start outside of the image has a pixel of it all the same.
-    return numpy.clip([first, numpy.maximum(end, 1)], 0, [numpy.subtract(shape, 1), shape])
-
-
-def searched(pixels, starts, corner, device, parameters):
-    """The polygons and the statistics of targets, from a part of the image whose upper left corner is given."""
+def searched(pixels, starts, corner, own, device, parameters):
+    """The polygons and the statistics of a task's own targets, from a part of the image whose upper left corner is given."""
     with Snake(pixels, [start - corner for start in starts], device=device, **parameters) as found:
         found.step()
         statistics = found.statistics()
         statistics["flags"] &= ~numpy.uint32(OVERLAPS)
-        return [polygon + numpy.int32(corner) for polygon in found.polygons()], statistics
+        return [polygon + numpy.int32(corner) for polygon, is_own in zip(found.polygons(), own) if is_own], statistics[own]
 
 
 def reordered(found, places, count):

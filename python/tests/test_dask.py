@@ -11,6 +11,7 @@ import isoline
 da = pytest.importorskip("dask.array")
 from isoline import _surface  # noqa: E402
 from isoline import dask as by_chunk  # noqa: E402
+from isoline._targets import Targets  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 Z, Y, X = numpy.mgrid[:70, :90, :101]
@@ -153,6 +154,13 @@ def squares(step, side):
     return [[(x, y), (x + side, y), (x + side, y + side), (x, y + side)] for x, y in corners]
 
 
+def without_overlaps(image, starts, **parameters):
+    with isoline.snake(image, starts, **parameters) as found:
+        rows = found.statistics()
+        rows["flags"] &= ~numpy.uint32(1)
+        return found.polygons(), rows
+
+
 @pytest.mark.parametrize("image, parameters", [
     (VOLUME[40], dict()), (VOLUME[40].astype(numpy.uint16), dict(margin=0.2, noise="poisson")),
     (FLOATS[40], dict(range_min=0.0, range_max=255.0, node_cost=0.0)), (VOLUME[40] > 120, dict(noise="bernoulli"))],
@@ -160,14 +168,48 @@ def squares(step, side):
 def test_region_snakes(image, parameters):
     starts = [*squares(17, 9), [(-40, -40), (-20, -40), (-20, -20)], [(300, 10), (310, 10), (310, 20)]]
     parameters = dict(background="window", **parameters)
-    with isoline.snake(image, starts, **parameters) as found:
-        wanted, rows = found.polygons(), found.statistics()
+    wanted, rows = without_overlaps(image, starts, **parameters)
     assert len({len(polygon) for polygon in wanted}) > 2 and (rows["flags"] & 2).any() and (rows["status"] == 3).sum() == 2
-    rows["flags"] &= ~numpy.uint32(1)
     found = now(by_chunk.snake(da.from_array(image, chunks=(40, 33)), starts, **parameters))
     assert equal(found, (wanted, rows))
     polygons, statistics = now(by_chunk.snake(da.from_array(image, chunks=(40, 33)), [], **parameters))
     assert len(polygons) == len(statistics) == 0
+
+
+@pytest.mark.parametrize("chunks", [(40, 33), 20, 200], ids=str)
+@pytest.mark.parametrize("seed", range(6))
+def test_region_snakes_that_compete(seed, chunks):
+    """Starts of many sizes, some within others, some far from all, in groups of which most are in several chunks."""
+    random = numpy.random.default_rng(seed)
+    image = numpy.tile(VOLUME[40], (3, 3))
+    centres, sides = random.integers(0, (303, 270), (60, 2)), random.choice([4, 6, 9, 40 if seed % 2 else 12], 60)
+    starts = [numpy.clip([(x, y), (x + side, y), (x + side, y + side + 1), (x, y + side + 1)], 0, (303, 270))
+              for (x, y), side in zip(centres, sides)]
+    starts = [start for start in starts if numpy.ptp(start, axis=0).min() > 2] + [starts[0] + 400]
+    parameters = dict(background="window", overlap="excluded", margin=[0.1, 0.5, 2.5][seed % 3])
+    wanted = without_overlaps(image, starts, **parameters)
+    alone = without_overlaps(image, starts, **{**parameters, "overlap": "allowed"})
+    assert sum(not equal(one, other) for one, other in zip(wanted[0], alone[0])) > 10
+    assert (wanted[1]["status"] == 3).sum() == 1
+    assert equal(now(by_chunk.snake(da.from_array(image, chunks=chunks), starts, **parameters)), wanted)
+
+
+def test_targets_that_compete_through_others_far_away():
+    """A start takes pixels of another one's window, while their own windows do not overlap: only a ring of others, most of
+    which are too far away to matter, makes both a group."""
+    image = numpy.random.default_rng(3).normal(60, 10, (420, 420)).clip(0, 255).astype(numpy.uint8)
+    image[174:212, 174:212] += 100  # from one to the other
+    ring = [(200 + 38 * by, 206) for by in range(1, 5)] + [(352, 206 - 38 * by) for by in range(1, 5)]
+    ring += [(352 - 38 * by, 54) for by in range(1, 6)] + [(162, 54 + 38 * by) for by in range(1, 3)]
+    boxes = [[(x - 4, y - 4), (x + 4, y - 4), (x + 4, y + 4), (x - 4, y + 4)] for x, y in [(154, 154), *ring]]
+    starts = [[(190, 208), (192, 210), (210, 192), (208, 190)], *boxes]
+    parameters = dict(background="window", overlap="excluded", margin=0.5)
+    targets = Targets([numpy.array(start) for start in starts], 0.5, image.shape)
+    # The ring is closed without three of its corners.
+    assert 1 not in targets.neighbours(0) and len(targets.rivals(0)) == len(starts) - 3
+    wanted = without_overlaps(image, starts, **parameters)
+    assert not equal(wanted[0][0], without_overlaps(image, [starts[0], *starts[2:]], **parameters)[0][0])
+    assert equal(now(by_chunk.snake(da.from_array(image, chunks=30), starts, **parameters)), wanted)
 
 
 @pytest.mark.parametrize("spacing, parameters", [
@@ -367,8 +409,10 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.isosurface(image, level=math.inf), isoline.InvalidArgument, "level must be"),
     (lambda image: by_chunk.snake(image, squares(40, 9), background="window"), isoline.InvalidSize, "got 3 axes"),
     (lambda image: by_chunk.snake(image[0], squares(40, 9)), isoline.InvalidArgument, "background must be 'window'"),
-    (lambda image: by_chunk.snake(image[0], squares(40, 9), background="window", overlap="excluded"),
-     isoline.InvalidArgument, "overlap must be 'allowed'"),
+    (lambda image: by_chunk.snake(image[0], squares(40, 9), background="window", pyramid_levels=2), isoline.InvalidArgument,
+     "pyramid_levels must be 1 (got 2)"),
+    (lambda image: by_chunk.snake(image[0], [[(-3, 5), (9, 5), (9, 12)]], background="window", overlap="excluded"),
+     isoline.InvalidArgument, "polygon 0 must lie in the image, or outside of it (got x from -3 to 9, y from 5 to 12)"),
     (lambda image: by_chunk.snake(image[0].astype("f4"), squares(40, 9), background="window"), isoline.InvalidArgument,
      "cannot leave range_min automatic"),
     (lambda image: by_chunk.snake(image[0], None, background="window"), isoline.InvalidArgument, "without starts"),
