@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import inspect
 import json
 import pathlib
@@ -203,11 +204,13 @@ def run(options: dict) -> None:
     if by_chunk:
         from . import _zarr, dask
         with workers(local, scheduler) as client:
-            result = getattr(dask, name)(image, device=device, **halo, **options)
+            compute = functools.partial(getattr(dask, name), image, device=device, **halo, **options)
+            result = compute()
             if gives_arrays(name):
                 save(target, result.compute())
             elif kind == ".zarr":
-                _zarr.write(target, result, source, made, levels, not overwrite, client)
+                in_steps = compute if name == "distance" else None
+                _zarr.write(target, result, source, made, levels, not overwrite, client, in_steps)
             else:
                 write(target, result.compute(), source, made)
         return

@@ -1,8 +1,8 @@
 """The isosurface of a volume in slabs: the part of each, and the whole with the bits of one call.
 
 The library finds the triangles of a slab. Its vertices are those of the whole volume in single precision only if they are
-computed from their places in it, and so are normals and sums of measures only if the whole surface is there, in the library's
-order: src/isosurface/ has the definitions that this module follows, operation by operation.
+computed from their places in it, and normals and sums of measures only if the whole surface is there, in the library's
+order. src/isosurface/ has the definitions, which this module follows operation by operation.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The targets of region snakes in an image of chunks: the pixels that each needs, and the others that it competes with.
 
 Targets whose windows overlap, directly or through others, are a group, and a pixel is that of the nearest start of its group
-(src/snake/territory.rs). A window's pixels are never farther from its own start than its diagonal, so that only starts that are
-that near matter, and those by which they are in the same group.
+(src/snake/territory.rs). A window's pixels are never farther from its own start than its diagonal, so that only starts that
+are that near matter, and those by which they are in the same group.
 """
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ class Targets:
         wrong = numpy.flatnonzero(~inside & ~self.outside)
         if len(wrong):
             (top, left), (bottom, right) = self.boxes[wrong[0]]
-            raise InvalidArgument(f"cannot let targets compete in chunks: polygon {wrong[0]} must lie in the image, or outside "
-                                  f"of it (got x from {left} to {right}, y from {top} to {bottom}); clip it to the image")
+            raise InvalidArgument(f"cannot let targets compete in chunks: polygon {wrong[0]} must lie in the image, or "
+                                  f"outside of it (got x from {left} to {right}, y from {top} to {bottom}); clip it to the "
+                                  "image")
 
     @functools.cached_property
     def outside(self):

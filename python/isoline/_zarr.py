@@ -10,6 +10,8 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import dask
@@ -127,31 +129,35 @@ def file_of(array, place) -> pathlib.Path:
     return pathlib.Path(array.store.root, array.path, array.metadata.encode_chunk_key(tuple(place)))
 
 
+def files_of(array) -> Iterator[pathlib.Path]:
+    """The files of all chunks, or shards."""
+    counts = [-(-size // side) for size, side in zip(array.shape, array.shards or array.chunks)]
+    return (file_of(array, place) for place in itertools.product(*map(range, counts)))
+
+
 def newest_file(path: str, array, fill_missing: bool) -> int:
     """When the array was last changed, in ns. Refuses an array of which there are not all chunks."""
-    sides = array.shards or array.chunks
-    counts = [-(-size // side) for size, side in zip(array.shape, sides)]
-    newest, missing, first = 0, 0, None
-    for place in itertools.product(*map(range, counts)):
-        file = file_of(array, place)
+    newest, missing, first, files = 0, 0, None, list(files_of(array))
+    for file in files:
         try:
             newest = max(newest, file.stat().st_mtime_ns)
         except FileNotFoundError:
             missing, first = missing + 1, first or file
     if missing and not fill_missing:
-        raise ValueError(f"cannot read {path}: {missing} of its {numpy.prod(counts)} chunks are not there (the first is "
+        raise ValueError(f"cannot read {path}: {missing} of its {len(files)} chunks are not there (the first is "
                          f"{first}), and Zarr reads such as {array.fill_value}; copy them, or give --fill_missing if the "
                          "program that wrote it leaves chunks of this value out")
     return newest
 
 
 def write(path: str, image: da.Array, source: Source | None, run: dict, levels: int = 1, proceed: bool = True,
-          client=None) -> None:
+          client=None, in_steps: Callable[..., da.Array] | None = None) -> None:
     """Computes an image into a .zarr: an OME-Zarr image if the source is one, else an array.
 
     run: what makes the result. proceed: whether to go on with what an earlier start of the same run has written, and to
     refuse anything else that is there; else that is replaced. levels: how many sizes, each half of the one before
-    (OME-Zarr). client: of the workers that compute; None for this process.
+    (OME-Zarr). client: of the workers that compute; None for this process. in_steps: makes the same image, given as `kept`
+    a function that computes what comes before it, which is in an array beside the result until that is complete.
     """
     if levels > 1 and (source is None or source.axes is None):
         raise ValueError(f"cannot write {levels} levels to {path}: they are for a source that is an OME-Zarr image; leave "
@@ -161,7 +167,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     run = json.loads(json.dumps(run))
     ome = source is not None and source.axes is not None
     chunks = storable((source.image if source is not None else image).chunksize, image.dtype.itemsize)
-    sizes = [image.shape]
+    sizes, steps = [image.shape], Steps(path, run, proceed, client)
     while len(sizes) < levels:
         sizes.append(tuple(max(1, size // 2) for size in sizes[-1]))
     if proceed and pathlib.Path(path).exists():
@@ -188,10 +194,51 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
                           dimension_names=[axis["name"] for axis in source.axes] if source.format == 3 else None)
             array = node[str(level)]
             image = image.rechunk(sides) if level else image
+        if in_steps is not None and level == 0 and not is_whole(array):
+            image = in_steps(kept=steps.kept)
         fill(path, array, image, client)
     node.attrs["isoline"] = {"complete": True, "run": run}
     for partial in pathlib.Path(path).rglob("*.partial"):
         partial.unlink(missing_ok=True)
+    if in_steps is not None:
+        steps.remove()
+
+
+class Steps:
+    """The arrays of what is computed before a result, in a group beside it, which no operation reads."""
+
+    def __init__(self, path: str, run: dict, proceed: bool, client):
+        self.path, self.run, self.client = pathlib.Path(path).with_suffix(".steps.zarr"), run, client
+        self.proceed, self.done, self.group = proceed, 0, None
+
+    def kept(self, values: da.Array) -> da.Array:
+        """The values of the next step from its array, or lazily where a later step is complete, which has used them."""
+        if self.group is None and self.proceed and self.path.exists():
+            self.group = existing(str(self.path), self.run)
+        elif self.group is None:
+            attributes = {"isoline": {"complete": False, "run": self.run}}
+            self.group = zarr.create_group(self.path, attributes=attributes, overwrite=True)
+        name, self.done = str(self.done), self.done + 1
+        if any(is_whole(array) for other, array in self.group.arrays() if int(other) > int(name)):
+            return values
+        if name not in self.group:
+            sides = storable(values.chunksize, values.dtype.itemsize)
+            new_array(self.group.store, values.shape, sides, values.dtype, name=name, zarr_format=3)
+        array = self.group[name]
+        fill(str(self.path), array, values, self.client)
+        if int(name) and str(int(name) - 1) in self.group:
+            del self.group[str(int(name) - 1)]
+        return da.from_zarr(array)
+
+    def remove(self):
+        """Removes them, but not those of another run."""
+        if self.path.exists() and zarr.open(self.path, mode="r").attrs.get("isoline", {}).get("run") == self.run:
+            shutil.rmtree(self.path)
+
+
+def is_whole(array) -> bool:
+    """True if all chunks are there."""
+    return all(file.exists() for file in files_of(array))
 
 
 def storable(sides, itemsize: int) -> tuple:

@@ -10,6 +10,7 @@ Functions need the packages dask and numpy alone; a distributed scheduler is use
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import dask
@@ -266,13 +267,14 @@ def strength_steps(block, device, parameters, iterations):
 
 
 def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing = None, device: str = "auto",
-             **parameters: Any) -> da.Array:
+             kept: Callable[[da.Array], da.Array] | None = None, **parameters: Any) -> da.Array:
     """The signed distance (float32): exact, or with `largest` clamped to ±`largest` and exact where it is smaller.
 
     largest: None, or more than 0, in the unit of the spacing; a halo is as wide as this. An exact distance depends on pixels
     arbitrarily far away. It is computed by a pass along each axis, for which the array is rechunked to whole lines of
     pixels, in chunks of no more pixels than the largest of the image's, or of one line. Between two passes the workers hold
-    4 bytes a pixel of the whole array. The CPU computes passes: `device` must be "auto" or "cpu" then, unless no chunk
+    4 bytes a pixel of the whole array. kept: None, or a function that gets the array after a pass, stores it, and returns it
+    as it is to be read by the next pass. The CPU computes passes: `device` must be "auto" or "cpu" then, unless no chunk
     depends on another one. The bits are those of the whole array where single precision holds the squares of distances
     (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing. spacing: in the order of the
     axes. Further keywords: the parameters of isoline.distance.
@@ -286,7 +288,7 @@ def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing 
         if device not in ("auto", "cpu"):
             raise InvalidArgument(f"cannot compute the exact distance of several chunks on {device!r}: the CPU computes its "
                                   "passes; leave device out, give largest, or rechunk to one chunk")
-        return by_passes(image, volume, steps, parameters, options)
+        return by_passes(image, volume, steps, parameters, options, kept)
     if largest is None:
         return image.map_blocks(isoline.distance, spacing=steps, device=device, **parameters, **options)
     # One more: the boundary is where boxes of pixels touch, half a pixel beside their centres.
@@ -298,7 +300,7 @@ def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing 
                           device=device, parameters=parameters, **options)
 
 
-def by_passes(image, volume, steps, parameters, options) -> da.Array:
+def by_passes(image, volume, steps, parameters, options, kept) -> da.Array:
     """The exact distance by a pass along x, y and, in a volume, z, in the chunks of the image."""
     axes = axes_of(image, volume)
     used = [steps[axis] for axis in axes if image.shape[axis] > 1]
@@ -307,6 +309,8 @@ def by_passes(image, volume, steps, parameters, options) -> da.Array:
     parameters = {**parameters, "dimensions": "volume" if len(axes) == 3 else "slices"}
     values, pixels, before = image, math.prod(image.chunksize), image.ndim - 2
     for axis in reversed(axes):
+        if kept is not None and values is not image:
+            values = kept(values)
         values = in_lines(values, axis, before, pixels).map_blocks(
             one_pass, axis=image.ndim - 1 - axis, spacing=steps, parameters=parameters, **options)
         before = axis

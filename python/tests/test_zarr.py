@@ -17,6 +17,7 @@ from isoline.__main__ import main
 zarr = pytest.importorskip("zarr")
 dask = pytest.importorskip("dask")
 from isoline import _zarr  # noqa: E402
+from isoline import dask as by_chunk  # noqa: E402
 
 SHAPE, CHUNKS = (20, 61, 80), (10, 31, 40)
 IMAGE = numpy.random.default_rng(1).integers(0, 40, SHAPE, numpy.uint8)
@@ -203,6 +204,71 @@ def test_a_run_that_was_killed_goes_on(folder, capsys):
     assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
     assert main([*other, "--overwrite"]) == 0
     assert not numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+
+
+def finished(path):
+    return {file: file.stat().st_ino for file in pathlib.Path(path).rglob("*[0-9]") if file.is_file()}
+
+
+DISTANCE = ["distance", "image.zarr", "a.zarr", "--threshold", "100", "--multiscale", "2"]
+
+
+@pytest.mark.parametrize("ended_at", [0, 5, 12, 13, 21, 25])
+def test_passes_of_a_distance_that_were_ended_go_on(folder, monkeypatch, capsys, ended_at):
+    """No chunk of a finished pass is computed again, and none of the pass that was ended but the one that it ended at."""
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    calls, one_pass, last = [], by_chunk.one_pass, None
+
+    def counted(block, axis, **options):
+        if len(calls) == last:
+            raise OSError("ended")
+        calls.append(axis)
+        return one_pass(block, axis, **options)
+
+    monkeypatch.setattr(by_chunk, "one_pass", counted)
+    assert main(DISTANCE) == 0
+    blocks = [calls.count(axis) for axis in range(3)]
+    assert blocks == [12, 10, 10] and not pathlib.Path("a.steps.zarr").exists()
+    calls.clear()
+    last = ended_at
+    assert main([*DISTANCE, "--overwrite"]) == 1 and capsys.readouterr().err == "isoline: ended\n"
+    steps, result = finished("a.steps.zarr"), finished("a.zarr")
+    # The step that is complete, and what is done of the next one, which may be the result.
+    assert len(steps) == (ended_at if ended_at < 22 else 10)
+    assert main(["edge_strength", f"a.steps.zarr/{min(file.parts[1] for file in steps) if steps else 0}", "b.npy"]) == 1
+    assert "a run that has not ended is writing it" in capsys.readouterr().err
+    calls.clear()
+    last = None
+    assert main(DISTANCE) == 0
+    assert len(calls) == 32 - ended_at if ended_at < 22 else calls == [2] * len(calls)
+    assert finished("a.zarr").items() >= result.items() and not pathlib.Path("a.steps.zarr").exists()
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], isoline.distance(IMAGE, threshold=100))
+
+
+def test_steps_of_another_run_are_refused_and_replaced(folder, monkeypatch, capsys):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(by_chunk, "one_pass", lambda block, axis, **options: 1 / 0 if axis else numpy.ones(block.shape, "f4"))
+        with pytest.raises(ZeroDivisionError):
+            main(DISTANCE)
+    shutil.rmtree("a.zarr")
+    other = [*DISTANCE[:-3], "101", *DISTANCE[-2:]]
+    assert main(other) == 1 and "cannot write a.steps.zarr: it is the result of another run" in capsys.readouterr().err
+    assert main([*other, "--overwrite"]) == 0 and not pathlib.Path("a.steps.zarr").exists()
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], isoline.distance(IMAGE, threshold=101))
+
+
+@pytest.mark.parametrize("workers", [[], ["--local", "2"]], ids=str)
+def test_passes_that_were_killed_go_on(folder, workers):
+    image = numpy.tile(IMAGE, (2, 3, 3))
+    ome("image.zarr", image=image, scale=(1, 1, 1, 1, 1))
+    command = start(*DISTANCE)
+    while command.poll() is None and len(finished("a.steps.zarr")) < 20:
+        time.sleep(0.005)
+    command.send_signal(signal.SIGKILL)
+    assert command.wait() == -signal.SIGKILL and len(finished("a.steps.zarr")) >= 20 and not finished("a.zarr")
+    assert main([*DISTANCE, *workers]) == 0 and not pathlib.Path("a.steps.zarr").exists()
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], isoline.distance(image, threshold=100))
 
 
 def test_an_input_that_has_changed_is_another_run(folder, capsys):
