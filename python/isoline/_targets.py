@@ -54,7 +54,7 @@ class Targets:
 
     @functools.cached_property
     def outside(self):
-        """Whether nothing of a start is in the image: it is not searched then."""
+        """True for a start of which nothing is in the image: it is not searched."""
         return ((self.boxes[:, 1] <= 0) | (self.boxes[:, 0] >= self.shape)).any(axis=1)
 
     @functools.cached_property

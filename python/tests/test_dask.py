@@ -143,6 +143,13 @@ def test_isosurfaces_with_means_in_cells():
     assert len(isoline.isosurface(image, level=0, close=False).vertices) > crossed + 100
 
 
+def test_isosurface_of_a_thin_volume():
+    for image in (VOLUME[:20, :1, :40], VOLUME[:20, :40, :1], VOLUME[:20, :1, :1], VOLUME[:20, :2, :2]):
+        for close in (True, False):
+            lazy = by_chunk.isosurface(da.from_array(image, chunks=6), level=120, close=close)
+            assert equal(now(lazy), isoline.isosurface(image, level=120, close=close))
+
+
 def test_isosurface_of_one_slab_and_of_a_plane():
     for image, chunks in ((GYROID, (32, 9, 9)), (GYROID[7], 9)):
         lazy = by_chunk.isosurface(da.from_array(image, chunks=chunks), level=0.2, spacing=2)
@@ -276,6 +283,17 @@ def test_exact_distance_with_any_spacing_is_within_rounding():
         wanted = isoline.distance(image, spacing=spacing)
         got = distance_in_chunks(image, CHUNKS, spacing).compute(scheduler="synchronous")
         assert (numpy.abs(got - wanted) <= 1e-6 * numpy.abs(wanted)).all()
+
+
+@pytest.mark.parametrize("image, count", [(BALL, 2), (BALL[8], 1)], ids=["volume", "slice"])
+def test_values_between_passes_can_be_kept(image, count):
+    stored = []
+
+    def kept(values):
+        stored.append(now(values))
+        return da.from_array(stored[-1], chunks=19)
+
+    assert same(distance_in_chunks(image, 33, kept=kept), isoline.distance(image)) and len(stored) == count
 
 
 def test_exact_distance_without_a_boundary():
