@@ -26,9 +26,11 @@ TOGETHER = 2 ** 10 * BLOCK  # triangles
 
 
 def part(planes, first, last, level, foreground, close, spacing, device):
-    """The keys of the vertices in a slab, which are ascending in the order of the whole surface, the vertices, and the
-    triangles between them. `planes`: those of the slab and the one behind it, if there is one, which `last` says not to be
-    so; `first`: the place of the slab's first plane. spacing: along z, y, x."""
+    """The vertices in a slab, their keys, which ascend in the order of the whole surface, and the triangles.
+
+    planes: those of the slab and, unless it is the last one, the first of the next. first: the number of planes before.
+    spacing: along z, y, x. Returns keys, vertices, and triangles of places in these.
+    """
     context, options = context_of(device, planes), dict(level=level, foreground=foreground, close=close)
     found = context.isosurface(planes, spacing=spacing, **options)
     triangles = found.triangles.astype(numpy.int64)
@@ -45,11 +47,11 @@ def part(planes, first, last, level, foreground, close, spacing, device):
     z, y, line, x = numpy.unravel_index(keys, marks.shape)
     at = positions(planes, numpy.stack([z, y, x]) - int(close), line, level, first, spacing)
     fill_means(at, keys, line, triangles)
-    # The cells beyond a slab that are closed there alone have vertices of their own in each triangle.
-    beyond = numpy.zeros(len(keys), bool)
+    # Where the slab alone is closed: each triangle of these cells has a vertex on an edge along z, or at a mean, in them.
+    added = numpy.zeros(len(keys), bool)
     if close:
-        beyond = (line >= 2) & ((z == 0) & (first > 0) | (z == marks.shape[0] - 2) & (not last))
-    triangles = triangles[~beyond[triangles].any(axis=1)]
+        added = (line >= 2) & ((z == 0) & (first > 0) | (z == marks.shape[0] - 2) & (not last))
+    triangles = triangles[~added[triangles].any(axis=1)]
     used = numpy.zeros(len(keys), bool)
     used[triangles] = True
     places = numpy.cumsum(used) - 1
