@@ -47,7 +47,7 @@ def part(planes, first, last, level, foreground, close, spacing, device):
     z, y, line, x = numpy.unravel_index(keys, marks.shape)
     at = positions(planes, numpy.stack([z, y, x]) - int(close), line, level, first, spacing)
     fill_means(at, keys, line, triangles)
-    # Cells in which the slab alone is closed: each of their triangles has a vertex on an edge along z, or at a mean, in them.
+    # Cells in which the slab alone is closed: their triangles have a vertex on an edge along z, or at a mean, in them.
     added = numpy.zeros(len(keys), bool)
     if close:
         added = (line >= 2) & ((z == 0) & (first > 0) | (z == marks.shape[0] - 2) & (not last))
