@@ -1,10 +1,11 @@
 //! Measures a stack on one GPU and on all of this machine: 64 slices of 2048 x 2048 u8, edge strength with 50 iterations and
-//! edge maps. `cargo bench --bench several -- [--quick] [--json FILE]`; `ISOLINE_BENCH_JSON` sets the same, and
+//! edge maps; and a dense level set of 1024^3 u8, in slabs. `cargo bench --bench several -- [--quick] [--json FILE]`; `ISOLINE_BENCH_JSON` sets the same, and
 //! `ISOLINE_BENCH_DEVICE=cpu` leaves it out.
 //!
 //! Every number is a median after a warm-up, of whole calls. "pageable" and "buffers" are from host memory to host memory,
 //! ordinary or made by the context, by one context on `cuda:0` or `cuda:all`. "kernels" is without copies: each GPU has its
-//! share of the slices in its own memory, in a context and on a thread of its own. The results of one and all are compared.
+//! share of the slices in its own memory, in a context and on a thread of its own. The level set's are steps of 50 iterations,
+//! one of them with a reinitialisation, with the image on the GPUs. The results of one and all are compared.
 #![allow(missing_docs)]
 
 mod common;
@@ -12,6 +13,7 @@ mod common;
 use common::{Bench, Outcome, Resident, repeat};
 use isoline::edge_drawing;
 use isoline::edge_strength::{self, Mode};
+use isoline::level_set::{self, LevelSet, TargetRange, Variant};
 use isoline::{Context, HostBuffer, Image, ImageMut, PixelType};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, s};
 use std::time::Instant;
@@ -168,6 +170,49 @@ impl Bench {
         }
         Ok(())
     }
+
+    /// Measures steps of a dense level set of a cube.
+    fn level_set(&mut self, contexts: &[&Context], side: usize) -> Outcome<()> {
+        const ITERATIONS: u64 = 50;
+        let image = stack([side; 3]);
+        let radius = (side / 3).pow(2);
+        let mask = Array3::from_shape_fn([side; 3], |(z, y, x)| {
+            u8::from([x, y, z].map(|at| at.abs_diff(side / 2).pow(2)).iter().sum::<usize>() <= radius)
+        });
+        let range = Some(TargetRange { target: 150.0, epsilon: 40.0 });
+        let params = level_set::Params { range, variant: Variant::Dense, ..Default::default() }.without_stopping();
+        println!("\ndense level set: {side}^3 u8, ms for {ITERATIONS} iterations");
+        let (mut masks, mut first) = (Vec::new(), None);
+        for context in contexts {
+            let mut surface = LevelSet::new(context, image.view().into(), mask.view().into(), &params)?;
+            let wanted = context.devices().len();
+            let mut seconds = Vec::new();
+            for _ in 0..4 {
+                let report = surface.step(ITERATIONS, None)?;
+                if report.device_count as usize != wanted {
+                    return Err(format!("{} devices took part, not {wanted}", report.device_count).into());
+                }
+                seconds.push(report.seconds_compute);
+            }
+            // The first step loads the kernels.
+            seconds[1..].sort_by(f64::total_cmp);
+            let seconds = seconds[2];
+            let mut mask = Array3::<u8>::zeros([side; 3]);
+            surface.read_mask(mask.view_mut().into())?;
+            masks.push(mask);
+            let of_one = *first.get_or_insert(seconds);
+            println!("  {wanted:>4} {:>11.3}    times as fast: {:.2}", seconds * 1e3, of_one / seconds);
+            self.records.push(format!(
+                "{{\"what\": \"dense level set\", \"devices\": {wanted}, \"width\": {side}, \"height\": {side}, \"slices\": \
+                 {side}, \"seconds_kernels\": {seconds:.9}}}",
+            ));
+            context.trim();
+        }
+        if masks.windows(2).any(|pair| pair[0] != pair[1]) {
+            return Err("the level sets of one GPU and of all differ".into());
+        }
+        Ok(())
+    }
 }
 
 fn main() -> Outcome<()> {
@@ -187,5 +232,6 @@ fn main() -> Outcome<()> {
     for operation in [Operation::EdgeStrength, Operation::EdgeDrawing] {
         bench.table(operation, &contexts, shape)?;
     }
+    bench.level_set(&contexts, if bench.quick { 96 } else { 1024 })?;
     bench.write()
 }

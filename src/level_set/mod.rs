@@ -39,14 +39,17 @@
 //! * `scalar.rs`: the definition, an iteration and a reinitialisation voxel by voxel.
 //! * `coarse.rs`: coarse levels, from whose front the first iteration starts.
 //! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
+//! * `backend.rs`: the solver of the device that computes.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
 //!   and update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
 //! * `cuda.rs`: the CUDA solver, which queues batches of iterations. Its start is in `cuda/start.rs`, its memory in
-//!   `cuda/tables.rs`, launches in `cuda/launch.rs` and `cuda/dense_grid.rs`, transfer in `cuda/transfer.rs` and
-//!   `cuda/values.rs`; `cuda/paper.rs` is for the benchmark.
+//!   `cuda/tables.rs`, launches in `cuda/launch.rs` and `cuda/dense_grid.rs`, batches in `cuda/queue.rs`,
+//!   transfer in `cuda/transfer.rs` and `cuda/values.rs`; `cuda/sparse.rs` is for volumes that do not fit the device,
+//!   `cuda/slabs.rs` for several devices, `cuda/paper.rs` for the benchmark.
 //! * `kernels/level_set.cu`: the kernels. `kernels/level_set.h`: the constants and arguments that they share with the
 //!   crate.
 
+mod backend;
 mod coarse;
 mod convergence;
 mod cpu;
@@ -60,12 +63,13 @@ mod regions;
 mod scalar;
 mod types;
 
-use crate::device::{Context, DeviceNeeds};
+use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_size, check_type};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::{Progress, Ticker};
 pub use crate::report::Outcome;
 use crate::report::Report;
+use backend::Solver;
 use coarse::Coarse;
 use convergence::ConvergenceMonitor;
 use intensities::Intensities;
@@ -159,38 +163,8 @@ pub struct LevelSet {
     coarse_iterations: u32,
 }
 
-/// The solver of the backend in whose memory φ is.
-#[derive(Debug)]
-#[allow(clippy::large_enum_variant, reason = "one for each level set")]
-enum Solver {
-    Cpu(cpu::Solver),
-    Cuda(cuda::Solver),
-    /// In slabs on several GPUs.
-    Slabs(cuda::Slabs),
-}
-
 /// The name of the stage that progress callbacks get.
 const STAGE: &str = "level set";
-
-impl Solver {
-    /// Returns the number of voxels inside.
-    fn inside(&self) -> u64 {
-        match self {
-            Self::Cpu(solver) => solver.inside(),
-            Self::Cuda(solver) => solver.inside(),
-            Self::Slabs(solver) => solver.inside(),
-        }
-    }
-
-    /// Replaces the plan by one that differs in its range and what follows from that.
-    fn set_plan(&mut self, context: &Context, plan: &Plan) {
-        match self {
-            Self::Cpu(solver) => context.pool().install(|| solver.set_plan(plan)),
-            Self::Cuda(solver) => solver.set_plan(plan),
-            Self::Slabs(solver) => solver.set_plan(plan),
-        }
-    }
-}
 
 impl LevelSet {
     /// Starts from the boundary of `mask` (pixels > 0 are inside) on `input` (u8, u16 or f32; the same size).
@@ -259,52 +233,10 @@ impl LevelSet {
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Option<Self>> {
         let _lock = context.lock()?;
-        let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
-        let slabs = cuda::slabs(context, params, input, mask);
-        let [width, height, depth] = input.shape();
-        let planes = slabs.iter().map(|own| cuda::with_halo(own, depth).len()).max().unwrap_or(depth);
-        let (device_bytes, is_sparse) = cuda::needs(context, params, [width, height, planes], input.pixel_type())?;
-        let needs = DeviceNeeds { device_bytes, cpu_only: params.variant == Variant::Scalar, host_memory: on_host };
         let (range, side) = intensities::range(context, input, mask, params, progress)?;
         // With two regions this range is a placeholder until there is a front with two sides.
         let of_image = |extremes| Intensities { range, side, balance: range.epsilon, extremes };
-        let (intensities, plan, solver) = context.run_on_device(
-            needs,
-            false,
-            progress,
-            |cuda, progress| {
-                if slabs.len() > 1 {
-                    let ticker = Ticker::new(STAGE);
-                    let intensities = of_image(input.extremes_while(&ticker)?.unwrap_or_default());
-                    let plan = params.resolve(input.shape(), &intensities)?;
-                    let solver = cuda::Slabs::new(context, slabs, &plan, input, mask, progress)?;
-                    return Ok((intensities, plan, Solver::Slabs(solver)));
-                }
-                let mut loaded = cuda::load(context, cuda, params, is_sparse, input, mask)?;
-                // The image is there already, which is faster than host memory.
-                let intensities = of_image(loaded.extremes()?);
-                let plan = params.resolve(input.shape(), &intensities)?;
-                if params.has_edge_pixels() {
-                    loaded.put_edges(context, &plan, input, progress)?;
-                }
-                let ticker = Ticker::new(STAGE);
-                let solver = run_with_progress(context.pool(), progress, &ticker, || {
-                    cuda::Solver::new(&plan, loaded, context.pool(), mask, &ticker)
-                })?;
-                Ok((intensities, plan, Solver::Cuda(solver)))
-            },
-            |progress| {
-                if !on_host {
-                    return Err(Error::in_cuda_memory("image"));
-                }
-                let ticker = Ticker::new(STAGE);
-                run_with_progress(context.pool(), progress, &ticker, || {
-                    let intensities = of_image(input.extremes_while(&ticker)?.unwrap_or_default());
-                    let plan = params.resolve(input.shape(), &intensities)?;
-                    Ok((intensities, plan, Solver::Cpu(cpu::Solver::new(context, &plan, input, mask, &ticker)?)))
-                })
-            },
-        )?;
+        let (intensities, plan, solver) = Solver::new(context, params, input, mask, &of_image, progress)?;
         let extremes = intensities.extremes;
         let new_measure = |regions| Measure::new(regions, input.pixel_type(), extremes);
         let mut surface = Self {
@@ -336,13 +268,7 @@ impl LevelSet {
     /// where there is none: a side is empty, or both are alike.
     fn set_range(&mut self, progress: &mut Option<&mut Progress<'_>>, ticker: &Ticker) -> Result<bool> {
         let Some(measure) = &self.measure else { return Ok(false) };
-        let sums = match &self.solver {
-            Solver::Cpu(solver) => run_with_progress(self.context.pool(), progress, ticker, || {
-                solver.sum_regions(&measure.levels, ticker)
-            })?,
-            Solver::Cuda(solver) => solver.sum_regions(&measure.levels)?,
-            Solver::Slabs(solver) => solver.sum_regions(&measure.levels)?,
-        };
+        let sums = self.solver.sum_regions(&self.context, &measure.levels, progress, ticker)?;
         self.range_is_measured = true;
         let Some(mut range) = measure.range(sums) else { return Ok(false) };
         // A front among noise has to be smoother than one in a range of intensities.
@@ -398,11 +324,7 @@ impl LevelSet {
                 left = left.min(self.monitor.until_check());
             }
             let monitor = &mut self.monitor;
-            let ran = match &mut self.solver {
-                Solver::Cpu(solver) => solver.run(context, monitor, left, &mut progress, &ticker).map(|()| 0),
-                Solver::Cuda(solver) => solver.run(monitor, left, &mut progress, &ticker),
-                Solver::Slabs(solver) => solver.run(monitor, left, &mut progress, &ticker),
-            };
+            let ran = self.solver.run(context, monitor, left, &mut progress, &ticker);
             self.range_is_measured &= !monitor.begins_interval();
             if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
                 monitor.converged = false;
@@ -416,15 +338,7 @@ impl LevelSet {
             }
         }
         let Self { plan, monitor, outcome, limit_share, solver, measure, .. } = self;
-        let mut report = match solver {
-            Solver::Cpu(_) => Report::on_cpu(context, started, 0),
-            Solver::Cuda(_) | Solver::Slabs(_) => Report {
-                device_count: if let Solver::Slabs(solver) = solver { solver.device_count() } else { 1 },
-                seconds_compute: computing.elapsed().as_secs_f64(),
-                peak_device_bytes,
-                ..Report::new(context.device())
-            },
-        };
+        let mut report = solver.report(context, started, computing.elapsed().as_secs_f64(), peak_device_bytes);
         if monitor.converged {
             if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
                 *outcome = without_front;
@@ -432,13 +346,7 @@ impl LevelSet {
                 // The range is that of the pixels inside.
                 *outcome = Outcome::Front;
             } else {
-                let fit = match solver {
-                    Solver::Cpu(solver) => {
-                        run_with_progress(context.pool(), &mut progress, &ticker, || solver.fit(&ticker))
-                    }
-                    Solver::Cuda(solver) => solver.fit(),
-                    Solver::Slabs(solver) => solver.fit(),
-                };
+                let fit = solver.fit(context, &mut progress, &ticker);
                 // A result that has not been looked at does not count as converged.
                 let fit = fit.inspect_err(|_| monitor.converged = false)?;
                 (*outcome, *limit_share) = outcome::of_front(fit);
@@ -460,10 +368,7 @@ impl LevelSet {
     #[doc(hidden)]
     pub fn paper_seconds(&self, iterations: u32) -> Result<f64> {
         let _lock = self.context.lock()?;
-        match &self.solver {
-            Solver::Cuda(solver) => solver.paper_seconds(iterations),
-            _ => Err(Error::unsupported("the paper's kernel is for one CUDA device")),
-        }
+        self.solver.paper_seconds(iterations)
     }
 
     /// Writes the mask: 255 where φ < 0, else 0 (u8).
@@ -475,49 +380,26 @@ impl LevelSet {
     }
 
     /// Does what [`read_mask`](Self::read_mask) does; `progress` can cancel it.
-    fn read_mask_while(&self, mut mask: ImageMut<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
+    fn read_mask_while(&self, mask: ImageMut<'_>, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         self.check_size("mask", mask.shape())?;
         check_type("mask", mask.pixel_type(), PixelType::U8)?;
         let _lock = self.context.lock()?;
         let ticker = Ticker::at_the_end(STAGE);
         ticker.check()?;
-        if let Solver::Cpu(_) = self.solver {
-            mask.use_huge_pages();
-        }
-        let pool = self.context.pool();
-        match (&self.solver, mask) {
-            (Solver::Cuda(solver), mask) => {
-                run_with_progress(pool, progress, &ticker, || solver.read_mask(pool, mask, &ticker))
-            }
-            (Solver::Slabs(solver), mask) => {
-                run_with_progress(pool, progress, &ticker, || solver.read_mask(pool, mask, &ticker))
-            }
-            (Solver::Cpu(solver), ImageMut::U8(mask)) => {
-                run_with_progress(pool, progress, &ticker, || solver.read_mask(mask, &ticker))
-            }
-            (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
-        }
+        self.solver.read_mask(&self.context, mask, progress, &ticker)
     }
 
     /// Writes φ (f32), in the unit of the spacing.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure.
-    pub fn read_phi(&self, mut phi: ImageMut<'_>) -> Result<()> {
+    pub fn read_phi(&self, phi: ImageMut<'_>) -> Result<()> {
         self.check_size("output for phi", phi.shape())?;
         check_type("output for phi", phi.pixel_type(), PixelType::F32)?;
         let _lock = self.context.lock()?;
         let ticker = Ticker::new(STAGE);
         ticker.check()?;
-        if let Solver::Cpu(_) = self.solver {
-            phi.use_huge_pages();
-        }
-        match (&self.solver, phi) {
-            (Solver::Cuda(solver), phi) => solver.read_phi(self.context.pool(), phi),
-            (Solver::Slabs(solver), phi) => solver.read_phi(self.context.pool(), phi),
-            (Solver::Cpu(solver), ImageMut::F32(phi)) => self.context.pool().install(|| solver.read_phi(phi, &ticker)),
-            (Solver::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
-        }
+        self.solver.read_phi(&self.context, phi, &ticker)
     }
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
@@ -536,15 +418,7 @@ impl LevelSet {
             ));
         }
         let _lock = self.context.lock()?;
-        match (&mut self.solver, phi) {
-            (Solver::Cuda(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
-            (Solver::Slabs(solver), phi) => solver.write_phi(self.context.pool(), &phi)?,
-            (Solver::Cpu(solver), Image::F32(phi)) => {
-                let ticker = Ticker::new(STAGE);
-                self.context.pool().install(|| solver.write_phi(phi, &ticker))?;
-            }
-            (Solver::Cpu(_), _) => return Err(Error::in_cuda_memory("image")),
-        }
+        self.solver.write_phi(&self.context, phi)?;
         self.monitor.converged = false;
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
@@ -563,11 +437,7 @@ impl LevelSet {
     pub fn state(&self) -> State {
         let Self { plan, monitor, outcome, limit_share, solver, .. } = self;
         let tiles = plan.tiles().into_iter().map(|n| n as u64).product();
-        let (active_tiles, stored_tiles) = match solver {
-            Solver::Cpu(solver) => (solver.active_tiles(), tiles),
-            Solver::Cuda(solver) => (solver.active_tiles(), solver.stored_tiles()),
-            Solver::Slabs(_) => (tiles, tiles),
-        };
+        let (active_tiles, stored_tiles) = solver.active_and_stored(tiles);
         State {
             iterations: monitor.iterations,
             coarse_iterations: self.coarse_iterations,
@@ -577,11 +447,7 @@ impl LevelSet {
             epsilon: plan.range.epsilon,
             side: plan.side,
             alpha: plan.alpha,
-            edge_contrast: match solver {
-                Solver::Cpu(solver) => solver.edge_contrast(),
-                Solver::Cuda(solver) => solver.edge_contrast(),
-                Solver::Slabs(_) => None,
-            },
+            edge_contrast: solver.edge_contrast(),
             check_interval: plan.criterion.check_interval,
             converged: monitor.converged,
             outcome: *outcome,

@@ -1,0 +1,236 @@
+//! The solver of a level set on the device that computes.
+
+use super::convergence::ConvergenceMonitor;
+use super::intensities::Intensities;
+use super::plan::Plan;
+use super::regions::RegionSums;
+use super::types::Fit;
+use super::{Params, STAGE, Variant, cpu, cuda};
+use crate::device::kernels::level_set::RegionLevels;
+use crate::device::{Context, DeviceNeeds};
+use crate::error::{Error, Result};
+use crate::image::{Image, ImageMut};
+use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::report::Report;
+use std::time::Instant;
+
+/// The solver of the backend in whose memory φ is.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one for each level set")]
+pub(super) enum Solver {
+    Cpu(cpu::Solver),
+    Cuda(cuda::Solver),
+    /// In slabs on several GPUs.
+    Slabs(cuda::Slabs),
+}
+
+/// Matches a solver: one expression for the CPU's, another for those on GPUs, whose functions have the same names.
+macro_rules! on_backend {
+    ($solver:expr, $cpu:pat => $on_cpu:expr, $gpu:ident => $on_gpu:expr) => {
+        match $solver {
+            Solver::Cpu($cpu) => $on_cpu,
+            Solver::Cuda($gpu) => $on_gpu,
+            Solver::Slabs($gpu) => $on_gpu,
+        }
+    };
+}
+
+impl Solver {
+    /// Starts from the boundary of the mask. `intensities` returns the range and what it follows from, given the image's
+    /// smallest and largest pixel.
+    pub(super) fn new(
+        context: &Context,
+        params: &Params,
+        input: &Image<'_>,
+        mask: &Image<'_>,
+        intensities: &(impl Fn([f64; 2]) -> Intensities + Sync),
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<(Intensities, Plan, Self)> {
+        let on_host = !matches!(input, Image::Device(_)) && !matches!(mask, Image::Device(_));
+        let slabs = cuda::slabs(context, params, input, mask);
+        let [width, height, depth] = input.shape();
+        let planes = slabs.iter().map(|own| cuda::with_halo(own, depth).len()).max().unwrap_or(depth);
+        let (device_bytes, is_sparse) = cuda::needs(context, params, [width, height, planes], input.pixel_type())?;
+        let needs = DeviceNeeds { device_bytes, cpu_only: params.variant == Variant::Scalar, host_memory: on_host };
+        let planned = |extremes| {
+            let intensities = intensities(extremes);
+            params.resolve(input.shape(), &intensities).map(|plan| (intensities, plan))
+        };
+        context.run_on_device(
+            needs,
+            false,
+            progress,
+            |cuda, progress| {
+                let ticker = Ticker::new(STAGE);
+                if slabs.len() > 1 {
+                    let (intensities, plan) = planned(input.extremes_while(&ticker)?.unwrap_or_default())?;
+                    let solver = cuda::Slabs::new(context, slabs, &plan, input, mask, progress)?;
+                    return Ok((intensities, plan, Self::Slabs(solver)));
+                }
+                let mut loaded = cuda::load(context, cuda, params, is_sparse, input, mask)?;
+                // The image is there already, which is faster than host memory.
+                let (intensities, plan) = planned(loaded.extremes()?)?;
+                if params.has_edge_pixels() {
+                    loaded.put_edges(context, &plan, input, progress)?;
+                }
+                let solver = run_with_progress(context.pool(), progress, &ticker, || {
+                    cuda::Solver::new(&plan, loaded, context.pool(), mask, &ticker)
+                })?;
+                Ok((intensities, plan, Self::Cuda(solver)))
+            },
+            |progress| {
+                if !on_host {
+                    return Err(Error::in_cuda_memory("image"));
+                }
+                let ticker = Ticker::new(STAGE);
+                run_with_progress(context.pool(), progress, &ticker, || {
+                    let (intensities, plan) = planned(input.extremes_while(&ticker)?.unwrap_or_default())?;
+                    Ok((intensities, plan, Self::Cpu(cpu::Solver::new(context, &plan, input, mask, &ticker)?)))
+                })
+            },
+        )
+    }
+
+    /// Returns the number of voxels inside.
+    pub(super) fn inside(&self) -> u64 {
+        on_backend!(self, solver => solver.inside(), solver => solver.inside())
+    }
+
+    /// Replaces the plan by one that differs in its range and what follows from that.
+    pub(super) fn set_plan(&mut self, context: &Context, plan: &Plan) {
+        on_backend!(self, solver => context.pool().install(|| solver.set_plan(plan)), solver => solver.set_plan(plan));
+    }
+
+    /// Sums the pixels inside and those outside.
+    pub(super) fn sum_regions(
+        &self,
+        context: &Context,
+        levels: &RegionLevels,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<[RegionSums; 2]> {
+        on_backend!(
+            self,
+            solver => run_with_progress(context.pool(), progress, ticker, || solver.sum_regions(levels, ticker)),
+            solver => solver.sum_regions(levels)
+        )
+    }
+
+    /// Evolves by up to `iterations`, until the stopping criterion is met. Returns the most device memory that was in use,
+    /// in bytes.
+    pub(super) fn run(
+        &mut self,
+        context: &Context,
+        monitor: &mut ConvergenceMonitor,
+        iterations: u64,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<u64> {
+        on_backend!(
+            self,
+            solver => solver.run(context, monitor, iterations, progress, ticker).map(|()| 0),
+            solver => solver.run(monitor, iterations, progress, ticker)
+        )
+    }
+
+    /// Returns the report of a step so far.
+    pub(super) fn report(&self, context: &Context, started: Instant, seconds: f64, peak_device_bytes: u64) -> Report {
+        let on_gpus = |device_count| Report {
+            device_count,
+            seconds_compute: seconds,
+            peak_device_bytes,
+            ..Report::new(context.device())
+        };
+        match self {
+            Self::Cpu(_) => Report::on_cpu(context, started, 0),
+            Self::Cuda(_) => on_gpus(1),
+            Self::Slabs(solver) => on_gpus(solver.device_count()),
+        }
+    }
+
+    /// Counts the voxels in the middle of the object.
+    pub(super) fn fit(
+        &self,
+        context: &Context,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<Fit> {
+        on_backend!(
+            self,
+            solver => run_with_progress(context.pool(), progress, ticker, || solver.fit(ticker)),
+            solver => solver.fit()
+        )
+    }
+
+    pub(super) fn paper_seconds(&self, iterations: u32) -> Result<f64> {
+        match self {
+            Self::Cuda(solver) => solver.paper_seconds(iterations),
+            _ => Err(Error::unsupported("the paper's kernel is for one CUDA device")),
+        }
+    }
+
+    pub(super) fn read_mask(
+        &self,
+        context: &Context,
+        mut mask: ImageMut<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<()> {
+        let pool = context.pool();
+        let on_cpu = |solver: &cpu::Solver, mask| match mask {
+            ImageMut::U8(mask) => solver.read_mask(mask, ticker),
+            _ => Err(Error::in_cuda_memory("image")),
+        };
+        if let Self::Cpu(_) = self {
+            mask.use_huge_pages();
+        }
+        run_with_progress(
+            pool,
+            progress,
+            ticker,
+            || on_backend!(self, solver => on_cpu(solver, mask), solver => solver.read_mask(pool, mask, ticker)),
+        )
+    }
+
+    pub(super) fn read_phi(&self, context: &Context, mut phi: ImageMut<'_>, ticker: &Ticker) -> Result<()> {
+        if let Self::Cpu(_) = self {
+            phi.use_huge_pages();
+        }
+        match (self, phi) {
+            (Self::Cpu(solver), ImageMut::F32(phi)) => context.pool().install(|| solver.read_phi(phi, ticker)),
+            (Self::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
+            (Self::Cuda(solver), phi) => solver.read_phi(context.pool(), phi),
+            (Self::Slabs(solver), phi) => solver.read_phi(context.pool(), phi),
+        }
+    }
+
+    pub(super) fn write_phi(&mut self, context: &Context, phi: Image<'_>) -> Result<()> {
+        match (self, phi) {
+            (Self::Cpu(solver), Image::F32(phi)) => {
+                let ticker = Ticker::new(STAGE);
+                context.pool().install(|| solver.write_phi(phi, &ticker))
+            }
+            (Self::Cpu(_), _) => Err(Error::in_cuda_memory("image")),
+            (Self::Cuda(solver), phi) => solver.write_phi(context.pool(), &phi),
+            (Self::Slabs(solver), phi) => solver.write_phi(context.pool(), &phi),
+        }
+    }
+
+    /// Returns the number of tiles that the last iteration updated, and of those in which φ is stored, of `tiles`.
+    pub(super) fn active_and_stored(&self, tiles: u64) -> (u64, u64) {
+        match self {
+            Self::Cpu(solver) => (solver.active_tiles(), tiles),
+            Self::Cuda(solver) => (solver.active_tiles(), solver.stored_tiles()),
+            Self::Slabs(_) => (tiles, tiles),
+        }
+    }
+
+    /// Returns the contrast of the edge term, if there is one.
+    pub(super) fn edge_contrast(&self) -> Option<f64> {
+        match self {
+            Self::Cpu(solver) => solver.edge_contrast(),
+            Self::Cuda(solver) => solver.edge_contrast(),
+            Self::Slabs(_) => None,
+        }
+    }
+}

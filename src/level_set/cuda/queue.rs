@@ -1,0 +1,160 @@
+//! Batches of iterations, which are queued ahead of their results.
+
+use super::launch::{Fields, Span};
+use super::sparse::RELEASED_EVERY;
+use super::tables::{BARRIERS, STATISTICS, STATISTICS_BYTES};
+use super::{Phi, Solver};
+use crate::device::cuda::Event;
+use crate::error::Result;
+
+/// The iterations of the first batch and of the largest; batches grow until one takes this long.
+pub(super) const FIRST_BATCH: u64 = 16;
+pub(super) const LARGEST_BATCH: u64 = 2048;
+const BATCH_SECONDS: f64 = 0.010;
+/// Returns the iterations of the next batch after one of `size` took so many seconds.
+pub(super) fn next_batch_size(size: u64, seconds: f64) -> u64 {
+    if seconds < BATCH_SECONDS / 2.0 {
+        (size * 2).min(LARGEST_BATCH)
+    } else if seconds > BATCH_SECONDS * 2.0 {
+        (size / 2).max(1)
+    } else {
+        size
+    }
+}
+
+/// A batch in flight.
+pub(super) struct Batch {
+    pub first: u64,
+    pub count: u64,
+    pub slot: usize,
+    pub end: Event,
+}
+
+/// The state after the iterations that are queued, which may be ahead of those that are done.
+pub(super) struct Queue {
+    pub iteration: u64,
+    pub fields: Fields,
+    pub set: u32,
+    interval_iterations: u32,
+}
+
+impl Queue {
+    pub(super) fn new(solver: &Solver, iterations: u64) -> Self {
+        Self {
+            iteration: iterations,
+            fields: solver.fields(),
+            set: solver.set,
+            interval_iterations: solver.interval_iterations,
+        }
+    }
+
+    /// Advances by a number of iterations, each of which makes a number of sets.
+    pub(super) fn advance(&mut self, iterations: u32, sets: u32) {
+        if !iterations.is_multiple_of(2) {
+            std::mem::swap(&mut self.fields.from, &mut self.fields.to);
+        }
+        self.set = self.set.wrapping_add(iterations.wrapping_mul(sets));
+        self.interval_iterations += iterations;
+    }
+}
+
+impl Solver {
+    /// Queues iterations with their reinitialisations and tests of convergence, and the download of their statistics.
+    pub(super) fn queue_batch(&self, queue: &mut Queue, count: u64, slot: usize) -> Result<Batch> {
+        let stream = &self.stream;
+        let first = queue.iteration + 1;
+        self.begin_batch(first, count)?;
+        let mut barrier = 0;
+        let mut unchecked = first;
+        let end = queue.iteration + count;
+        while queue.iteration < end {
+            let span = self.next_span(queue, end);
+            queue.iteration += u64::from(span.count);
+            let iteration = queue.iteration;
+            let reinitialises = self.plan.reinitialises_after(iteration);
+            self.launcher.iterate(stream, queue.fields, span, !reinitialises, barrier)?;
+            barrier += 1;
+            queue.advance(span.count, self.sets_per_iteration(false));
+            if queue.interval_iterations == self.plan.criterion.check_interval {
+                self.launcher.check_convergence(stream, unchecked, iteration, true)?;
+                (unchecked, queue.interval_iterations) = (iteration + 1, 0);
+            }
+            if reinitialises {
+                self.queue_reinitialisation(queue, barrier)?;
+                barrier += 1;
+            }
+            if matches!(self.phi, Phi::Sparse(_)) && iteration.is_multiple_of(RELEASED_EVERY) {
+                self.launcher.release(&self.cuda, stream, queue.fields.from, iteration, queue.set)?;
+            }
+        }
+        if unchecked <= queue.iteration {
+            self.launcher.check_convergence(stream, unchecked, queue.iteration, false)?;
+        }
+        self.end_batch(first, count, slot)
+    }
+
+    /// Returns the parts of the ring in which the statistics of a batch are, of which the second may be empty: from where, to
+    /// where in the staging buffer, and bytes.
+    fn statistics_parts(first: u64, count: u64) -> [[usize; 3]; 2] {
+        let begin = (first % STATISTICS) as usize;
+        let head = (count as usize).min(STATISTICS as usize - begin);
+        [(begin, 0, head), (0, head, count as usize - head)]
+            .map(|(at, to, number)| [at, to, number].map(|n| n * STATISTICS_BYTES))
+    }
+
+    /// Queues what is ahead of the iterations of a batch.
+    pub(super) fn begin_batch(&self, first: u64, count: u64) -> Result<()> {
+        for [at, _, bytes] in Self::statistics_parts(first, count) {
+            if bytes > 0 {
+                self.stream.fill(&self.tables.statistics, at, bytes, 0)?;
+            }
+        }
+        const { assert!(BARRIERS >= 2 * LARGEST_BATCH as usize, "an iteration is at most two launches") }
+        self.tables.clear_barriers(&self.stream)
+    }
+
+    /// Queues the reinitialisation that follows the last iteration of `queue`.
+    pub(super) fn queue_reinitialisation(&self, queue: &mut Queue, barrier: usize) -> Result<()> {
+        // After a dense iteration the other φ is that of the iteration before, everywhere.
+        let copy = if self.launcher.band() { None } else { Some(queue.fields.to) };
+        let (fields, iteration, set) = (queue.fields, queue.iteration, queue.set);
+        self.launcher.activate_near_front(&self.stream, fields.from, copy, iteration, set)?;
+        self.launcher.reinitialise(&self.stream, fields, iteration, set, barrier)?;
+        queue.set = set.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Queues the download of the statistics of a batch.
+    pub(super) fn end_batch(&self, first: u64, count: u64, slot: usize) -> Result<Batch> {
+        for [at, to, bytes] in Self::statistics_parts(first, count) {
+            if bytes > 0 {
+                let staged = self.staged_statistics[slot].side().after(to);
+                self.stream.copy_bytes(self.tables.statistics.side(at), staged, bytes)?;
+            }
+        }
+        let end = self.cuda.event()?;
+        self.stream.record(&end)?;
+        Ok(Batch { first, count, slot, end })
+    }
+
+    /// Returns the iterations after those of `queue`, up to `end`, that one launch can do: until a reinitialisation or
+    /// the end of a check interval.
+    fn next_span(&self, queue: &Queue, end: u64) -> Span {
+        let every = u64::from(self.plan.reinitialise_every);
+        let mut count = if self.launcher.takes_many_iterations() { end - queue.iteration } else { 1 };
+        count = count.min(u64::from(self.plan.criterion.check_interval - queue.interval_iterations));
+        if every > 0 {
+            count = count.min(every - queue.iteration % every);
+        }
+        if matches!(self.phi, Phi::Sparse(_)) {
+            count = count.min(RELEASED_EVERY - queue.iteration % RELEASED_EVERY);
+        }
+        Span { first: queue.iteration + 1, count: count as u32, set: queue.set }
+    }
+
+    /// Returns the number of sets of tiles that an iteration makes, with the reinitialisation that follows it or
+    /// without.
+    pub(super) fn sets_per_iteration(&self, reinitialised: bool) -> u32 {
+        u32::from(self.launcher.band()) + u32::from(reinitialised)
+    }
+}
