@@ -4,6 +4,7 @@
 Usage: level_set_large.py FOLDER-OF-LIBISOLINE [--size WIDTH DEPTH] [--limit GIB] [--compare] [--json FILE]
   --size     slices of WIDTH x WIDTH pixels, DEPTH of them (default 2048 512); the host needs 3 bytes a voxel
   --limit    the memory that the level set may use, in GiB (default: what the card has)
+  --iterations  of the level set (default 1000)
   --compare  also without the limit, and count the voxels in which the masks differ
 
 The volume is the brain of tests/data/brain.tif (20 slices of 1 x 1 x 2 mm), made 4 times as large (z: 8 times) by linear
@@ -28,7 +29,6 @@ BRAIN, PIXELS_AT = (20, 233, 197), 832  # the shape and where in the file its pi
 LARGER = (8, 4, 4)
 STARTS, RADIUS = [(70, 82), (127, 82), (70, 152), (127, 152)], 8  # in pixels of the file
 RANGE = {"target": 215, "epsilon": 20, "alpha": 0.2}
-ITERATIONS = 1000
 
 
 def brain():
@@ -63,12 +63,12 @@ def repeated(width, depth):
     return volume, starts
 
 
-def run(context, volume, starts):
+def run(context, volume, starts, iterations):
     """The mask, and the times and sizes of a run."""
     began = time.perf_counter()
     with LevelSet(volume, starts, device=context, change_tolerance=0, rms_tolerance=0, **RANGE) as surface:
         started = time.perf_counter()
-        report = surface.step(ITERATIONS)
+        report = surface.step(iterations)
         stepped = time.perf_counter()
         mask = surface.mask()
         state = surface.state()
@@ -83,6 +83,7 @@ def main():
     parser.add_argument("library", type=Library, help="the folder that libisoline.so is in")
     parser.add_argument("--size", type=int, nargs=2, default=(2048, 512), metavar=("WIDTH", "DEPTH"))
     parser.add_argument("--limit", type=float, metavar="GIB")
+    parser.add_argument("--iterations", type=int, default=1000)
     parser.add_argument("--compare", action="store_true")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
@@ -90,13 +91,13 @@ def main():
     context = Context(os.environ.get("ISOLINE_BENCH_DEVICE", "cuda"), library=options.library)
     limit = int((options.limit or 0) * 2 ** 30)
     context.set_memory_limit(limit)
-    mask, found = run(context, volume, starts)
+    mask, found = run(context, volume, starts, options.iterations)
     results = {"size": options.size, "limit": options.limit, "limited": found}
     print(options.size, "limit", options.limit, found, flush=True)
     if options.compare:
         context.trim()
         context.set_memory_limit(0)
-        whole, results["whole"] = run(context, volume, starts)
+        whole, results["whole"] = run(context, volume, starts, options.iterations)
         differing = sum(int(numpy.count_nonzero(a != b)) for a, b in zip(mask, whole))
         results["differing"] = differing
         print("whole", results["whole"], f"{differing} of {found['inside']} voxels differ", flush=True)
