@@ -392,9 +392,10 @@ extern "C" {
  *   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
  *   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
  *   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
- *   the targets of region snakes: each gets a contiguous range of them, with the results of one device. All else runs on
- *   the first one of the list: volumes, level sets, single slices, and images in CUDA memory, which must be that
- *   device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
+ *   the targets of region snakes: each gets a contiguous range of them, with the results of one device. The
+ *   level set of a volume without a narrow band (ISOLINE_LEVEL_SET_DENSE), of images in host memory, is cut into slabs
+ *   along z, one for each device, with the results of one. All else runs on the first one of the list: other volumes and
+ *   level sets, single slices, and images in CUDA memory, which must be that device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
  *   cancel flag; otherwise they finish their slices first.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
@@ -423,7 +424,8 @@ isoline_status isoline_context_device(const isoline_context *context,
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
  *   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in
- *   parts, with the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
+ *   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
+ *   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
  *   back to the CPU. The limit has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
@@ -2871,7 +2873,11 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
  * the scheme.
  *
  * φ starts as the signed distance to the boundary of the initial mask. It is kept in the memory of the context's
- * device, as is a copy of the image; the caller's images are not needed after the call. If the mask (with 2
+ * device, as is a copy of the image; the caller's images are not needed after the call. Where a volume with a narrow
+ * band does not fit the memory of a GPU, or the context's limit, φ is stored in tiles near the front only, `stored_tiles`
+ * of the state: the result is the same but for values far from the front, and a front for whose tiles there is no memory
+ * is ISOLINE_OUT_OF_MEMORY, at the start or in a step. (Not with edges, `upwind_order` 2 or `pyramid_levels` above 1.)
+ * If the mask (with 2
  * dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
  * Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
  * count as far from T as the farthest finite pixel of the image, but at least 2ε.
@@ -3001,6 +3007,11 @@ typedef struct {
     uint32_t coarse_iterations;
     /** The contrast K of the edge term, with `dimensions` 2 that of the first slice; NaN without `edge_weight`. */
     double edge_contrast;
+    /**
+     * The number of tiles in which φ is stored: all of them, unless a volume does not fit the memory of the GPU. Then φ is
+     * stored near the front only.
+     */
+    uint64_t stored_tiles;
 } isoline_level_set_state;
 
 /** The statistics of one iteration. The struct never changes. */

@@ -31,9 +31,10 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 ///   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
 ///   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
 ///   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
-///   the targets of region snakes: each gets a contiguous range of them, with the results of one device. All else runs on
-///   the first one of the list: volumes, level sets, single slices, and images in CUDA memory, which must be that
-///   device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
+///   the targets of region snakes: each gets a contiguous range of them, with the results of one device. The
+///   level set of a volume without a narrow band (ISOLINE_LEVEL_SET_DENSE), of images in host memory, is cut into slabs
+///   along z, one for each device, with the results of one. All else runs on the first one of the list: other volumes and
+///   level sets, single slices, and images in CUDA memory, which must be that device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
 ///   cancel flag; otherwise they finish their slices first.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
@@ -82,7 +83,8 @@ pub unsafe extern "C" fn isoline_context_device(
 /// @param context not NULL.
 /// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
 ///   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in
-///   parts, with the same bits. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
+///   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
+///   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
 ///   back to the CPU. The limit has no effect on a CPU context.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]

@@ -280,7 +280,7 @@ impl Solver {
         let back = memory.pinned(bytes)?;
         stream.fill(&found, 0, bytes, 0)?;
         if let Err(error) = launch(&found) {
-            // What was launched before still works.
+            // Launches ahead of the one that failed still work.
             stream.synchronize()?;
             return Err(error);
         }
