@@ -113,6 +113,51 @@ fn sanitizer_level_set_pixels() {
     }
 }
 
+/// Returns the largest memory limit, to some kilobytes, with which a level set has a sparse φ.
+fn sparse_limit(cuda: &Context, input: Image<'_>, mask: &Array3<u8>, params: &Params) -> u64 {
+    const STEP: u64 = 96 << 10;
+    let is_sparse = |limit: &u64| {
+        cuda.set_memory_limit(*limit);
+        let surface = LevelSet::new(cuda, input, mask.view().into(), params);
+        surface.as_ref().map_or(Some(false), |surface| {
+            let state = surface.state();
+            if state.stored_tiles < state.tiles { Some(true) } else { None }
+        })
+    };
+    let limits = (5..).map(|steps| steps * STEP).map_while(|limit| is_sparse(&limit).map(|sparse| (limit, sparse)));
+    limits.filter(|(_, sparse)| *sparse).last().expect("some limit leaves room for a sparse phi only").0
+}
+
+#[test]
+fn sanitizer_level_set_sparse() {
+    let Some(contexts) = cuda_and_cpu() else { return };
+    let shape = if few_sizes() { (75, 34, 41) } else { (90, 49, 93) };
+    let u8s = image(shape);
+    let (u16s, f32s) = (u8s.mapv(u16::from), u8s.mapv(f32::from));
+    for spacing in [[1.0; 3], [0.5, 0.7, 1.5]] {
+        let measured = Params { range: None, regions: Some(Regions::ChanVese), ..Default::default() };
+        let own = params(Variant::Band, Dimensions::Volume, spacing);
+        for input in [Image::from(u8s.view()), u16s.view().into(), f32s.view().into()] {
+            for params in [own.clone(), Params { range: measured.range, regions: measured.regions, ..own.clone() }] {
+                contexts[0].set_memory_limit(sparse_limit(&contexts[0], input, &mask(shape), &params));
+                // Long enough for tiles to be released.
+                compare(&contexts, input, &params, 18);
+            }
+        }
+    }
+    contexts[0].set_memory_limit(0);
+}
+
+#[test]
+fn sanitizer_level_set_slabs() {
+    let Some([_, cpu]) = cuda_and_cpu() else { return };
+    let contexts = [Context::of_parts(&["cuda", "cuda"]).unwrap(), cpu];
+    let shape = (35, 9, 40);
+    for spacing in [[1.0; 3], [0.5, 0.7, 2.0]] {
+        compare(&contexts, image(shape).view().into(), &params(Variant::Dense, Dimensions::Volume, spacing), 7);
+    }
+}
+
 /// Sums the pixels of both sides of the front, of all pixel types, with pixels that are not finite among them.
 #[test]
 fn sanitizer_level_set_regions() {
