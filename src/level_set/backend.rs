@@ -9,7 +9,7 @@ use super::{Params, STAGE, Variant, cpu, cuda};
 use crate::device::kernels::level_set::RegionLevels;
 use crate::device::{Context, DeviceNeeds};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
+use crate::image::{Image, ImageMut, zeroed_image};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use std::time::Instant;
@@ -131,6 +131,32 @@ impl Solver {
             solver => solver.run(context, monitor, iterations, progress, ticker).map(|()| 0),
             solver => solver.run(monitor, iterations, progress, ticker)
         )
+    }
+
+    /// Goes on on the CPU, from the φ of the last iteration, if a step failed because a sparse φ has no room, and the context
+    /// may choose the device; else returns the error.
+    pub(super) fn move_to_cpu(
+        &mut self,
+        context: &Context,
+        plan: &Plan,
+        error: Error,
+        progress: &mut Option<&mut Progress<'_>>,
+        ticker: &Ticker,
+    ) -> Result<()> {
+        let Self::Cuda(solver) = self else { return Err(error) };
+        if !context.may_fall_back(&error) || !solver.is_sparse() {
+            return Err(error);
+        }
+        log::warn!("going on on the CPU: {error}");
+        let (image, phi) = solver.to_host(context)?;
+        let mask = zeroed_image::<u8>(phi.dim())?;
+        let moved = run_with_progress(context.pool(), progress, ticker, || {
+            let mut solver = cpu::Solver::new(context, plan, &image.view(), &mask.view().into(), ticker)?;
+            solver.write_phi(phi.view(), ticker)?;
+            Ok(solver)
+        })?;
+        *self = Self::Cpu(moved);
+        Ok(())
     }
 
     /// Returns the report of a step so far.

@@ -97,8 +97,7 @@ pub(super) struct Solver {
     launcher: Launcher,
     phi: Phi,
     image: Buffer,
-    /// The bytes of a pixel of the image, with its edge if there is an edge term.
-    pixel_bytes: usize,
+    pixels: PixelKind,
     /// The contrast of the edge term, if there is one.
     edge_contrast: Option<f64>,
     tables: Tables,
@@ -195,7 +194,7 @@ impl Solver {
             launcher,
             phi,
             image,
-            pixel_bytes: pixels.bytes(),
+            pixels,
             edge_contrast,
             tables,
             staged_statistics,
@@ -229,7 +228,7 @@ impl Solver {
         Fields {
             from: self.phi_from(self.current, 0),
             to: self.phi_from(1 - self.current, 0),
-            image: self.image.address() + (PADDING_BEFORE * self.pixel_bytes) as u64,
+            image: self.image.address() + (PADDING_BEFORE * self.pixels.bytes()) as u64,
         }
     }
 
@@ -461,6 +460,11 @@ impl Solver {
 
     pub(super) fn inside(&self) -> u64 {
         self.inside
+    }
+
+    /// Tells whether φ is sparse, and known.
+    pub(super) fn is_sparse(&self) -> bool {
+        matches!(self.phi, Phi::Sparse(_)) && !self.phi_unknown
     }
 
     /// Returns the number of tiles in which φ is stored.

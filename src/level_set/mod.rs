@@ -324,7 +324,13 @@ impl LevelSet {
                 left = left.min(self.monitor.until_check());
             }
             let monitor = &mut self.monitor;
-            let ran = self.solver.run(context, monitor, left, &mut progress, &ticker);
+            let ran = match self.solver.run(context, monitor, left, &mut progress, &ticker) {
+                Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+                    self.solver.move_to_cpu(context, &self.plan, error, &mut progress, &ticker)?;
+                    continue;
+                }
+                ran => ran,
+            };
             self.range_is_measured &= !monitor.begins_interval();
             if monitor.converged && self.solver.inside() > 0 && self.noise.goes_on() {
                 monitor.converged = false;

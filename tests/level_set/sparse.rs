@@ -172,5 +172,16 @@ fn bad_input_and_too_little_memory_are_errors_that_leave_phi() {
             assert_eq!(inside, surface.state().inside);
             assert_eq!(surface.statistics().last().unwrap().inside, inside);
         }
+        // With auto it goes on on the CPU.
+        let automatic = Context::new("auto").unwrap();
+        automatic.set_memory_limit(LIMIT);
+        let mut moved = start(&automatic, lattice.view(), &mask, &params);
+        assert!(moved.state().stored_tiles < moved.state().tiles);
+        let done = surface.state().iterations;
+        let report = moved.step(done + 40, None).unwrap();
+        assert_eq!((report.device.kind, report.iterations), (isoline::DeviceKind::Cpu, done + 40));
+        assert_eq!(moved.statistics()[..done as usize], *surface.statistics());
+        let inside = mask_of(&moved, DIM).iter().filter(|pixel| **pixel != 0).count() as u64;
+        assert!(inside == moved.state().inside && inside > surface.state().inside, "{inside} voxels inside");
     });
 }

@@ -170,16 +170,20 @@ impl Loaded {
     pub(in crate::level_set) fn extremes(&self) -> Result<[f64; 2]> {
         self.stream.synchronize()?;
         let PixelKind::Plain(pixel_type) = self.pixels else { unreachable!("they are measured before the edges") };
-        let (bytes, shape) = (pixel_type.bytes(), self.layout.shape);
-        let row = self.layout.pitch * bytes;
-        let pixels = DevicePixels {
-            pixel_type,
-            address: self.image.address() + ((PADDING_BEFORE + LEAD) * bytes) as u64,
-            shape,
-            strides: [row, row * shape[1]],
-            lifetime: PhantomData,
-        };
-        self.cuda.extremes("the image", &pixels)
+        self.cuda.extremes("the image", &pixels_of(&self.image, pixel_type, &self.layout))
+    }
+}
+
+/// Returns the pixels of an image in a layout.
+pub(super) fn pixels_of<'a>(image: &'a Buffer, pixel_type: PixelType, layout: &Layout) -> DevicePixels<'a> {
+    let (bytes, shape) = (pixel_type.bytes(), layout.shape);
+    let row = layout.pitch * bytes;
+    DevicePixels {
+        pixel_type,
+        address: image.address() + ((PADDING_BEFORE + LEAD) * bytes) as u64,
+        shape,
+        strides: [row, row * shape[1]],
+        lifetime: PhantomData,
     }
 }
 

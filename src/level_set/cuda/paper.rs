@@ -15,7 +15,7 @@ impl Solver {
         let Phi::Rows(own) = &self.phi else {
             return Err(Error::unsupported("the paper's kernel is for volumes that fit the device"));
         };
-        if !plan.constants.volume || self.pixel_bytes != 1 {
+        if !plan.constants.volume || self.pixels.bytes() != 1 {
             return Err(Error::unsupported("the paper's kernel is for volumes of u8"));
         }
         cuda.bind()?;

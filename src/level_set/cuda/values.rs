@@ -1,13 +1,15 @@
 //! The transfer of φ and the mask from the device, and of φ to it.
 
+use super::load::{PixelKind, pixels_of};
 use super::tables::CONVERGENCE_BYTES;
 use super::{Phi, Solver, transfer};
 use crate::device::cuda::{Buffer, DeviceRows, check_device_pixels};
+use crate::device::{Context, HostCopy};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, ImageMut};
+use crate::image::{DevicePixels, Image, ImageMut, zeroed_image};
 use crate::progress::Ticker;
 use bytemuck::Pod;
-use ndarray::{ArrayViewMut3, Axis};
+use ndarray::{Array3, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
 
 /// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device.
@@ -89,6 +91,16 @@ impl Solver {
                 self.stream.synchronize()
             }
         }
+    }
+
+    /// Returns copies of the image and of φ in host memory.
+    pub(in crate::level_set) fn to_host(&self, context: &Context) -> Result<(HostCopy, Array3<f32>)> {
+        let PixelKind::Plain(pixel_type) = self.pixels else { unreachable!("a sparse phi has no edges") };
+        let image = HostCopy::new(context, &pixels_of(&self.image, pixel_type, &self.layout))?;
+        let [width, height, depth] = self.plan.shape;
+        let mut phi = zeroed_image((depth, height, width))?;
+        self.read_phi(context.pool(), phi.view_mut().into())?;
+        Ok((image, phi))
     }
 
     /// Writes the mask or φ to a caller's device memory.
