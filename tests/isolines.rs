@@ -5,7 +5,7 @@
 #[path = "common/mod.rs"]
 mod common;
 
-use common::{cuda_and_cpu, everywhere, photograph};
+use common::{Numbers, cuda_and_cpu, everywhere, photograph};
 use isoline::isolines::{self, Connect, Params, Polyline, Polylines};
 use isoline::{Context, ErrorKind, Image};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3, Axis, s};
@@ -23,16 +23,6 @@ fn isolines_of<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Para
 
 fn at(levels: &[f64]) -> Params {
     Params { levels: levels.to_vec(), ..Params::default() }
-}
-
-/// Pseudo-random numbers, the same every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
 }
 
 /// An edge of the grid: that between the pixel (x, y) and the right one, or the lower one. Sorts in the order of crossings.

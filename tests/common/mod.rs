@@ -122,6 +122,16 @@ pub fn assert_close(got: &Array3<f32>, expected: &Array3<f64>, tolerance: f64, w
     }
 }
 
+/// Pseudo-random whole numbers, the same in every run.
+pub struct Numbers(pub u64);
+
+impl Numbers {
+    pub fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
 /// A generator of pseudo-random numbers, the same in every run.
 pub struct Random(u64);
 

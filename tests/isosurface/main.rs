@@ -6,6 +6,7 @@
 mod common;
 mod cuda;
 
+use common::Numbers;
 use isoline::isolines::{self, Polylines};
 use isoline::isosurface::{self, Foreground, Params, Surface};
 use isoline::{Context, ErrorKind, Image};
@@ -26,16 +27,6 @@ fn surface_of<'a>(input: impl Into<Image<'a>>, params: &Params) -> Surface {
 
 fn at(level: f64) -> Params {
     Params { level: Some(level), ..Params::default() }
-}
-
-/// Pseudo-random numbers, the same every time.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % below
-    }
 }
 
 /// All bits of a surface.
