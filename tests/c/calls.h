@@ -126,6 +126,20 @@ static isoline_status distance(void) {
     return isoline_distance(given.context, &given.input, NULL, NULL, &given.float_output, NULL);
 }
 
+/* Of slices, then of the volume. The distances are buffered, since there are gaps between the rows of the output. */
+static isoline_status distance_with_gaps(void) {
+    isoline_distance_params params;
+    isoline_image input = given.input, output = given.float_output;
+    isoline_status status = isoline_distance_params_init(&params, sizeof params);
+    input.row_stride = input.width, input.slice_stride = input.width * input.height;
+    output.row_stride = sizeof(float) * input.row_stride, output.slice_stride = sizeof(float) * input.slice_stride;
+    input.width = output.width = input.width - 1;
+    for (params.dimensions = 2; params.dimensions <= 3 && status == ISOLINE_OK; params.dimensions++) {
+        status = isoline_distance(given.context, &input, &params, NULL, &output, NULL);
+    }
+    return status;
+}
+
 static isoline_status isolines(void) {
     isoline_isolines_params params;
     isoline_isolines_params_init(&params, sizeof params);
@@ -242,6 +256,7 @@ static isoline_status slices(void) {
     DO(lines)                                                                                                          \
     DO(ellipses)                                                                                                       \
     DO(distance)                                                                                                       \
+    DO(distance_with_gaps)                                                                                             \
     DO(isolines)                                                                                                       \
     DO(axes)                                                                                                           \
     DO(isosurface)                                                                                                     \

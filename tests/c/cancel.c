@@ -38,7 +38,7 @@ static int ask(void *user, double fraction, const char *stage) {
 /* An operation of the table, with its defaults. */
 static isoline_status of_table(work *all) {
     any_params params;
-    const arguments given = {all->context, all->bytes, all->start, all->map, all->strengths, &all->progress};
+    const arguments given = {all->context, all->bytes, all->start, all->map, all->strengths, &all->progress, NULL};
     GOOD(OPERATIONS[all->operation].init(&params));
     return OPERATIONS[all->operation].run(&given, &params);
 }

@@ -378,26 +378,6 @@ static void a_cancel_takes_effect_within_100_ms(const char *device) {
     isoline_context_free(context);
 }
 
-static int call_again(void *user, double fraction, const char *stage) {
-    drawing_job *work = (drawing_job *)user;
-    (void)fraction;
-    (void)stage;
-    REFUSED(isoline_edge_drawing(work->context, &work->input, NULL, NULL, NULL, &work->segments, NULL), ISOLINE_BUSY,
-            "context");
-    CHECK(work->segments == untouched());
-    return 0;
-}
-
-static void a_callback_may_not_use_its_context(const char *device) {
-    drawing_job work = new_drawing_job(device);
-    isoline_progress progress;
-    GOOD(isoline_progress_init(&progress, sizeof progress));
-    progress.callback = call_again;
-    progress.user = &work;
-    GOOD(isoline_edge_drawing(work.context, &work.input, NULL, &progress, &work.edges, NULL, NULL));
-    end_drawing_job(&work);
-}
-
 /* ---- threads ------------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -485,32 +465,6 @@ static void calls_on_one_context_do_not_grow(const char *device) {
     }
 }
 
-static void refuse_once(void *user) {
-    REFUSED(draw((drawing_job *)user), ISOLINE_INVALID_ARGUMENT, "scan_interval");
-}
-
-static void refused_calls_do_not_grow(const char *device) {
-    drawing_job work = new_drawing_job(device);
-    work.params.scan_interval = 0;
-    must_not_grow(refuse_once, &work, (int)scaled(50, 2), (int)scaled(1000, 20));
-    end_drawing_job(&work);
-}
-
-static void cancel_once(void *user) {
-    drawing_job *work = (drawing_job *)user;
-    watch seen = {0, 1, 0, 0, 0};
-    isoline_progress progress = watched_by(&seen);
-    REFUSED(isoline_edge_drawing(work->context, &work->input, &work->params, &progress, &work->edges, &work->segments,
-                                 NULL),
-            ISOLINE_CANCELLED, NULL);
-}
-
-static void cancelled_calls_do_not_grow(const char *device) {
-    drawing_job work = new_drawing_job(device);
-    must_not_grow(cancel_once, &work, (int)scaled(50, 2), (int)scaled(1000, 20));
-    end_drawing_job(&work);
-}
-
 static void want_of_memory_on_the_way_is_a_status(const char *device) {
     /* Ever more memory until the call succeeds: whichever allocation fails before, it fails as a status. All threads
      * share one heap, as each thread's own could have 64 MiB of addresses already, enough for the whole call where there
@@ -583,12 +537,9 @@ int main(void) {
     RUN_ON_EACH(a_cancel_at_once_leaves_outputs_untouched);
     RUN_ON_EACH(a_cancelled_stack_has_no_segments);
     RUN_ON_EACH(a_cancel_takes_effect_within_100_ms);
-    RUN_ON_EACH(a_callback_may_not_use_its_context);
     RUN_ON_EACH(two_threads_take_turns_on_one_context);
     RUN_ON_EACH(two_contexts_work_at_once);
     RUN_ON_EACH(calls_on_one_context_do_not_grow);
-    RUN_ON_EACH(refused_calls_do_not_grow);
-    RUN_ON_EACH(cancelled_calls_do_not_grow);
     RUN(want_of_memory_on_the_way_is_a_status);
     if (have_cuda()) {
         RUN_ON(the_scalar_variant_is_for_the_cpu, "cuda:0");

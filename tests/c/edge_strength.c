@@ -778,28 +778,6 @@ static void a_report_can_be_used_again(const char *device) {
 
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
-static void call_once(void *user) {
-    GOOD(run((job *)user));
-}
-
-static void calls_on_one_context_do_not_grow(const char *device) {
-    job work = new_job(device);
-    must_not_grow(call_once, &work, (int)scaled(50, 2), (int)scaled(1000, 20));
-    end(&work);
-}
-
-static void refuse_once(void *user) {
-    job *work = (job *)user;
-    REFUSED(run(work), ISOLINE_INVALID_ARGUMENT, "rho");
-}
-
-static void refused_calls_do_not_grow(const char *device) {
-    job work = new_job(device);
-    work.params.rho = -1;
-    must_not_grow(refuse_once, &work, (int)scaled(50, 2), (int)scaled(1000, 20));
-    end(&work);
-}
-
 static int cannot_limit_memory(const char *device) {
     (void)device;
     if (slow()) {
@@ -1023,8 +1001,6 @@ int main(void) {
     RUN_ON_EACH(newer_params_are_accepted_while_the_rest_is_zero);
     RUN_ON_EACH(the_rest_of_a_newer_report_is_left_alone);
     RUN_ON_EACH(a_report_can_be_used_again);
-    RUN_ON_EACH(calls_on_one_context_do_not_grow);
-    RUN_ON_EACH(refused_calls_do_not_grow);
     RUN(want_of_memory_is_a_status);
     RUN(want_of_memory_on_the_way_is_a_status);
     RUN(want_of_memory_for_the_weights_is_a_status);

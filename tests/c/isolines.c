@@ -1,10 +1,8 @@
 /*
- * Isolines: shapes whose curves are known, every misuse refused, and memory. tests/isolines.rs has the definition for every
- * size, image.c and operation.c what all operations refuse.
+ * Isolines: shapes whose curves are known, and misuse refused. tests/isolines.rs has the definition for every size; image.c,
+ * operation.c and operation_calls.c have what holds for all operations.
  */
 #include "images.h"
-#include "process.h"
-#include "watch.h"
 
 enum { WIDTH = 40, HEIGHT = 30, DEPTH = 2, COUNT = WIDTH * HEIGHT * DEPTH };
 
@@ -131,7 +129,6 @@ static void levels_are_spaced_unless_given(const char *device) {
 
 static void what_does_not_fit_is_refused_by_name(const char *device) {
     job good_job = new_job(device);
-    SPOILT(work.params.struct_size = sizeof work.params - 1, ISOLINE_INVALID_ARGUMENT, "params->struct_size");
     SPOILT(work.params.reserved = 1, ISOLINE_INVALID_ARGUMENT, "reserved");
     SPOILT(work.params.connect = 2, ISOLINE_INVALID_ARGUMENT, "connect");
     SPOILT(work.params.level_count = 0, ISOLINE_INVALID_ARGUMENT, "level_count");
@@ -140,10 +137,6 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT((work.params.range_min = 3, work.params.range_max = 3), ISOLINE_INVALID_ARGUMENT, "range_min");
     SPOILT(work.levels[1] = (double)INFINITY, ISOLINE_INVALID_ARGUMENT, "levels[1]");
     SPOILT(work.report.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "report->struct_size");
-    SPOILT(work.input.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "input->struct_size");
-    SPOILT(work.input.width = 0, ISOLINE_INVALID_SIZE, "input");
-    SPOILT(work.input.type = 3, ISOLINE_INVALID_TYPE, "input->type");
-    SPOILT(work.input.data = NULL, ISOLINE_NULL_POINTER, "input->data");
     end(&good_job);
 }
 
@@ -151,7 +144,6 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     job w = new_job(device);
     isoline_polyline_arrays arrays;
     GOOD(isoline_polyline_arrays_init(&arrays, sizeof arrays));
-    REFUSED(isoline_isolines(NULL, &w.input, NULL, 0, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "context");
     REFUSED(isoline_isolines(w.context, NULL, NULL, 0, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_isolines(w.context, &w.input, NULL, 1, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "levels");
     REFUSED(isoline_isolines(w.context, &w.input, NULL, 0, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, "polylines");
@@ -168,49 +160,10 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     end(&w);
 }
 
-static void cuda_pixels_need_a_cuda_context(const char *device) {
-    job good_job = new_job(device);
-    SPOILT(work.input.memory = ISOLINE_CUDA, ISOLINE_UNSUPPORTED, "CUDA");
-    end(&good_job);
-}
-
-static void a_cancel_returns_no_polylines(const char *device) {
-    job work = new_job(device);
-    watch seen = {0, 1, 0, 0, 0};
-    isoline_progress progress = watched_by(&seen);
-    REFUSED(isoline_isolines(work.context, &work.input, NULL, 0, NULL, &progress, &work.made, &work.report),
-            ISOLINE_CANCELLED, "cancelled");
-    CHECK(work.made == NULL);
-    seen.cancel_at = 0;
-    seen.last = 0;
-    GOOD(isoline_isolines(work.context, &work.input, NULL, 0, NULL, &progress, &work.made, &work.report));
-    CHECK(seen.calls >= 2 && seen.bad == 0);
-    isoline_polylines_free(work.made);
-    end(&work);
-}
-
-static void call_once(void *user) {
-    job *work = (job *)user;
-    GOOD(run(work));
-    isoline_polylines_free(work->made);
-    work->levels[0] = (double)NAN;
-    REFUSED(run(work), ISOLINE_INVALID_ARGUMENT, NULL);
-    work->levels[0] = 100;
-}
-
-static void calls_do_not_grow(const char *device) {
-    job work = new_job(device);
-    must_not_grow(call_once, &work, (int)scaled(50, 2), (int)scaled(1000, 20));
-    end(&work);
-}
-
 int main(void) {
     RUN_ON_EACH(a_ring_and_a_bar_have_their_curves);
     RUN_ON_EACH(levels_are_spaced_unless_given);
     RUN_ON_EACH(what_does_not_fit_is_refused_by_name);
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
-    RUN(cuda_pixels_need_a_cuda_context);
-    RUN_ON_EACH(a_cancel_returns_no_polylines);
-    RUN_ON_EACH(calls_do_not_grow);
     return summary();
 }

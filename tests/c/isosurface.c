@@ -1,10 +1,8 @@
 /*
- * The isosurface: bodies whose measures are known, every misuse refused, and memory. tests/isosurface has the definition
- * for every size, image.c and operation.c what all operations refuse.
+ * The isosurface: bodies whose measures are known, and misuse refused. tests/isosurface has the definition for every size;
+ * image.c, operation.c and operation_calls.c have what holds for all operations.
  */
 #include "images.h"
-#include "process.h"
-#include "watch.h"
 
 enum { SIDE = 24, COUNT = SIDE * SIDE * SIDE };
 
@@ -129,7 +127,6 @@ static void the_border_is_closed_unless_it_shall_not(const char *device) {
 
 static void what_does_not_fit_is_refused_by_name(const char *device) {
     job good_job = new_job(device);
-    SPOILT(work.params.struct_size = sizeof work.params - 1, ISOLINE_INVALID_ARGUMENT, "params->struct_size");
     SPOILT(work.params.close = 2, ISOLINE_INVALID_ARGUMENT, "close");
     SPOILT(work.params.foreground = 2, ISOLINE_INVALID_ARGUMENT, "foreground");
     SPOILT(work.params.reserved = 1, ISOLINE_INVALID_ARGUMENT, "params->reserved");
@@ -137,10 +134,6 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT(work.params.level = (double)NAN, ISOLINE_INVALID_ARGUMENT, "level");
     SPOILT(work.input.spacing[2] = 1e16, ISOLINE_INVALID_ARGUMENT, "spacing");
     SPOILT(work.report.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "report->struct_size");
-    SPOILT(work.input.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "input->struct_size");
-    SPOILT(work.input.width = 0, ISOLINE_INVALID_SIZE, "input");
-    SPOILT(work.input.type = 3, ISOLINE_INVALID_TYPE, "input->type");
-    SPOILT(work.input.data = NULL, ISOLINE_NULL_POINTER, "input->data");
     end(&good_job);
 }
 
@@ -148,7 +141,6 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     job w = new_job(device);
     isoline_surface_arrays arrays;
     GOOD(isoline_surface_arrays_init(&arrays, sizeof arrays));
-    REFUSED(isoline_isosurface(NULL, &w.input, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "context");
     REFUSED(isoline_isosurface(w.context, NULL, NULL, NULL, &w.made, NULL), ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_isosurface(w.context, &w.input, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, "surface");
     REFUSED(isoline_isosurface_params_init(NULL, sizeof w.params), ISOLINE_NULL_POINTER, "params");
@@ -164,49 +156,10 @@ static void null_is_refused_only_where_it_must_not_be(const char *device) {
     end(&w);
 }
 
-static void cuda_pixels_need_a_cuda_context(const char *device) {
-    job good_job = new_job(device);
-    SPOILT(work.input.memory = ISOLINE_CUDA, ISOLINE_UNSUPPORTED, "CUDA");
-    end(&good_job);
-}
-
-static void a_cancel_returns_no_surface(const char *device) {
-    job work = new_job(device);
-    watch seen = {0, 1, 0, 0, 0};
-    isoline_progress progress = watched_by(&seen);
-    REFUSED(isoline_isosurface(work.context, &work.input, NULL, &progress, &work.made, &work.report), ISOLINE_CANCELLED,
-            "cancelled");
-    CHECK(work.made == NULL);
-    seen.cancel_at = 0;
-    seen.last = 0;
-    GOOD(isoline_isosurface(work.context, &work.input, NULL, &progress, &work.made, &work.report));
-    CHECK(seen.calls >= 2 && seen.bad == 0);
-    isoline_surface_free(work.made);
-    end(&work);
-}
-
-static void call_once(void *user) {
-    job *work = (job *)user;
-    GOOD(run(work));
-    isoline_surface_free(work->made);
-    work->params.level = (double)NAN;
-    REFUSED(run(work), ISOLINE_INVALID_ARGUMENT, NULL);
-    work->params.level = 99.5;
-}
-
-static void calls_do_not_grow(const char *device) {
-    job work = new_job(device);
-    must_not_grow(call_once, &work, (int)scaled(50, 2), (int)scaled(500, 10));
-    end(&work);
-}
-
 int main(void) {
     RUN_ON_EACH(a_ball_has_its_measures);
     RUN_ON_EACH(the_border_is_closed_unless_it_shall_not);
     RUN_ON_EACH(what_does_not_fit_is_refused_by_name);
     RUN_ON_EACH(null_is_refused_only_where_it_must_not_be);
-    RUN(cuda_pixels_need_a_cuda_context);
-    RUN_ON_EACH(a_cancel_returns_no_surface);
-    RUN_ON_EACH(calls_do_not_grow);
     return summary();
 }

@@ -1,10 +1,8 @@
 /*
- * Objects: two bodies whose shapes are known, every misuse refused, and memory. tests/objects.rs has the definition, image.c
- * and operation.c what all operations refuse.
+ * Objects: two bodies whose shapes are known, and misuse refused. tests/objects.rs has the definition; image.c, operation.c
+ * and operation_calls.c have what holds for all operations.
  */
 #include "images.h"
-#include "process.h"
-#include "watch.h"
 
 enum { WIDTH = 40, HEIGHT = 24, DEPTH = 20, COUNT = WIDTH * HEIGHT * DEPTH };
 
@@ -121,7 +119,6 @@ static void starts_are_found(const char *device) {
 
 static void misuse_is_refused(const char *device) {
     job work = new_job(device);
-    REFUSED(isoline_objects(NULL, &work.input, NULL, NULL, NULL, &work.output, NULL, NULL), ISOLINE_NULL_POINTER, "context");
     REFUSED(isoline_objects(work.context, NULL, NULL, NULL, NULL, &work.output, NULL, NULL), ISOLINE_NULL_POINTER, "input");
     REFUSED(isoline_objects(work.context, &work.input, NULL, NULL, NULL, NULL, NULL, NULL), ISOLINE_NULL_POINTER, "labels");
     work.params.alpha = 0;
@@ -152,37 +149,9 @@ static void misuse_is_refused(const char *device) {
     end(&work);
 }
 
-static void a_cancel_returns_nothing(const char *device) {
-    job work = new_job(device);
-    watch seen = {0, 1, 0, 0, 0};
-    isoline_progress progress = watched_by(&seen);
-    REFUSED(isoline_objects(work.context, &work.input, &work.start, NULL, &progress, &work.output, &work.made, NULL),
-            ISOLINE_CANCELLED, "cancelled");
-    CHECK(is_untouched(&work));
-    end(&work);
-}
-
-static void call_once(void *user) {
-    job *work = (job *)user;
-    GOOD(run(work));
-    isoline_object_list_free(work->made);
-    work->params.alpha = (double)NAN;
-    REFUSED(run(work), ISOLINE_INVALID_ARGUMENT, NULL);
-    work->params.alpha = 0.5;
-}
-
-static void calls_do_not_grow(const char *device) {
-    job work = new_job(device);
-    work.params.iterations = 10;
-    must_not_grow(call_once, &work, (int)scaled(20, 2), (int)scaled(100, 5));
-    end(&work);
-}
-
 int main(void) {
     RUN_ON_EACH(two_balls_stay_apart);
     RUN_ON_EACH(starts_are_found);
     RUN_ON_EACH(misuse_is_refused);
-    RUN_ON_EACH(a_cancel_returns_nothing);
-    RUN_ON_EACH(calls_do_not_grow);
     return summary();
 }

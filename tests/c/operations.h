@@ -21,6 +21,7 @@ typedef struct {
     isoline_context *context;
     isoline_image input, start, bytes, floats;
     const isoline_progress *progress;
+    isoline_report *report;
 } arguments;
 
 /* A params struct of any operation. */
@@ -31,13 +32,14 @@ typedef union {
 } any_params;
 
 static isoline_status run_edge_strength(const arguments *a, const any_params *p) {
-    return isoline_edge_strength(a->context, &a->input, &p->edge_strength, a->progress, &a->floats, NULL);
+    return isoline_edge_strength(a->context, &a->input, &p->edge_strength, a->progress, &a->floats, a->report);
 }
 
 static isoline_status run_edge_drawing(const arguments *a, const any_params *p) {
     isoline_segments *segments = NULL;
     const isoline_status status =
-        isoline_edge_drawing(a->context, &a->input, &p->edge_drawing, a->progress, NULL, &segments, NULL);
+        isoline_edge_drawing(a->context, &a->input, &p->edge_drawing, a->progress, NULL, &segments, a->report);
+    CHECK((status == ISOLINE_OK) == (segments != NULL));
     isoline_segments_free(segments);
     return status;
 }
@@ -46,7 +48,7 @@ static isoline_status run_edge_drawing(const arguments *a, const any_params *p) 
 static isoline_status run_level_set(const arguments *a, const any_params *p) {
     isoline_level_set_params params = p->level_set;
     params.iterations = params.iterations > 5 ? 5 : params.iterations;
-    return isoline_level_set_run(a->context, &a->input, &a->start, &params, a->progress, &a->bytes, NULL);
+    return isoline_level_set_run(a->context, &a->input, &a->start, &params, a->progress, &a->bytes, a->report);
 }
 
 static isoline_status run_snake(const arguments *a, const any_params *p) {
@@ -54,26 +56,29 @@ static isoline_status run_snake(const arguments *a, const any_params *p) {
     isoline_snake *snake = NULL;
     slice.depth = 1;
     const isoline_status status =
-        isoline_snake_run(a->context, &slice, NULL, &p->snake, a->progress, NULL, &snake, NULL);
+        isoline_snake_run(a->context, &slice, NULL, &p->snake, a->progress, NULL, &snake, a->report);
+    CHECK((status == ISOLINE_OK) == (snake != NULL));
     isoline_snake_free(snake);
     return status;
 }
 
 static isoline_status run_distance(const arguments *a, const any_params *p) {
-    return isoline_distance(a->context, &a->input, &p->distance, a->progress, &a->floats, NULL);
+    return isoline_distance(a->context, &a->input, &p->distance, a->progress, &a->floats, a->report);
 }
 
 static isoline_status run_isolines(const arguments *a, const any_params *p) {
     isoline_polylines *polylines = NULL;
     const isoline_status status =
-        isoline_isolines(a->context, &a->input, NULL, 0, &p->isolines, a->progress, &polylines, NULL);
+        isoline_isolines(a->context, &a->input, NULL, 0, &p->isolines, a->progress, &polylines, a->report);
+    CHECK((status == ISOLINE_OK) == (polylines != NULL));
     isoline_polylines_free(polylines);
     return status;
 }
 
 static isoline_status run_isosurface(const arguments *a, const any_params *p) {
     isoline_surface *surface = NULL;
-    const isoline_status status = isoline_isosurface(a->context, &a->input, &p->isosurface, a->progress, &surface, NULL);
+    const isoline_status status = isoline_isosurface(a->context, &a->input, &p->isosurface, a->progress, &surface, a->report);
+    CHECK((status == ISOLINE_OK) == (surface != NULL));
     isoline_surface_free(surface);
     return status;
 }
@@ -81,7 +86,8 @@ static isoline_status run_isosurface(const arguments *a, const any_params *p) {
 static isoline_status run_objects(const arguments *a, const any_params *p) {
     isoline_object_list *objects = NULL;
     const isoline_status status =
-        isoline_objects(a->context, &a->input, &a->start, &p->objects, a->progress, &a->bytes, &objects, NULL);
+        isoline_objects(a->context, &a->input, &a->start, &p->objects, a->progress, &a->bytes, &objects, a->report);
+    CHECK((status == ISOLINE_OK) == (objects != NULL));
     isoline_object_list_free(objects);
     return status;
 }
