@@ -26,12 +26,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     private final GreyRange distances = new GreyRange();
 
     DistanceJob(ImagePlus image, DistanceSettings settings) throws BadInput {
-        this(image, settings, DEFAULT_CALL_BYTES);
-    }
-
-    /** Creates a job with its own memory limit, so that tests need no large images. */
-    DistanceJob(ImagePlus image, DistanceSettings settings, long callBytes) throws BadInput {
-        super(image, settings, callBytes);
+        super(image, settings);
     }
 
     @Override

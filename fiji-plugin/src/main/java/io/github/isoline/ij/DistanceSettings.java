@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
-import io.github.isoline.Params;
 
 /** The parameters of the signed distance command. */
 final class DistanceSettings extends Settings {
@@ -36,7 +35,7 @@ final class DistanceSettings extends Settings {
         declare(Setting.choice(STACK, "slices", "volume", "current"));
         declareAxes();
         // The library gets masks: 0 outside, above 0 inside.
-        declareOthers("dimensions", "foreground");
+        declareOthers("foreground");
     }
 
     /** Returns true if pixel values decide which pixels are inside, so that the threshold is used. */
@@ -72,11 +71,6 @@ final class DistanceSettings extends Settings {
     void check(ImagePlus image) throws BadInput {
         super.check(image);
         new VoxelSize(image, isVolume());
-    }
-
-    @Override
-    Params toParams() throws IsolineException {
-        return super.toParams().set("dimensions", isVolume() ? "volume" : "slices");
     }
 
     /** Returns the name of the result for a title. */

@@ -31,12 +31,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     private byte[][] edges;
 
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
-        this(image, settings, DEFAULT_CALL_BYTES);
-    }
-
-    /** Creates a job with its own memory limit, so that tests need no large images. */
-    EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings, long callBytes) throws BadInput {
-        super(image, settings, EdgeDrawingPlugin.COMMAND, callBytes);
+        super(image, settings, EdgeDrawingPlugin.COMMAND);
         boolean wanted = settings.wantsFound();
         lines = wanted && settings.isLines() ? new FoundLines(planes, settings) : null;
         ellipses = wanted && settings.isEllipses() ? new FoundEllipses(planes, settings) : null;

@@ -1,9 +1,11 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.gui.Roi;
 import ij.measure.Calibration;
 import io.github.isoline.IsolineException;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * The dialog of the edge strength command, with a preview of the shape. It does not block: a threshold can be set while
@@ -33,7 +35,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     @Override
     LivePreview<EdgeStrengthSettings> newPreview() {
-        return new EdgeStrengthPreview(image, this);
+        return new Preview(image, this);
     }
 
     @Override
@@ -109,5 +111,47 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
                 number(size.y),
                 number(size.z),
                 size.warning == null ? "" : ".\nAttention: " + size.warning));
+    }
+
+    /** Shades the pixels of the current slice that belong to the shape. */
+    private static final class Preview extends LivePreview<EdgeStrengthSettings> {
+        Preview(ImagePlus image, Listener listener) {
+            super(image, listener);
+            followSelection();
+        }
+
+        @Override
+        String compute(EdgeStrengthSettings settings, boolean draw) throws BadInput, IsolineException {
+            TwoValues found = null;
+            if (settings.needsValues()) {
+                found = values(settings.planes(image).indices());
+                if (found == null) {
+                    return null;
+                }
+            }
+            int slice = image.getCurrentSlice();
+            byte[] shade = new byte[image.getWidth() * image.getHeight()];
+            int inside = settings.insideTest(image, found).mark(Pixels.of(image, slice), shade);
+            String where = image.getStackSize() > 1 ? "this slice" : "the image";
+            if (inside == 0 || inside == shade.length) {
+                hide();
+                return String.format(
+                        "Attention: %s of %s is shape: the result will be blank. Look at foreground and threshold.",
+                        inside == 0 ? "no pixel" : "every pixel", where);
+            }
+            if (draw) {
+                Roi shading = Shading.of(shade, image.getWidth());
+                GuestOverlay.element(shading, "Isoline shape", settings.planes(image), slice);
+                show(() -> new Roi[] {shading});
+            } else {
+                hide();
+            }
+            return String.format(
+                    Locale.ROOT,
+                    "%.3g %% of %s is shape%s",
+                    percent(inside, shade.length),
+                    where,
+                    draw ? " (red)" : "");
+        }
     }
 }

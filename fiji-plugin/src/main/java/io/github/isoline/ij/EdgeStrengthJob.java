@@ -37,12 +37,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     private int[] shapeCounts;
 
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings) throws BadInput {
-        this(image, settings, DEFAULT_CALL_BYTES);
-    }
-
-    /** Creates a job with its own memory limit, so that tests need no large images. */
-    EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings, long callBytes) throws BadInput {
-        super(image, settings, EdgeStrengthPlugin.COMMAND, callBytes);
+        super(image, settings, EdgeStrengthPlugin.COMMAND);
         found = settings.finds() ? new FoundAxes(planes, settings) : null;
     }
 

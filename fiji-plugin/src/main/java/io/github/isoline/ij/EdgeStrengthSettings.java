@@ -62,7 +62,7 @@ final class EdgeStrengthSettings extends Settings {
                         .recordedIf(s -> wantsRois(s)),
                 // All are saved to this ZIP file as ROIs.
                 found(Setting.file(ROI_FILE)));
-        declareOthers("dimensions", "variant", "start_min", "start_max", "axis_min_strength", SHORTEST_AXIS);
+        declareOthers("variant", "start_min", "start_max", "axis_min_strength", SHORTEST_AXIS);
     }
 
     /** Makes a parameter one of what is found. */
@@ -132,7 +132,7 @@ final class EdgeStrengthSettings extends Settings {
      *     above 0 on the shape
      */
     Params toParams(double rawThreshold) throws IsolineException {
-        Params params = toParams().set("dimensions", isVolume() ? "volume" : "slices");
+        Params params = toParams();
         params.set(THRESHOLD, usesThreshold() ? rawThreshold : 0);
         if (is(FIND, POINTS)) {
             // No axis is so long.

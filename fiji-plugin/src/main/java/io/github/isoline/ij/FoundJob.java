@@ -12,8 +12,8 @@ abstract class FoundJob<S extends Settings> extends StackJob<S> {
     private final String command;
 
     /** @param command its name, without the dots of the menu */
-    FoundJob(ImagePlus image, S settings, String command, long callBytes) throws BadInput {
-        super(image, settings, callBytes);
+    FoundJob(ImagePlus image, S settings, String command) throws BadInput {
+        super(image, settings);
         this.command = command;
     }
 

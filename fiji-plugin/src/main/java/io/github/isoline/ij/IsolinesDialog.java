@@ -1,8 +1,13 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.gui.Roi;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
+import io.github.isoline.Params;
+import io.github.isoline.PixelBuffer;
 import java.util.List;
+import java.util.Locale;
 
 /** The dialog of the isolines command, with a live preview. It does not block. */
 final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
@@ -12,7 +17,7 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
 
     @Override
     LivePreview<IsolinesSettings> newPreview() {
-        return new IsolinesPreview(image, this);
+        return new Preview(image, this);
     }
 
     @Override
@@ -33,5 +38,48 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
         HyperStackSelection planes = settings.planes(image);
         String where = planes.describe();
         return "Looks at " + (where.isEmpty() ? "the whole image" : where) + "; a selection is ignored.";
+    }
+
+    /** Shows on the current slice the curves that the isolines command gives with the parameters of the dialog. */
+    private static final class Preview extends LivePreview<IsolinesSettings> {
+        private PixelBuffer pixels;
+
+        Preview(ImagePlus image, Listener listener) {
+            super(image, listener);
+        }
+
+        @Override
+        String compute(IsolinesSettings settings, boolean draw) throws BadInput, IsolineException {
+            if (!draw) {
+                hide();
+                return "";
+            }
+            int slice = image.getCurrentSlice();
+            Params params = settings.toParams();
+            double[] levels = settings.levels();
+            GreyRange range = new GreyRange();
+            if (levels.length == 0) {
+                if (!eachSlice(settings.planes(image).indices(), GreyRange::of, range::add)) {
+                    return null;
+                }
+                IsolinesJob.setRange(params, range);
+            }
+            if (pixels == null) {
+                pixels = buffer(settings.device(), Pixels.type(image));
+            }
+            pixels.write(0, Pixels.of(image, slice));
+            Isolines.Result result = run(
+                    settings.device(),
+                    (context, progress) -> Isolines.run(context, params, levels, pixels, 1, progress));
+            PreviewPaths curves = PreviewPaths.of(result.polylines(), image, slice);
+            show(() -> new Roi[] {curves});
+            return String.format(
+                    Locale.ROOT,
+                    "%s%s, %.1f ms on %s",
+                    RunLog.count(result.polylines().count(), "curve"),
+                    image.getStackSize() > 1 ? " in this slice" : "",
+                    result.report().seconds() * 1000,
+                    result.report().device());
+        }
     }
 }

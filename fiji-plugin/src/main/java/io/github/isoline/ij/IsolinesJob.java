@@ -19,12 +19,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
     private double[] levels;
 
     IsolinesJob(ImagePlus image, IsolinesSettings settings) throws BadInput {
-        this(image, settings, DEFAULT_CALL_BYTES);
-    }
-
-    /** Creates a job with its own memory limit, so that tests need no large images. */
-    IsolinesJob(ImagePlus image, IsolinesSettings settings, long callBytes) throws BadInput {
-        super(image, settings, IsolinesPlugin.COMMAND, callBytes);
+        super(image, settings, IsolinesPlugin.COMMAND);
         found = new FoundCurves(planes, settings);
     }
 

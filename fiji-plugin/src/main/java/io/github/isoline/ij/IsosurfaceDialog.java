@@ -89,7 +89,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
                             (context, progress) ->
                                     Isolines.run(context, new Params(Isolines.NAME), levels, pixels, 1, progress))
                     .polylines();
-            PreviewPaths paths = IsolinesPreview.paths(curves, image, slice);
+            PreviewPaths paths = PreviewPaths.of(curves, image, slice);
             show(() -> new Roi[] {paths});
             return String.format(
                     Locale.ROOT,

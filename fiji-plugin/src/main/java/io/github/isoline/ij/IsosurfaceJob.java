@@ -19,7 +19,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     private Params params;
 
     IsosurfaceJob(ImagePlus image, IsosurfaceSettings settings) throws BadInput {
-        super(image, settings, DEFAULT_CALL_BYTES);
+        super(image, settings);
     }
 
     @Override

@@ -66,12 +66,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     private final Map<String, Integer> outcomes = new HashMap<>();
 
     LevelSetJob(ImagePlus image, LevelSetSettings settings) throws BadInput {
-        this(image, settings, DEFAULT_CALL_BYTES);
-    }
-
-    /** Creates a job with its own memory limit, so that tests need no large images. */
-    LevelSetJob(ImagePlus image, LevelSetSettings settings, long callBytes) throws BadInput {
-        super(image, settings, callBytes);
+        super(image, settings);
         voxel = new VoxelSize(image, settings.isVolume());
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new StartSurface(planes, settings);

@@ -121,7 +121,7 @@ final class LevelSetSettings extends Settings {
                 Setting.output(RESULTS_TABLE),
                 // The outlines are saved to this ZIP file.
                 Setting.file(ROI_FILE));
-        declareOthers("dimensions", "variant");
+        declareOthers("variant");
     }
 
     @Override
@@ -196,7 +196,7 @@ final class LevelSetSettings extends Settings {
     /** Returns the library's parameters; T and ε are still automatic. */
     @Override
     Params toParams() throws IsolineException {
-        Params params = super.toParams().set("dimensions", isVolume() ? "volume" : "slices");
+        Params params = super.toParams();
         if (!isConverged()) {
             LevelSet.neverStop(params);
         }

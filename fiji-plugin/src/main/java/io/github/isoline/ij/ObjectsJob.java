@@ -34,7 +34,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     private boolean unfinished;
 
     ObjectsJob(ImagePlus image, ObjectsSettings settings) throws BadInput {
-        super(image, settings, DEFAULT_CALL_BYTES);
+        super(image, settings);
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.Roi;
+import io.github.isoline.Polylines;
 import java.awt.BasicStroke;
 import java.awt.Color;
 import java.awt.Graphics;
@@ -30,6 +31,24 @@ final class PreviewPaths extends Roi {
         setName("Isoline preview");
         // A cursor element has no label and is not saved with the image.
         setIsCursor(true);
+    }
+
+    /** Returns the curves of a slice as one element for its overlay. */
+    static PreviewPaths of(Polylines curves, ImagePlus image, int slice) {
+        PreviewPaths paths = new PreviewPaths(image, slice);
+        LevelColours colours = new LevelColours();
+        colours.add(curves);
+        for (int i = 0; i < curves.count(); i++) {
+            Path2D.Float path = paths.of(colours.of(curves.level(i)));
+            path.moveTo(curves.x(i, 0), curves.y(i, 0));
+            for (int p = 1; p < curves.pointCount(i); p++) {
+                path.lineTo(curves.x(i, p), curves.y(i, p));
+            }
+            if (curves.isClosed(i)) {
+                path.closePath();
+            }
+        }
+        return paths;
     }
 
     /** Returns the path of the curves of a colour: whole numbers are the centres of pixels. */

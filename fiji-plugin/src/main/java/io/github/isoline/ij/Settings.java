@@ -37,6 +37,8 @@ abstract class Settings implements Cloneable {
     static final String ROI_FILE = "roi_file";
     static final String MOST_ROIS = "most_rois";
 
+    private static final String DIMENSIONS = "dimensions";
+
     /** The beginning of the message that lists all outputs. */
     static final String NO_OUTPUT = "No output is chosen.";
 
@@ -102,12 +104,16 @@ abstract class Settings implements Cloneable {
 
     /**
      * Adds the parameters that were not declared yet, at the end; macros name them only where they are not the default.
+     * The dimensions are those of {@link #STACK}.
      *
      * @param but those that the plugin sets itself
      */
     final void declareOthers(String... but) {
         for (Parameter parameter : operation.parameters()) {
-            if (!declared.containsKey(parameter.name()) && !Arrays.asList(but).contains(parameter.name())) {
+            String name = parameter.name();
+            if (!declared.containsKey(name)
+                    && !DIMENSIONS.equals(name)
+                    && !Arrays.asList(but).contains(name)) {
                 declare(Setting.of(parameter).recordedIfChanged());
             }
         }
@@ -383,6 +389,9 @@ abstract class Settings implements Cloneable {
     /** Returns the library's parameters, as far as they are declared. */
     Params toParams() throws IsolineException {
         Params params = new Params(operation.name());
+        if (operation.has(DIMENSIONS)) {
+            params.set(DIMENSIONS, isVolume() ? "volume" : "slices");
+        }
         for (Setting setting : declared.values()) {
             if (setting.parameter == null || !setting.isUsed(this)) {
                 continue;

@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Polygons;
 import java.util.List;
 
 /**
@@ -39,7 +40,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
 
     @Override
     LivePreview<SnakeSettings> newPreview() {
-        return new SnakePreview(image, this);
+        return new Preview(image, this);
     }
 
     @Override
@@ -82,5 +83,45 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
                 where.isEmpty() ? "" : ", " + where,
                 settings.isWindow() ? "the pixels around it, in a window" : "all of the image outside",
                 settings.is(SnakeSettings.START, SnakeSettings.ROI) ? "." : "; a selection is ignored.");
+    }
+
+    /** Draws on the current slice the polygons that the search starts from. */
+    private static final class Preview extends LivePreview<SnakeSettings> {
+        Preview(ImagePlus image, Listener listener) {
+            super(image, listener);
+            followSelection();
+        }
+
+        @Override
+        String compute(SnakeSettings settings, boolean draw) throws BadInput {
+            HyperStackSelection planes = settings.planes(image);
+            SnakeStart start = new SnakeStart(planes, settings);
+            int index = image.getCurrentSlice();
+            List<SnakeTarget> here = start.on(index);
+            int[][] nodes = new int[here.size()][];
+            for (int i = 0; i < nodes.length; i++) {
+                nodes[i] = here.get(i).nodes;
+            }
+            if (isOutdated()) {
+                return null;
+            }
+            if (draw && nodes.length > 0) {
+                Roi all = GuestOverlay.start(Outline.of(Polygons.of(nodes)));
+                GuestOverlay.element(all, "Isoline start", planes, index);
+                show(() -> new Roi[] {all});
+            } else {
+                hide();
+            }
+            String count = here.size() == 1 ? "1 target starts" : here.size() + " targets start";
+            return String.format(
+                    "%s on this slice%s, from %s%s%s",
+                    count,
+                    draw ? " (blue)" : "",
+                    start.describe(),
+                    settings.isAutomatic(SnakeSettings.LARGEST_STEP)
+                            ? "; largest step auto: " + RunLog.count(settings.largestStep(here), "pixel")
+                            : "",
+                    start.note() == null ? "" : "; " + start.note());
+        }
     }
 }

@@ -92,8 +92,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     private final List<Found> found = new ArrayList<>();
 
     SnakeJob(ImagePlus image, SnakeSettings settings) throws BadInput {
+        super(image, settings);
         // The slices are processed one at a time: each is a search of its own.
-        super(image, settings, 1);
+        callBytes = 1;
         size = new VoxelSize(image, false);
         // The levels of a binary image are 0 and 1, whatever its pixel values.
         boolean binary = settings.is(SnakeSettings.NOISE, BERNOULLI);

@@ -22,12 +22,6 @@ import java.util.function.Consumer;
  * copies the result back. A stack that is too large is processed in several calls.
  */
 abstract class StackJob<S extends Settings> {
-    /**
-     * The largest native memory of one call for independent slices, its input, its output and the input of the next one
-     * together: large enough for an efficient slice pipeline, small compared with the image itself.
-     */
-    static final long DEFAULT_CALL_BYTES = 512L << 20;
-
     final ImagePlus image;
     final HyperStackSelection planes;
     final S settings;
@@ -44,21 +38,21 @@ abstract class StackJob<S extends Settings> {
     /** Holds the planes of a result of floats, after {@link #allocate}. */
     float[][] result;
 
-    private final long callBytes;
+    /**
+     * The largest native memory of one call for independent slices, its input, its output and the input of the next one
+     * together: large enough for an efficient slice pipeline, small compared with the image itself. Tests set less, so
+     * that they need no large images.
+     */
+    long callBytes = 512L << 20;
+
     private Report lastReport;
     private double seconds;
 
-    /**
-     * Creates a job.
-     *
-     * @param callBytes the largest native memory for one call, so that tests need no large images
-     */
-    StackJob(ImagePlus image, S settings, long callBytes) throws BadInput {
+    StackJob(ImagePlus image, S settings) throws BadInput {
         settings.check(image);
         this.image = image;
         this.settings = settings;
         planes = settings.planes(image);
-        this.callBytes = callBytes;
     }
 
     /** Refuses pixels that cannot be processed, and allocates the result, before the work. */

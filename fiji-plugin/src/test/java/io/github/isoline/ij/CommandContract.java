@@ -14,6 +14,7 @@ import ij.VirtualStack;
 import ij.WindowManager;
 import ij.gui.Overlay;
 import ij.gui.Roi;
+import ij.measure.Calibration;
 import ij.process.ByteProcessor;
 import ij.process.ColorProcessor;
 import ij.process.ImageConverter;
@@ -237,6 +238,51 @@ interface CommandContract {
         made = HeadlessTest.run(command(), hyper, quick() + " all_frames");
         assertEquals("0/0/0 1/3/3 1/0/0 1/1/4", hyperPositions(made));
         assertEquals(own.length, hyper.getOverlay().size(), "the input has its own");
+    }
+
+    @Test
+    default void resultTakesOverWhatDescribesTheInput() {
+        ImagePlus brain = HeadlessTest.open("brain.tif");
+        brain.setTitle("brain 1");
+        Calibration scale = brain.getCalibration();
+        scale.pixelWidth = 0.25;
+        scale.pixelHeight = 0.5;
+        scale.pixelDepth = 2;
+        scale.frameInterval = 3;
+        scale.xOrigin = 11;
+        scale.setUnit("um");
+        scale.setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "density");
+        brain.getStack().setSliceLabel("third", 3);
+        brain.setProperty("Info", "taken on a Monday");
+        Roi own = new Roi(1, 2, 3, 4);
+        own.setPosition(2);
+        brain.setOverlay(new Overlay(own));
+        byte[] before = ((byte[]) brain.getStack().getPixels(4)).clone();
+
+        ImagePlus made = HeadlessTest.run(command(), brain, quick() + " device=cpu");
+
+        Calibration taken = made.getCalibration();
+        double[] sizes = {taken.pixelWidth, taken.pixelHeight, taken.pixelDepth, taken.frameInterval, taken.xOrigin};
+        assertArrayEquals(new double[] {0.25, 0.5, 2, 3, 11}, sizes);
+        assertEquals(scale.getUnit(), taken.getUnit());
+        assertFalse(taken.calibrated(), "values are not the input's");
+        assertTrue(made.getTitle().endsWith(" of brain 1"), made.getTitle());
+        assertEquals(brain.getNSlices(), made.getNSlices());
+        assertEquals("third", made.getStack().getSliceLabel(3));
+        assertEquals(1, made.getOverlay().size());
+        assertEquals(2, made.getOverlay().get(0).getPosition());
+        assertFalse(made.isInvertedLut());
+        String info = (String) made.getProperty("Info");
+        assertTrue(info.startsWith("taken on a Monday\n"), info);
+        assertTrue(info.contains("Isoline device: cpu"), info);
+        for (String option : quick().split(" ")) {
+            assertTrue(info.contains(option), option + " in " + info);
+        }
+        // The input is unchanged.
+        assertArrayEquals(before, (byte[]) brain.getStack().getPixels(4));
+        assertEquals(0.25, brain.getCalibration().pixelWidth);
+        assertEquals(own, brain.getOverlay().get(0));
+        assertFalse(brain.isLocked());
     }
 
     /** Asserts that every plane of the result is the command's result for that plane alone. */

@@ -2,7 +2,6 @@ package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.sun.jna.Memory;
@@ -13,7 +12,6 @@ import ij.WindowManager;
 import ij.gui.Line;
 import ij.gui.NewImage;
 import ij.gui.OvalRoi;
-import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.process.ByteProcessor;
@@ -22,7 +20,6 @@ import ij.process.ImageProcessor;
 import ij.process.LUT;
 import ij.process.ShortProcessor;
 import io.github.isoline.IsolineException;
-import java.awt.event.KeyEvent;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Locale;
@@ -68,13 +65,9 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         ImagePlus image = open(name);
         convert(image, bits);
         scale(image, x, y, z);
-        String options = "device=cpu threshold="
-                + threshold
-                + (dark == 1 ? " inside=dark" : " inside=bright")
-                + " region="
-                + CApi.words("distance", "region")[region]
-                + " stack="
-                + stack;
+        String words = "device=cpu threshold=%s inside=%s region=%s stack=%s";
+        String word = CApi.words("distance", "region")[region];
+        String options = String.format(words, threshold, dark == 1 ? "dark" : "bright", word, stack);
         ImagePlus result = distance(image, options);
 
         Memory params = CApi.struct("isoline_distance_params_init", 24);
@@ -97,8 +90,8 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         ImagePlus mask = blobs(20, 6);
         ImagePlus whole = distance(mask, "");
         for (long bytes : new long[] {1, WIDTH * HEIGHT * 5 * 3, WIDTH * HEIGHT * 5 * 19}) {
-            DistanceJob job = new DistanceJob(mask, Settings.fromMacro(new DistanceSettings(), ""), bytes);
-            assertSamePixels(whole, job.run(null));
+            DistanceJob job = new DistanceJob(mask, Settings.fromMacro(new DistanceSettings(), ""));
+            assertSameInParts(whole, job, bytes);
         }
     }
 
@@ -142,9 +135,7 @@ class DistanceTest extends HeadlessTest implements CommandContract {
             ramp.getProcessor().set(p, 60000 + p % WIDTH);
         }
         ImagePlus distance = distance(ramp, "threshold=60010");
-        assertEquals(0.5f, distance.getProcessor().getf(10, 3));
-        assertEquals(-0.5f, distance.getProcessor().getf(11, 3));
-        assertEquals(-11.5f, distance.getProcessor().getf(22, 3));
+        assertPixels(distance, 10, 3, 0.5f, -0.5f, -1.5f);
         ramp.getLocalCalibration().setSigned16BitCalibration();
         assertSamePixels(distance, distance(ramp, "threshold=" + (60010 - 32768)));
     }
@@ -158,11 +149,11 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         pixels.setf(9, 9, Float.POSITIVE_INFINITY);
         ImagePlus image = new ImagePlus("nan", pixels);
         ImagePlus dark = distance(image, "inside=dark threshold=0");
-        assertEquals(0.5f, dark.getProcessor().getf(5, 5));
-        assertEquals(0.5f, dark.getProcessor().getf(9, 9));
-        assertEquals(-0.5f, dark.getProcessor().getf(9, 8));
+        assertPixels(dark, 5, 5, 0.5f);
+        assertPixels(dark, 9, 9, 0.5f);
+        assertPixels(dark, 9, 8, -0.5f);
         ImagePlus bright = distance(image, "threshold=0");
-        assertEquals(-0.5f, bright.getProcessor().getf(9, 9));
+        assertPixels(bright, 9, 9, -0.5f);
         assertTrue(bright.getProcessor().getf(5, 5) > 0);
     }
 
@@ -173,11 +164,8 @@ class DistanceTest extends HeadlessTest implements CommandContract {
             ramp.getProcessor().set(p, p % WIDTH);
         }
         ramp.getProcessor().setThreshold(5, 9, ImageProcessor.NO_LUT_UPDATE);
-        ImagePlus distance = distance(ramp, "inside=thresholded");
         float[] wanted = {4.5f, 3.5f, 2.5f, 1.5f, .5f, -.5f, -1.5f, -2.5f, -1.5f, -.5f, .5f, 1.5f};
-        for (int x = 0; x < wanted.length; x++) {
-            assertEquals(wanted[x], distance.getProcessor().getf(x, 4), 1e-6f);
-        }
+        assertPixels(distance(ramp, "inside=thresholded"), 0, 4, wanted);
     }
 
     @Test
@@ -197,22 +185,18 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         }
         assertEquals(oval, image.getRoi());
         image.setRoi(2, 3, 4, 5);
-        ImagePlus box = distance(image, "inside=selection");
-        assertEquals(-2, box.getProcessor().getf(3, 5), 0.51);
-        assertEquals(0.5f, box.getProcessor().getf(1, 5));
+        assertPixels(distance(image, "inside=selection"), 1, 5, .5f, -.5f, -1.5f, -1.5f, -.5f, .5f);
         // The threshold has no effect on the other choices.
         ImagePlus ignored = distance(image, "");
         image.deleteRoi();
         assertSamePixels(distance(image, ""), ignored);
     }
 
-    @Test
-    void titleNamesTheRegion() {
-        for (String region : new String[] {"Signed", "Outside", "Inside"}) {
-            String title = distance(blobs(3, 10), "region=" + region.toLowerCase(Locale.ROOT))
-                    .getTitle();
-            assertEquals(region + " distance (pixels) of blobs", title);
-        }
+    @ParameterizedTest
+    @ValueSource(strings = {"Signed", "Outside", "Inside"})
+    void titleNamesTheRegion(String region) {
+        ImagePlus made = distance(blobs(3, 10), "region=" + region.toLowerCase(Locale.ROOT));
+        assertEquals(region + " distance (pixels) of blobs", made.getTitle());
     }
 
     @Test
@@ -233,38 +217,20 @@ class DistanceTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
-    void resultTakesOverWhatDescribesTheInput() {
+    void valuesAreInTheImagesUnit() {
         ImagePlus brain = open("brain.tif");
-        brain.setTitle("brain 1");
         scale(brain, 0.25, 0.5, 2);
-        brain.getCalibration().frameInterval = 3;
-        brain.getCalibration().setFunction(Calibration.STRAIGHT_LINE, new double[] {5, 2}, "density");
-        brain.getStack().setSliceLabel("third", 3);
-        brain.setProperty("Info", "taken on a Monday");
-        Roi roi = new Roi(1, 2, 3, 4);
-        roi.setPosition(2);
-        brain.setOverlay(new Overlay(roi));
-        byte[] before = ((byte[]) brain.getStack().getPixels(4)).clone();
-
         ImagePlus distance = distance(brain, "device=cpu threshold=100 stack=volume");
-
-        assertEquals("Signed distance (\u00b5m) of brain 1", distance.getTitle());
-        assertEquals(32, distance.getBitDepth());
-        assertEquals(20, distance.getNSlices());
-        assertEquals(2, distance.getCalibration().pixelDepth);
-        assertEquals(3, distance.getCalibration().frameInterval);
-        assertEquals(brain.getCalibration().getUnit(), distance.getCalibration().getUnit());
+        assertEquals("Signed distance (\u00b5m) of brain.tif", distance.getTitle());
         assertEquals("\u00b5m", distance.getCalibration().getValueUnit());
-        assertFalse(distance.getCalibration().calibrated(), "values are not the input's");
-        assertEquals("third", distance.getStack().getSliceLabel(3));
-        assertEquals(2, distance.getOverlay().get(0).getPosition());
         String info = (String) distance.getProperty("Info");
-        assertTrue(info.startsWith("taken on a Monday\n"), info);
         assertTrue(info.contains("Isoline distance unit: \u00b5m"), info);
-        assertTrue(info.contains("Isoline device: cpu"), info);
         assertTrue(info.contains("inside=bright threshold=100 region=signed stack=volume"), info);
-        assertArrayEquals(before, (byte[]) brain.getStack().getPixels(4));
-        assertFalse(brain.isLocked());
+        ImagePlus mask = blobs(1, 13);
+        mask.getCalibration().setUnit(" ");
+        ImagePlus made = distance(mask, "");
+        assertEquals("Signed distance (pixels) of blobs", made.getTitle());
+        assertEquals("pixels", made.getCalibration().getValueUnit());
     }
 
     @Test
@@ -296,35 +262,22 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         }
     }
 
-    @Test
-    void blankUnitReadsAsPixels() {
-        ImagePlus mask = blobs(1, 13);
-        mask.getCalibration().setUnit(" ");
-        ImagePlus made = distance(mask, "");
-        assertTrue(made.getTitle().startsWith("Signed distance (pixels) of "), made.getTitle());
-        assertEquals("pixels", made.getCalibration().getValueUnit());
-    }
-
-    @Test
-    void doubtfulScalesAreSaid() {
+    @ParameterizedTest
+    @CsvSource({
+        "0.2, um,    volume, false",
+        "1.0, um,    volume, true",
+        "0.2, pixel, volume, true",
+        "0.2, ' ',   volume, true",
+        "1.0, pixel, volume, false",
+        "1.0, ' ',   volume, false",
+        "1.0, um,    slices, false"
+    })
+    void doubtfulScalesAreSaid(double width, String unit, String stack, boolean doubtful) {
         ImagePlus mask = blobs(3, 13);
-        // Each row has the width, the unit, and whether a depth of 1 is doubtful.
-        Object[][] scales = {
-            {0.2, "um", false},
-            {1.0, "um", true},
-            {0.2, "pixel", true},
-            {0.2, " ", true},
-            {1.0, "pixel", false},
-            {1.0, " ", false}
-        };
-        for (Object[] scale : scales) {
-            scale(mask, (double) scale[0], (double) scale[0], 1);
-            mask.getCalibration().setUnit((String) scale[1]);
-            Outcome outcome = macro(mask, line("stack=volume"));
-            String what = scale[0] + scale[1].toString() + ": " + outcome.log;
-            assertEquals(scale[2], outcome.log.contains("the voxel depth is 1"), what);
-        }
-        assertFalse(macro(mask, line("")).log.contains("voxel depth"), "independent slices have no depth");
+        scale(mask, width, width, 1);
+        mask.getCalibration().setUnit(unit);
+        Outcome outcome = macro(mask, line("stack=" + stack));
+        assertEquals(doubtful, outcome.log.contains("the voxel depth is 1"), outcome.log);
     }
 
     @Test
@@ -430,21 +383,12 @@ class DistanceTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
-    void linesEncloseNothing() {
+    void imagesThatDoNotFitAreSaid() {
         ImagePlus image = open("microaneurysms.png");
         image.setRoi(new Line(3, 4, 30, 40));
         assertRefused(image, "inside=selection", "needs a selection with an area");
-    }
-
-    @Test
-    void pixelsWithoutASizeAreSaid() {
-        ImagePlus image = open("microaneurysms.png");
         image.getCalibration().pixelWidth = 0;
         assertRefused(image, "threshold=100", "Set pixel width and height in Image > Properties");
-    }
-
-    @Test
-    void framesAreNotTakenForSlices() {
         ImagePlus film = NewImage.createByteImage("film", 8, 8, 5, NewImage.FILL_BLACK);
         film.setDimensions(1, 1, 5);
         assertRefused(film, "stack=volume", "5 frame(s), which are never mixed into a volume");
@@ -452,24 +396,8 @@ class DistanceTest extends HeadlessTest implements CommandContract {
 
     @Test
     void escapeCancelsAndLeavesNothingBehind() {
-        // The many slices share their pixels: a long run with little memory for the input.
-        byte[] pixels = new byte[512 * 512];
-        for (int i = 0; i < pixels.length; i++) {
-            pixels[i] = (byte) (i * 2654435761L >> 13 & 1);
-        }
-        ImageStack slices = new ImageStack(512, 512);
-        for (int i = 0; i < 400; i++) {
-            slices.addSlice("", pixels);
-        }
-        ImagePlus stack = new ImagePlus("stack", slices);
-        Thread finger = new Thread(() -> {
-            while (!stack.isLocked()) {
-                IJ.wait(1);
-            }
-            IJ.wait(50);
-            IJ.setKeyDown(KeyEvent.VK_ESCAPE);
-        });
-        finger.start();
+        ImagePlus stack = longStack(512, 400, 1);
+        pressEscapeAfter(50, stack);
         assertCancelled(stack, "stack=volume");
         assertEquals(32, distance(open("horse.png"), "").getBitDepth());
     }
@@ -479,6 +407,13 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         ImagePlus horse = open("horse.png");
         DistancePlugin plugin = (DistancePlugin) IJ.runPlugIn(horse, DistancePlugin.class.getName(), "");
         assertEquals("Signed distance (pixels) of horse.png", plugin.getResult().getTitle());
+    }
+
+    /** Asserts that pixels have these values, from one on to the right. */
+    private static void assertPixels(ImagePlus image, int x, int y, float... wanted) {
+        for (int i = 0; i < wanted.length; i++) {
+            assertEquals(wanted[i], image.getProcessor().getf(x + i, y), 1e-6f, "at " + (x + i) + ", " + y);
+        }
     }
 
     private static ImagePlus distance(ImagePlus image, String options) {

@@ -198,7 +198,8 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
                 Arrays.toString(Arrays.stream(found).mapToInt(Roi::getPosition).toArray()));
         // Calls for one slice each number them on.
         EdgeDrawingSettings settings = Settings.fromMacro(new EdgeDrawingSettings(), "find=ellipses overlay");
-        EdgeDrawingJob job = new EdgeDrawingJob(plain, settings, 1);
+        EdgeDrawingJob job = new EdgeDrawingJob(plain, settings);
+        job.callBytes = 1;
         assertNull(job.run(null));
         job.deliver();
         assertEquals("ellipse-0004 s6", job.rois.get(3).getName());

@@ -239,7 +239,8 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
         EdgeDrawingSettings settings =
                 Settings.fromMacro(new EdgeDrawingSettings(), "find=lines overlay results_table");
         ResultsTable.getResultsTable().reset();
-        EdgeDrawingJob job = new EdgeDrawingJob(plain, settings, 1);
+        EdgeDrawingJob job = new EdgeDrawingJob(plain, settings);
+        job.callBytes = 1;
         assertNull(job.run(null));
         job.deliver();
         assertEquals(12, job.rois.size());

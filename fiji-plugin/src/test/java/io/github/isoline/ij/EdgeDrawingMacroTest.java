@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.IJ;
 import ij.ImagePlus;
-import ij.ImageStack;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
@@ -175,19 +174,10 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
 
     @Test
     void escapeCancelsAndLeavesNothingBehind() {
-        // The many slices share their pixels: a long run in little memory.
-        byte[] pixels = new byte[1024 * 1024];
-        for (int i = 0; i < pixels.length; i++) {
-            pixels[i] = (byte) (i * 2654435761L >> 13);
-        }
-        ImageStack slices = new ImageStack(1024, 1024);
-        for (int i = 0; i < 2000; i++) {
-            slices.addSlice("", pixels);
-        }
-        ImagePlus film = new ImagePlus("film", slices);
+        ImagePlus film = longStack(1024, 2000, 255);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         film.setOverlay(own);
-        pressEscapeAfter(1500);
+        pressEscapeAfter(1500, film);
         assertCancelled(film, "min_length=2000 overlay results_table");
         assertSame(own, film.getOverlay());
         assertEquals(0, ResultsTable.getResultsTable().size());

@@ -156,7 +156,8 @@ class EdgeStrengthAxesTest extends HeadlessTest {
         // One call for each slice numbers the parts on.
         EdgeStrengthSettings settings =
                 Settings.fromMacro(new EdgeStrengthSettings(), SHAPE + "find=axes overlay results_table");
-        EdgeStrengthJob job = new EdgeStrengthJob(image, settings, 1);
+        EdgeStrengthJob job = new EdgeStrengthJob(image, settings);
+        job.callBytes = 1;
         assertEquals(6, job.run(null).getStackSize());
         job.deliver();
         int half = job.rois.size() / 2;

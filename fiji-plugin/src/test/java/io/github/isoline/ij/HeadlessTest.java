@@ -81,6 +81,12 @@ abstract class HeadlessTest {
         }
     }
 
+    /** Asserts that a job makes the same pixels if a call may take no more than some memory. */
+    static void assertSameInParts(ImagePlus whole, StackJob<?> job, long callBytes) throws BadInput, IsolineException {
+        job.callBytes = callBytes;
+        assertSamePixels(whole, job.run(null));
+    }
+
     /** Runs edge strength on an image as another plugin would, and returns the new image. */
     static ImagePlus run(ImagePlus image, String options) {
         return run(COMMAND, image, options);
@@ -219,12 +225,28 @@ abstract class HeadlessTest {
         }
     }
 
-    /** Presses Escape like a user. */
-    static void pressEscapeAfter(int milliseconds) {
+    /** Presses Escape like a user, a while after a command has begun to work on the image. */
+    static void pressEscapeAfter(int milliseconds, ImagePlus image) {
         new Thread(() -> {
+                    while (!image.isLocked()) {
+                        IJ.wait(1);
+                    }
                     IJ.wait(milliseconds);
                     IJ.setKeyDown(KeyEvent.VK_ESCAPE);
                 })
                 .start();
+    }
+
+    /** Returns noise whose slices share their pixels: a long run with little memory for the input. */
+    static ImagePlus longStack(int side, int slices, int highest) {
+        byte[] pixels = new byte[side * side];
+        for (int i = 0; i < pixels.length; i++) {
+            pixels[i] = (byte) (i * 2654435761L >> 13 & highest);
+        }
+        ImageStack stack = new ImageStack(side, side);
+        for (int i = 0; i < slices; i++) {
+            stack.addSlice("", pixels);
+        }
+        return new ImagePlus("stack", stack);
     }
 }

@@ -141,7 +141,8 @@ class IsolinesTest extends HeadlessTest {
         long slice = (long) brain.getWidth() * brain.getHeight() * (bits / 8);
         for (long bytes : new long[] {1, slice * 7}) {
             ResultsTable.getResultsTable().reset();
-            IsolinesJob job = new IsolinesJob(brain, Settings.fromMacro(new IsolinesSettings(), options), bytes);
+            IsolinesJob job = new IsolinesJob(brain, Settings.fromMacro(new IsolinesSettings(), options));
+            job.callBytes = bytes;
             assertNull(job.run(null));
             job.deliver();
             assertEquals(whole, rows());

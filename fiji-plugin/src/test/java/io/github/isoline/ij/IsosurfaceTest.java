@@ -296,7 +296,7 @@ class IsosurfaceTest extends HeadlessTest {
         }
         ImagePlus film = new ImagePlus("film", planes);
         film.setDimensions(1, 2, FRAMES);
-        pressEscapeAfter(1000);
+        pressEscapeAfter(1000, film);
         Outcome outcome = isosurface(film, "all_frames level=100 results_table file=[" + folder + "/mesh.stl]");
         assertEquals(ABORTED, outcome.returned, outcome.log);
         assertOneSentence(outcome.log, "Isosurface (film): cancelled");

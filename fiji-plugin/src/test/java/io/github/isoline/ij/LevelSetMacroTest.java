@@ -266,7 +266,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
         String endless = "stack=volume start=box mode=iterations iterations=100000000 time_step=1e-5" + RANGE;
-        pressEscapeAfter(1500);
+        pressEscapeAfter(1500, image);
         Outcome outcome = assertTimeoutPreemptively(
                 Duration.ofSeconds(60),
                 () -> macro(image, call(endless + " mask_stack phi overlay results_table") + "print(\"went on\");"));
@@ -295,7 +295,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         ImagePlus film = new ImagePlus("film", ball.getStack());
         film.setDimensions(1, 10, 2);
         film.setOpenAsHyperStack(true);
-        pressEscapeAfter(1000);
+        pressEscapeAfter(1000, film);
         Outcome outcome = assertTimeoutPreemptively(
                 Duration.ofSeconds(60),
                 () -> macro(

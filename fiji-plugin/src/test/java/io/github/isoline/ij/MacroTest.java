@@ -138,7 +138,7 @@ class MacroTest extends HeadlessTest implements CommandContract {
     void escapeCancelsAndLeavesNothingBehind() {
         ImagePlus image = open("camera.png");
         byte[] before = ((byte[]) image.getProcessor().getPixels()).clone();
-        pressEscapeAfter(1000);
+        pressEscapeAfter(1000, image);
         assertCancelled(image, "mode=iterations iterations=10000000 threshold=100");
         assertArrayEquals(before, (byte[]) image.getProcessor().getPixels());
         assertEquals(

@@ -209,7 +209,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
         ImagePlus image = noise(1400);
         Overlay own = new Overlay(new Roi(1, 2, 3, 4));
         image.setOverlay(own);
-        pressEscapeAfter(1500);
+        pressEscapeAfter(1500, image);
         Outcome outcome = assertTimeoutPreemptively(
                 Duration.ofSeconds(60),
                 () -> macro(
@@ -251,7 +251,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
             stack.addSlice(one.getProcessor());
         }
         ImagePlus image = new ImagePlus("noise", stack);
-        pressEscapeAfter(1500);
+        pressEscapeAfter(1500, image);
         Outcome outcome = assertTimeoutPreemptively(
                 Duration.ofSeconds(60),
                 () -> macro(

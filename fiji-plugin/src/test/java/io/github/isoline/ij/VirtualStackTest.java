@@ -115,7 +115,9 @@ class VirtualStackTest extends HeadlessTest {
 
     private static EdgeStrengthJob job(ImagePlus image) throws BadInput, IsolineException {
         String options = "device=cpu mode=iterations iterations=9 threshold=100";
-        return new EdgeStrengthJob(image, Settings.fromMacro(new EdgeStrengthSettings(), options), TWO_PLANES);
+        EdgeStrengthJob job = new EdgeStrengthJob(image, Settings.fromMacro(new EdgeStrengthSettings(), options));
+        job.callBytes = TWO_PLANES;
+        return job;
     }
 
     @Test
