@@ -78,7 +78,7 @@ cp benches/*.py benches/*.ijm "$stage/"
 for bench in whole sizes plugin; do
     cp "benches/$bench.py" "$stage/bench/$bench"
 done
-for program in tests/*_oracle.py; do
+for program in tests/*_oracle.py tests/oracles.py; do
     if [ -e "$program" ]; then
         cp "$program" "$stage/"
     fi

@@ -11,8 +11,6 @@ axis |grad v| must be smallest there, of an S- axis largest; and around a hyperb
 
 Images: the inside of pictures of tests/data (its README.md has their licences), dots, and lines at random.
 """
-import argparse
-import pathlib
 import sys
 
 import numpy
@@ -22,29 +20,20 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 from skimage import measure
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Library  # noqa: E402
+import oracles
 
 S_PLUS, S_MINUS, ELLIPTIC, HYPERBOLIC = 2, 4, 8, 16
 LEAST_STRENGTH = 1e-4
 ROUNDING = 2.0 ** -23
 
 
-def photograph(name):
-    magic, size, most, pixels = (HERE / "data" / f"{name}.pgm").read_bytes().split(b"\n", 3)
-    assert magic == b"P5" and most == b"255"
-    width, height = map(int, size.split())
-    return numpy.frombuffer(pixels, numpy.uint8).reshape(height, width)
-
-
 def images():
     """Name, image and parameters of the strength."""
     exact = {"mode": "converged", "tolerance": 1e-6}
-    yield "horse, inside", photograph("horse"), {"threshold": 127, "rho": 64, **exact}
-    yield "horse, inside, a short decay", photograph("horse"), {"threshold": 127, "rho": 8, **exact}
-    yield "horse, inside, iterations", photograph("horse"), {"threshold": 127, "iterations": 2000}
-    yield "coins, outside", photograph("coins"), {"threshold": 110, "rho": 16, **exact}
+    yield "horse, inside", oracles.photograph("horse"), {"threshold": 127, "rho": 64, **exact}
+    yield "horse, inside, a short decay", oracles.photograph("horse"), {"threshold": 127, "rho": 8, **exact}
+    yield "horse, inside, iterations", oracles.photograph("horse"), {"threshold": 127, "iterations": 2000}
+    yield "coins, outside", oracles.photograph("coins"), {"threshold": 110, "rho": 16, **exact}
     random = numpy.random.default_rng(5)
     dots = (random.random((240, 320)) < 0.001).astype(numpy.uint8)
     yield "dots", dots, {"rho": 16, **exact}
@@ -161,11 +150,7 @@ def compare(name, found, strength):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--device", default="auto")
-    arguments = parser.parse_args()
-    context = Library(arguments.folder).context(arguments.device)
+    context = oracles.context(__doc__, "auto")
     points = critical = 0
     failed = []
     for name, image, parameters in images():

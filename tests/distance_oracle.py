@@ -10,27 +10,20 @@ another pixel's centre is one of them. So their distance to the points of the ot
 Masks: the pictures of tests/data (its README.md has their licences) at thresholds, a brain as a volume and as slices,
 noise, specks, and images of few pixels.
 """
-import argparse
 import importlib.metadata
-import pathlib
 import sys
 
 import numpy
 import scipy
 from scipy import ndimage
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Library  # noqa: E402
+import oracles
 
 try:
     import edt
 except ModuleNotFoundError:
     edt = None
 
-DATA = HERE / "data"
-BRAIN = (20, 233, 197)
-BRAIN_START = 832  # tests/data/README.md: where the stack's pixels begin in the file
 MOST_DIFFERENCES = 5
 
 PICTURES = (("horse", 127, "below"), ("cell", 90, "above"), ("coins", 110, "above"), ("page", 140, "below"),
@@ -43,23 +36,11 @@ TOLERANCE, FAR, TOLERANCE_FAR = 1e-4, 1000, 1e-6
 TOLERANCE_OF_EDT = 1e-5
 
 
-def photograph(name):
-    magic, size, most, pixels = (DATA / f"{name}.pgm").read_bytes().split(b"\n", 3)
-    assert magic == b"P5" and most == b"255"
-    width, height = map(int, size.split())
-    return numpy.frombuffer(pixels, numpy.uint8).reshape(height, width)
-
-
-def brain():
-    pixels = numpy.fromfile(DATA / "brain.tif", numpy.uint8, numpy.prod(BRAIN), offset=BRAIN_START)
-    return pixels.reshape(BRAIN)
-
-
 def masks():
     """Name, pixels, threshold, foreground, spacings."""
     for name, threshold, foreground in PICTURES:
-        yield name, photograph(name), threshold, foreground, PLANE_SPACINGS
-    stack = brain()
+        yield name, oracles.photograph(name), threshold, foreground, PLANE_SPACINGS
+    stack = oracles.brain()
     yield "brain", stack, 70, "above", ((1, 1, 4),)
     yield "part of the brain", numpy.ascontiguousarray(stack[3:, 70:161, 50:147]), 90, "above", VOLUME_SPACINGS
     yield "part of the brain, floats", stack[3:, 70:130, 50:117].astype(numpy.float32), 90.5, "above", VOLUME_SPACINGS
@@ -150,13 +131,5 @@ def compare_all(context):
           f"pixel ({TOLERANCE_OF_EDT:g} of edt's distances)")
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Compares the distance with SciPy's and edt's.")
-    parser.add_argument("library", help="the folder that libisoline.so is in")
-    parser.add_argument("--device", default="cpu")
-    options = parser.parse_args()
-    compare_all(Library(options.library).context(options.device))
-
-
 if __name__ == "__main__":
-    main()
+    compare_all(oracles.context(__doc__))

@@ -21,11 +21,7 @@ import numpy
 import skimage
 import skimage.io
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Context, Library  # noqa: E402
-
-DATA = HERE / "data"
+import oracles
 
 OPERATORS = ("prewitt", "sobel", "scharr")  # as OpenCV numbers them
 # Thresholds below 1 act as 1; no gradient of 8 bits is above 8160. Interval 0 crashes OpenCV. Lengths below 3 act as 3.
@@ -46,8 +42,6 @@ MOST_DIFFERENCES = 5
 
 DATA_PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "page", "pattern")
 PACKAGE_PICTURES = ("brick", "clock_motion", "grass", "gravel", "moon", "text")
-BRAIN = (20, 233, 197)
-BRAIN_START = 832  # tests/data/README.md: where the stack's pixels begin in the file
 
 
 # Pictures.
@@ -62,18 +56,9 @@ def noise(width, height):
     return values.reshape(height, width)
 
 
-def brain():
-    pixels = numpy.fromfile(DATA / "brain.tif", numpy.uint8, numpy.prod(BRAIN), offset=BRAIN_START)
-    return pixels.reshape(BRAIN)
-
-
-def photograph(name):
-    return cv2.imread(str(DATA / f"{name}.pgm"), cv2.IMREAD_UNCHANGED)
-
-
 def golden_pictures():
     for name in DATA_PICTURES:
-        yield name, photograph(name)
+        yield name, oracles.photograph(name)
     for width, height in ((131, 97), (40, 64), (5, 60)):
         yield f"noise:{width}x{height}", noise(width, height)
 
@@ -85,12 +70,12 @@ def pictures():
         picture = skimage.io.imread(folder / f"{name}.png", as_gray=False)
         yield name, picture if picture.ndim == 2 else cv2.cvtColor(picture[..., :3], cv2.COLOR_RGB2GRAY)
     for z in (4, 15):
-        yield f"brain slice {z}", brain()[z]
-    camera = photograph("camera")
+        yield f"brain slice {z}", oracles.brain()[z]
+    camera = oracles.photograph("camera")
     yield "camera, 301 x 207 of it", camera[101:308, 57:358]
     yield "camera, upside down", camera[::-1]
     yield "camera, saturated", numpy.where(camera > 100, 255, 0).astype(numpy.uint8)
-    yield "coins, blurred and enlarged", cv2.resize(photograph("coins"), (777, 633), interpolation=cv2.INTER_CUBIC)
+    yield "coins, blurred and enlarged", cv2.resize(oracles.photograph("coins"), (777, 633), interpolation=cv2.INTER_CUBIC)
     yield "constant", numpy.full((50, 60), 77, numpy.uint8)
     random = numpy.random.default_rng(3)
     yield "white noise", random.integers(0, 256, (233, 157), dtype=numpy.uint8)
@@ -172,7 +157,7 @@ class Isoline:
     """Edge drawing of one library on one device."""
 
     def __init__(self, path, device):
-        self.context = Context(device, library=Library(path))
+        self.context = oracles.Library(path).context(device)
 
     @staticmethod
     def params(configuration):
@@ -245,14 +230,14 @@ def compare_all(isoline):
                           with_opencv(picture, configuration)[0])
     # The same numbers in other types, and as slices of one stack.
     for name in ("camera", "cell", "page"):
-        picture = photograph(name)
+        picture = oracles.photograph(name)
         for configuration in (*CONFIGURATIONS[::97], *with_sigmas(0, 983)):
             theirs, _ = with_opencv(picture, configuration)
             wide = isoline.draw(picture.astype(numpy.uint16), configuration)[0]
             tally.compare(f"{name}, 16 bits", configuration, wide, theirs)
             scaled = isoline.draw(picture.astype(numpy.float32), configuration, range_min=0, range_max=65535)[0]
             tally.compare(f"{name}, float", configuration, scaled, theirs)
-    stack = brain()
+    stack = oracles.brain()
     for configuration in CONFIGURATIONS[5::389]:
         for z, ours in enumerate(isoline.draw(stack, configuration)):
             tally.compare(f"brain slice {z}, in the stack", configuration, ours, with_opencv(stack[z], configuration)[0])
@@ -276,7 +261,7 @@ def write_golden(path):
 def measure(isoline):
     """Smallest times of both, taken in turns, in milliseconds; OpenCV on one thread, as its linking is."""
     cv2.setNumThreads(1)
-    camera = photograph("camera")
+    camera = oracles.photograph("camera")
     for side, rounds in ((512, 60), (4096, 8)):
         picture = camera if side == 512 else cv2.resize(camera, (side, side), interpolation=cv2.INTER_CUBIC)
         edges = numpy.empty_like(picture)

@@ -8,17 +8,14 @@ neighbour beyond the border does not count. Volumes are scattered voxels, a shel
 of slices that lie further apart or closer together, and unequal along every axis. The numbers of multigrid cycles are
 printed.
 """
-import argparse
-import pathlib
 import sys
 
 import numpy
 import scipy
 from scipy.sparse import csc_matrix, linalg
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Context, Library, Report  # noqa: E402
+import oracles
+from isoline import Report
 
 SPACINGS = (1, 1, 1), (2, 1, 1), (5, 1, 1), (10, 1, 1), (0.5, 1, 1), (1, 1, 4), (3, 0.5, 0.9)  # along z, y, x
 RHOS = 2, 8, 40  # in units of the smallest spacing
@@ -59,12 +56,8 @@ def solve(shape, spacing, rho):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("library")
-    parser.add_argument("--device", default="cpu")
-    arguments = parser.parse_args()
     compared, worst, failed = 0, 0.0, []
-    with Context(arguments.device, library=Library(arguments.library)) as context:
+    with oracles.context(__doc__) as context:
         for name, shape in volumes():
             for spacing in SPACINGS:
                 told = []

@@ -22,16 +22,13 @@ Pictures: tests/data (its README.md has their licences).
 import argparse
 import ctypes
 import math
-import pathlib
 import sys
 import time
 
 import cv2
 import numpy
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Context, Library  # noqa: E402
+import oracles
 
 PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "nuclei", "page", "pattern")
 DRAWING = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
@@ -142,12 +139,12 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--time", action="store_true")
     arguments = parser.parse_args()
-    library = Library(arguments.library)
-    context, cpu = Context(arguments.device, library=library), Context("cpu", library=library)
+    library = oracles.Library(arguments.library)
+    context, cpu = library.context(arguments.device), library.context("cpu")
     cv2.setNumThreads(1)
     coins = None
     for name in PICTURES:
-        picture = cv2.imread(str(HERE / "data" / f"{name}.pgm"), cv2.IMREAD_UNCHANGED)
+        picture = oracles.photograph(name)
         ours, (theirs, _) = with_isoline(context, picture), with_opencv(picture)
         counts = len(theirs), found(theirs, ours), len(ours), found(ours, theirs)
         print(f"{name}: of OpenCV's {counts[0]} {counts[1]} are found, of our {counts[2]} {counts[3]}")

@@ -11,40 +11,28 @@ cut two curves that touch in another way: there the pieces between neighbouring 
 Images: the pictures of tests/data (its README.md has their licences), the edge strength of one, a distance and noise, with
 and without pixels that are NaN.
 """
-import argparse
 import collections
-import pathlib
 import sys
 
 import numpy
 import skimage
 from skimage import measure
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Library  # noqa: E402
+import oracles
 
-DATA = HERE / "data"
 PICTURES = ("horse", "cell", "coins", "page", "camera")
-
-
-def photograph(name):
-    magic, size, most, pixels = (DATA / f"{name}.pgm").read_bytes().split(b"\n", 3)
-    assert magic == b"P5" and most == b"255"
-    width, height = map(int, size.split())
-    return numpy.frombuffer(pixels, numpy.uint8).reshape(height, width)
 
 
 def images(context):
     """Name, image, levels, and whether no pixel equals a level."""
     for name in PICTURES:
-        picture = photograph(name)
+        picture = oracles.photograph(name)
         yield name, picture, (20.5, 90.5, 127.25, 200.1), True
         yield f"{name}, levels that pixels have", picture, (20, 90, 127, 200), False
         yield f"{name}, 16 bits", picture.astype(numpy.uint16) * 257, (23000.5,), True
-    strength = context.run("edge_strength", photograph("coins"), threshold=110, foreground="above")
+    strength = context.run("edge_strength", oracles.photograph("coins"), threshold=110, foreground="above")
     yield "an edge strength", strength, (0.1, 0.37, 0.9), True
-    distance = context.run("distance", photograph("coins"), threshold=110)
+    distance = context.run("distance", oracles.photograph("coins"), threshold=110)
     yield "a distance", distance, (-3.3, 0, 2.7), True
     random = numpy.random.default_rng(3)
     for shape in ((2, 2), (2, 300), (300, 2), (33, 65), (400, 517)):
@@ -80,11 +68,7 @@ def theirs(image, level, connect):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--device", default="auto")
-    arguments = parser.parse_args()
-    context = Library(arguments.folder).context(arguments.device)
+    context = oracles.context(__doc__, "auto")
     curves = points = failed = 0
     for name, image, levels, distinct in images(context):
         for connect in ("low", "high"):

@@ -11,8 +11,6 @@ triangles in other ways.
 Volumes: distances to bodies, a gyroid, the pictures of tests/data as slices, smooth noise and noise. No voxel equals a
 level.
 """
-import argparse
-import pathlib
 import sys
 
 import numpy
@@ -21,19 +19,9 @@ import scipy.spatial
 import skimage
 from skimage import measure
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Library  # noqa: E402
+import oracles
 
-DATA = HERE / "data"
 TOLERANCE = 5e-5
-
-
-def photograph(name):
-    magic, size, most, pixels = (DATA / f"{name}.pgm").read_bytes().split(b"\n", 3)
-    assert magic == b"P5" and most == b"255"
-    width, height = map(int, size.split())
-    return numpy.frombuffer(pixels, numpy.uint8).reshape(height, width)
 
 
 def volumes():
@@ -48,7 +36,7 @@ def volumes():
     yield "a gyroid", gyroid.astype(numpy.float32), 0.137, True
     yield "a ball of 8 bits", numpy.clip(6 * (40 - ball), 0, 255).astype(numpy.uint8), 117.5, True
     for name in ("cell", "coins"):
-        picture = photograph(name)[:200, :250].astype(numpy.float64)
+        picture = oracles.photograph(name)[:200, :250].astype(numpy.float64)
         stack = numpy.stack([scipy.ndimage.gaussian_filter(picture, 1 + z) for z in range(12)])
         level = int(stack.mean() * 257) + 0.5
         yield f"{name}, blurred more from slice to slice", (stack * 257).astype(numpy.uint16), level, False
@@ -66,11 +54,7 @@ def on_edges(vertices):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
-    parser.add_argument("--device", default="auto")
-    arguments = parser.parse_args()
-    context = Library(arguments.folder).context(arguments.device)
+    context = oracles.context(__doc__, "auto")
     compared = failed = 0
     worst = {True: 0.0, False: 0.0}
     farthest = 0.0

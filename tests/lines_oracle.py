@@ -14,16 +14,13 @@ Pictures: tests/data (its README.md has their licences).
 """
 import argparse
 import ctypes
-import pathlib
 import sys
 import time
 
 import cv2
 import numpy
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "python")]  # isoline/ is beside this file or in python/
-from isoline import Context, Library  # noqa: E402
+import oracles
 
 PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "page", "pattern")
 MIN_LENGTH = 12
@@ -89,12 +86,12 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--time", action="store_true")
     arguments = parser.parse_args()
-    library = Library(arguments.library)
-    context, cpu = Context(arguments.device, library=library), Context("cpu", library=library)
+    library = oracles.Library(arguments.library)
+    context, cpu = library.context(arguments.device), library.context("cpu")
     cv2.setNumThreads(1)
     totals = numpy.zeros(4, int)
     for name in PICTURES:
-        picture = cv2.imread(str(HERE / "data" / f"{name}.pgm"), cv2.IMREAD_UNCHANGED)
+        picture = oracles.photograph(name)
         ours, (theirs, _) = with_isoline(context, picture), with_opencv(picture)
         counts = numpy.array([len(theirs), found(theirs, ours).sum(), len(ours), found(ours, theirs).sum()])
         totals += counts
