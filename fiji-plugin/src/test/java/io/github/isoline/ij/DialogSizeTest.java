@@ -1,15 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.all;
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.command;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.toggle;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -98,18 +88,18 @@ class DialogSizeTest extends WindowTest {
     }
 
     /** Plays a user who unfolds a dialog. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
+    static final class Scenes extends GuiDriver {
         private static final int SIDE = 100;
 
         private Scenes() {}
 
         /** Shows the dialogs of commands whose names are separated by commas. */
-        static void play(GuiDriver driver, String names, ImagePlus cell) throws Exception {
+        static void play(String names, ImagePlus cell) throws Exception {
             for (String name : names.split(",")) {
                 ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + cell.getTitle());
                 image.show();
                 await("the image", () -> WindowManager.getCurrentImage() == image);
-                show(driver, name, image);
+                show(name, image);
                 for (int id : WindowManager.getIDList()) {
                     // Otherwise ImageJ would ask whether it should be saved.
                     WindowManager.getImage(id).changes = false;
@@ -118,11 +108,11 @@ class DialogSizeTest extends WindowTest {
             }
         }
 
-        private static void show(GuiDriver driver, String name, ImagePlus cell) throws Exception {
+        private static void show(String name, ImagePlus cell) throws Exception {
             if (name.equals("Devices")) {
                 command(cell, name + "...");
                 Dialog devices = dialog();
-                report(driver, devices, name + " shown");
+                report(devices, name + " shown");
                 press(button(devices, "Cancel"));
                 await("the end", () -> !devices.isShowing());
                 return;
@@ -137,10 +127,10 @@ class DialogSizeTest extends WindowTest {
             first.getWindow().setLocation(700, 60);
             command(first, name + "...");
             Dialog plain = dialog();
-            report(driver, plain, name + " folded");
+            report(plain, name + " folded");
             say(name + " fields folded", fields(plain));
             toggle(checkbox(plain, "Advanced"), true);
-            report(driver, plain, name + " unfolded");
+            report(plain, name + " unfolded");
             say(name + " fields unfolded", fields(plain));
             toggle(checkbox(plain, "Advanced"), false);
             settle(plain);
@@ -169,9 +159,9 @@ class DialogSizeTest extends WindowTest {
             for (Checkbox box : all(dialog, Checkbox.class)) {
                 toggle(box, !box.getLabel().equals("Advanced"));
             }
-            report(driver, dialog, name + " hyperstack folded");
+            report(dialog, name + " hyperstack folded");
             toggle(checkbox(dialog, "Advanced"), true);
-            report(driver, dialog, name + " hyperstack unfolded");
+            report(dialog, name + " hyperstack unfolded");
             press(button(dialog, "Cancel"));
             await("the end", () -> !dialog.isShowing());
         }
@@ -187,10 +177,9 @@ class DialogSizeTest extends WindowTest {
             }
         }
 
-        private static void report(GuiDriver driver, Dialog dialog, String fold) throws Exception {
+        private static void report(Dialog dialog, String fold) throws Exception {
             settle(dialog);
-            driver.picture(
-                    "size-" + fold.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale"));
+            picture("size-" + fold.toLowerCase().replace(' ', '-') + "-" + System.getProperty("isoline.gui.scale"));
             say(fold, dialog.getWidth() + " " + dialog.getHeight());
             say(fold + " scrolls", !all(dialog, ScrollPane.class).isEmpty());
             say(fold + " cut", cut(dialog));

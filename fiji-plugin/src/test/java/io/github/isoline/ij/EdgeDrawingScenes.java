@@ -1,20 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.hint;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.opened;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
-import static io.github.isoline.ij.GuiDriver.type;
-
 import ij.CompositeImage;
 import ij.IJ;
 import ij.ImagePlus;
@@ -35,54 +20,10 @@ import java.awt.EventQueue;
 import java.awt.Window;
 
 /** Plays a user who draws edges; see {@link GuiDriver}. */
-final class EdgeDrawingScenes implements GuiDriver.Scenes {
+final class EdgeDrawingScenes extends GuiDriver.Scenes {
     private static final String COMMAND = "Edge Drawing...";
     private static final String PREVIEW = "Isoline preview";
     private static final String THRESHOLD = "gradient_threshold";
-
-    private final GuiDriver driver;
-
-    EdgeDrawingScenes(GuiDriver driver) {
-        this.driver = driver;
-    }
-
-    @Override
-    public void play(String scene, ImagePlus image) throws Exception {
-        switch (scene) {
-            case "edge drawing preview":
-                preview(image);
-                break;
-            case "edge drawing outputs":
-                outputs(image);
-                break;
-            case "edge drawing lines":
-                lines(image);
-                break;
-            case "edge drawing stack":
-                stack(image);
-                break;
-            case "edge drawing hyperstack":
-                hyperstack(image);
-                break;
-            case "edge drawing twice":
-                twice(image);
-                break;
-            case "edge drawing closed image":
-                closedImage(image);
-                break;
-            case "edge drawing tables":
-                tables(image);
-                break;
-            case "edge drawing batch":
-                batch();
-                break;
-            case "edge drawing many":
-                many();
-                break;
-            default:
-                throw new IllegalArgumentException(scene);
-        }
-    }
 
     /** Plays a preview that appears, follows the parameters, and after Cancel restores the user's overlay. */
     private void preview(ImagePlus image) throws Exception {
@@ -93,7 +34,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         Dialog dialog = open(image, COMMAND);
         await("a preview", () -> status(dialog).contains(" segments, "));
         int first = segments(dialog);
-        driver.picture("edge-drawing-preview");
+        picture("edge-drawing-preview");
         Overlay shown = image.getOverlay();
         say("overlay during preview", shown.size() + " " + shown.get(1).getName());
         say("hint", hint(dialog).replace('\n', '/'));
@@ -103,7 +44,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         say("complaint", hint(dialog).split("\n")[0]);
         type(dialog, THRESHOLD, "60");
         await("another preview", () -> status(dialog).contains(" segments, ") && segments(dialog) < first);
-        driver.picture("edge-drawing-threshold");
+        picture("edge-drawing-threshold");
         say("fewer segments", segments(dialog) < first);
 
         // Elements that the user adds in the meantime are kept.
@@ -157,7 +98,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
             toggle(checkbox(dialog, output), true);
         }
         await("a preview", () -> status(dialog).contains(" segments, "));
-        driver.picture("edge-drawing-dialog");
+        picture("edge-drawing-dialog");
         press(button(dialog, "OK"));
         await("an edge map", () -> opened("Edges of") != null);
         awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
@@ -171,7 +112,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         manager.toFront();
         WindowManager.getWindow("Results").toFront();
         recorder.toFront();
-        driver.picture("edge-drawing-outputs");
+        picture("edge-drawing-outputs");
         say("title", edges.getTitle());
         say("unit", edges.getCalibration().getUnit());
         int rows = ResultsTable.getResultsTable().size();
@@ -191,7 +132,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         }
         image.getWindow().toFront();
         manager.runCommand(image, "Show All without labels");
-        driver.picture("edge-drawing-show-all");
+        picture("edge-drawing-show-all");
     }
 
     /** Plays straight lines: fields of their own, a preview, and ROIs that a click in the manager selects. */
@@ -208,7 +149,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         int first = Integer.parseInt(status(dialog).split(" ")[1]);
         say("overlay during preview", image.getOverlay().size());
         toggle(checkbox(dialog, "Advanced"), false);
-        driver.picture("edge-drawing-lines");
+        picture("edge-drawing-lines");
         type(dialog, "shortest_line", "1");
         await("a complaint", () -> !button(dialog, "OK").isEnabled());
         say("complaint", hint(dialog).split("\n")[0]);
@@ -251,7 +192,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         }
         manager.setLocation(1000, 0);
         WindowManager.getWindow("Results").setLocation(20, 500);
-        driver.picture("edge-drawing-lines-outputs");
+        picture("edge-drawing-lines-outputs");
     }
 
     /** Returns the keys of the fields for segments or lines that the dialog shows. */
@@ -279,7 +220,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         int rows = ResultsTable.getResultsTable(title).size();
         say("own rows", rows > 0 && ResultsTable.getResultsTable(title).getValue("Segment", rows - 1) == rows);
         WindowManager.getWindow(title).setLocation(20, 500);
-        driver.picture("edge-drawing-tables");
+        picture("edge-drawing-tables");
         IJ.runMacro(run);
         say("twice as many", ResultsTable.getResultsTable(title).size() == 2 * rows);
         say("log", IJ.getLog().trim().replace('\n', '/'));
@@ -305,7 +246,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         await("an empty slice", () -> segments(dialog) == 0);
         EventQueue.invokeAndWait(() -> stack.setSlice(3));
         await("the third", () -> segments(dialog) == first);
-        driver.picture("edge-drawing-stack");
+        picture("edge-drawing-stack");
         choose(dialog, "current");
         await("the scope", () -> hint(dialog).contains("current slice only (3 of 3)"));
         for (String output : new String[] {"Edge map", "Overlay"}) {
@@ -356,7 +297,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         }
         say("wrong positions", wrong);
         say("planes", planesSeen);
-        driver.picture("edge-drawing-hyperstack");
+        picture("edge-drawing-hyperstack");
     }
 
     /** Plays a second dialog for the same image, which is refused; another command may take the overlay. */
@@ -366,7 +307,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         IJ.doCommand(COMMAND);
         await("a message", () -> dialog() != dialog);
         say("second", dialog().getTitle());
-        driver.picture("edge-drawing-twice");
+        picture("edge-drawing-twice");
         press(button(dialog(), "OK"));
         await("one dialog", () -> dialog() == dialog);
         IJ.runMacro("run(\"Edge Drawing...\", \"min_length=15 overlay\");");
@@ -401,7 +342,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
     }
 
     /** Plays a macro in batch mode with a hidden ROI Manager, and one outside of it with the window. */
-    private void batch() {
+    private void batch(ImagePlus cell) {
         String code = "run(\"Edge Drawing...\", \"min_length=40 roi_manager edge_map\");\n"
                 + "n = roiManager(\"count\");\n"
                 + "return \"\" + n + \"|\" + getTitle + \"|\" + nImages;";
@@ -415,7 +356,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
     }
 
     /** Plays noise in a large image: very many segments, and windows that respond all the time. */
-    private void many() throws Exception {
+    private void many(ImagePlus cell) throws Exception {
         int side = 2500;
         ij.process.ByteProcessor noise = new ij.process.ByteProcessor(side, side);
         java.util.Random random = new java.util.Random(1);
@@ -445,7 +386,7 @@ final class EdgeDrawingScenes implements GuiDriver.Scenes {
         say("rows", ResultsTable.getResultsTable().size());
         say("rois", RoiManager.getInstance().getCount());
         say("log", IJ.getLog().trim());
-        driver.picture("edge-drawing-many");
+        picture("edge-drawing-many");
     }
 
     private static int segments(Dialog dialog) {

@@ -47,10 +47,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // A macro understands the recorded options.
-        String options = recorded.split("\"")[3];
-        assertEquals(
-                options, Settings.fromMacro(new EdgeDrawingSettings(), options).toString());
+        assertUnderstood(recorded, new EdgeDrawingSettings());
     }
 
     @Test
@@ -67,9 +64,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         assertTrue(table.endsWith("Label,Line,Slice,X1,Y1,X2,Y2,Angle,Length,Points,RMS,Log NFA,Unit"), table);
         String recorded = seen.get("recorded");
         assertTrue(recorded.contains(" find=lines shortest_line=18 line_deviation=1 line_gap=6 "), recorded);
-        String options = recorded.split("\"")[3];
-        assertEquals(
-                options, Settings.fromMacro(new EdgeDrawingSettings(), options).toString());
+        assertUnderstood(recorded, new EdgeDrawingSettings());
     }
 
     @Test

@@ -1,16 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.hint;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.opened;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.type;
-
 import ij.IJ;
 import ij.ImagePlus;
 import ij.plugin.frame.Recorder;
@@ -19,18 +8,12 @@ import java.awt.Dialog;
 import java.awt.EventQueue;
 
 /** Plays a user who computes edge strength with the proposed parameters; see {@link GuiDriver}. */
-final class EdgeStrengthScenes implements GuiDriver.Scenes {
+final class EdgeStrengthScenes extends GuiDriver.Scenes {
     private static final String THRESHOLD = "threshold";
-
-    private final GuiDriver driver;
-
-    EdgeStrengthScenes(GuiDriver driver) {
-        this.driver = driver;
-    }
 
     /** Plays a grey image, a threshold that the image shows, and a mask. */
     @Override
-    public void play(String scene, ImagePlus cell) throws Exception {
+    void play(String scene, ImagePlus cell) throws Exception {
         ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + "coins.png");
         cell.close();
         image.show();
@@ -40,7 +23,7 @@ final class EdgeStrengthScenes implements GuiDriver.Scenes {
         Dialog dialog = open(image, "Edge Strength Function...");
         await("a share", () -> line(dialog).contains("% of the image is shape (red)"));
         say("elements", image.getOverlay().get(0).getName());
-        driver.picture("edge-strength-coins");
+        picture("edge-strength-coins");
         type(dialog, THRESHOLD, "0");
         await("a warning", () -> line(dialog).contains("every pixel of the image is shape"));
         say("overlay when all is shape", image.getOverlay() != null);
@@ -59,7 +42,7 @@ final class EdgeStrengthScenes implements GuiDriver.Scenes {
         awaitEnd("a result", () -> opened("ESF of") != null);
         ImagePlus made = opened("ESF of");
         made.getWindow().setLocation(20, 150);
-        driver.picture("edge-strength-coins-result");
+        picture("edge-strength-coins-result");
         int runs = 0;
         for (String line : recorder.getText().split("\n")) {
             if (line.startsWith("run(\"Edge Strength")) {

@@ -1,14 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -48,13 +39,13 @@ class FirstMinutesTest extends WindowTest {
     }
 
     /** Plays the user. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes {
+    static final class Scenes extends GuiDriver {
         private static final int LONG_EDGE = 80;
         private static final int LONG_VESSEL = 40;
 
         private Scenes() {}
 
-        static void play(GuiDriver driver, String scene, ImagePlus other) throws Exception {
+        static void play(String scene, ImagePlus other) throws Exception {
             other.changes = false;
             other.close();
             String name = scene.substring("first ".length());
@@ -71,8 +62,8 @@ class FirstMinutesTest extends WindowTest {
             await("a preview", () -> status(dialog).startsWith("Preview: ") && image.getOverlay() != null);
             await("no complaint", () -> button(dialog, "OK").isEnabled());
             say("before", status(dialog));
-            driver.picture("first-" + name + "-dialog", dialog);
-            driver.picture("first-" + name + "-preview", image.getCanvas());
+            picture("first-" + name + "-dialog", dialog);
+            picture("first-" + name + "-preview", image.getCanvas());
             press(button(dialog, "OK"));
             await("the end", () -> !dialog.isShowing());
             awaitAllRows();

@@ -30,6 +30,7 @@ import java.awt.event.ItemListener;
 import java.awt.event.KeyEvent;
 import java.awt.image.BufferedImage;
 import java.io.File;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -40,19 +41,17 @@ import javax.swing.JLabel;
  * Plays a user of a real ImageJ window: started by GuiTest on its own display, once per scene. Prints its observations
  * as lines "key: value", and saves screenshots in the given folder.
  */
-final class GuiDriver {
+class GuiDriver {
     private static final int PATIENCE_MS = 60_000;
     private static final int GLANCE_MS = 20;
     private static final int SETTLED_MS = 800;
 
-    private final File pictures;
-
-    private GuiDriver(File pictures) {
-        this.pictures = pictures;
-    }
+    /** The folder for screenshots. */
+    private static File pictures;
 
     /** Takes the arguments: the scene, the image to open, the folder for screenshots. */
     public static void main(String[] args) {
+        pictures = new File(args[2]);
         try {
             play(args);
             System.exit(0);
@@ -60,7 +59,7 @@ final class GuiDriver {
             e.printStackTrace();
             try {
                 say("current", title());
-                new GuiDriver(new File(args[2])).picture("failed " + args[0]);
+                picture("failed " + args[0]);
             } catch (Exception unseen) {
                 unseen.printStackTrace();
             }
@@ -72,7 +71,6 @@ final class GuiDriver {
     private static void play(String... args) throws Exception {
         ImageJ imagej = new ImageJ(ImageJ.STANDALONE);
         Prefs.setGuiScale(Double.parseDouble(System.getProperty("isoline.gui.scale", "1")));
-        GuiDriver driver = new GuiDriver(new File(args[2]));
         ImagePlus image = IJ.openImage(args[1]);
         image.getCalibration().pixelWidth = 0.107;
         image.getCalibration().pixelHeight = 0.107;
@@ -84,82 +82,98 @@ final class GuiDriver {
         await("the image", () -> WindowManager.getCurrentImage() == image);
         switch (args[0]) {
             case "run":
-                driver.run();
+                run();
                 break;
             case "cancel":
-                driver.cancel(imagej);
+                cancel(imagej);
                 break;
             case "devices":
-                driver.devices();
+                devices();
                 break;
             case "edge drawing dialog":
-                driver.dialogPicture(image, "Edge Drawing...", "edge-drawing-dialog");
+                dialogPicture(image, "Edge Drawing...", "edge-drawing-dialog");
                 break;
             case "macro":
-                driver.macro();
+                macro();
                 break;
             case "event thread":
-                driver.eventThread();
+                eventThread();
                 break;
             case "help":
-                driver.help();
+                help();
                 break;
             case "menu":
-                MenuTest.Scenes.play(driver);
+                MenuTest.Scenes.play();
                 break;
             case "help of all":
-                MenuTest.Scenes.helps(driver, image);
+                MenuTest.Scenes.helps(image);
                 break;
             case "hyperstack":
-                HyperStackScenes.play(driver, image);
+                HyperStackScenes.play(image);
                 break;
             case "stack":
                 HyperStackScenes.stack(image);
                 break;
             case "error":
-                driver.error();
+                error();
                 break;
             default:
                 if (args[0].startsWith("first ")) {
-                    FirstMinutesTest.Scenes.play(driver, args[0], image);
+                    FirstMinutesTest.Scenes.play(args[0], image);
                 } else if (args[0].startsWith("size ")) {
-                    DialogSizeTest.Scenes.play(driver, args[0].substring(5), image);
+                    DialogSizeTest.Scenes.play(args[0].substring(5), image);
                 } else if (args[0].indexOf('|') > 0) {
                     RecordScenes.play(args[0], image);
                 } else {
-                    driver.scenes(args[0]).play(args[0], image);
+                    play(args[0], image);
                 }
                 break;
         }
     }
 
-    /** The scenes of a command. */
-    interface Scenes {
-        void play(String scene, ImagePlus image) throws Exception;
+    /** The scenes of a command: that of "edge drawing closed image" is the method closedImage. */
+    abstract static class Scenes extends GuiDriver {
+        void play(String scene, ImagePlus image) throws Exception {
+            Method method = getClass().getDeclaredMethod(scene, ImagePlus.class);
+            method.setAccessible(true);
+            method.invoke(this, image);
+        }
     }
 
     /**
-     * Returns the scenes of the command whose words the name of a scene begins with: those of "level set preview" are
-     * the class LevelSetScenes, or else the class Scenes in LevelSetWindowTest.
+     * Plays a scene of the command whose words its name begins with: those of "level set preview" are the class
+     * LevelSetScenes, or else the class Scenes in LevelSetWindowTest.
      */
-    private Scenes scenes(String scene) throws ReflectiveOperationException {
-        String command = GuiDriver.class.getPackage().getName() + ".";
-        for (String word : scene.split(" ")) {
-            command += Character.toUpperCase(word.charAt(0)) + word.substring(1);
+    private static void play(String name, ImagePlus image) throws Exception {
+        String command = "";
+        String[] words = name.split(" ");
+        for (int i = 0; i < words.length; i++) {
+            command += capital(words[i]);
+            String scene = i + 1 < words.length ? words[i + 1] : "";
+            for (int more = i + 2; more < words.length; more++) {
+                scene += capital(words[more]);
+            }
             for (String end : new String[] {"Scenes", "WindowTest$Scenes"}) {
+                Class<?> type;
                 try {
-                    Class<?> type = Class.forName(command + end);
-                    return (Scenes) type.getDeclaredConstructor(GuiDriver.class).newInstance(this);
+                    type = Class.forName(GuiDriver.class.getPackage().getName() + "." + command + end);
                 } catch (ClassNotFoundException e) {
                     // Another word may belong to the command.
+                    continue;
                 }
+                ((Scenes) type.getDeclaredConstructor().newInstance()).play(scene, image);
+                return;
             }
         }
-        throw new ClassNotFoundException("no class has the scene \"" + scene + "\"");
+        throw new ClassNotFoundException("no class has the scene \"" + name + "\"");
+    }
+
+    private static String capital(String word) {
+        return Character.toUpperCase(word.charAt(0)) + word.substring(1);
     }
 
     /** Plays the dialog with an invalid value, then OK, the result and the recorded options. */
-    private void run() throws Exception {
+    private static void run() throws Exception {
         // A mouse that leaves an image clears the status line.
         new Robot().mouseMove(0, 0);
         Recorder recorder = new Recorder();
@@ -188,7 +202,7 @@ final class GuiDriver {
     }
 
     /** Plays Escape during a long run, while the event thread still responds. */
-    private void cancel(ImageJ imagej) throws Exception {
+    private static void cancel(ImageJ imagej) throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
         choose(dialog, "iterations");
@@ -219,7 +233,7 @@ final class GuiDriver {
     }
 
     /** Takes the picture of a dialog with its preview, as the manual shows it, and cancels. */
-    void dialogPicture(ImagePlus image, String command, String name) throws Exception {
+    static void dialogPicture(ImagePlus image, String command, String name) throws Exception {
         Dialog dialog = open(image, command);
         await("a preview", () -> status(dialog).startsWith("Preview: ") && image.getOverlay() != null);
         picture(name);
@@ -228,7 +242,7 @@ final class GuiDriver {
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
     }
 
-    private void devices() throws Exception {
+    private static void devices() throws Exception {
         // The manual shows the dialog alone.
         EventQueue.invokeAndWait(
                 () -> WindowManager.getCurrentImage().getWindow().setVisible(false));
@@ -246,7 +260,7 @@ final class GuiDriver {
     }
 
     /** Plays a macro in the window: a valid call, then an invalid one, which must end it without a dialog. */
-    private void macro() throws Exception {
+    private static void macro() throws Exception {
         String returned = IJ.runMacro("run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"
                 + "rename(\"first\");\n"
                 + "run(\"Edge Strength Function...\", \"rho=-1 threshold=110\");\n"
@@ -265,7 +279,7 @@ final class GuiDriver {
     }
 
     /** Plays a call on the event thread, like that of a script's button: the windows must not freeze. */
-    private void eventThread() throws Exception {
+    private static void eventThread() throws Exception {
         long began = System.nanoTime();
         EventQueue.invokeAndWait(
                 () -> IJ.run("Edge Strength Function...", "mode=iterations iterations=20000 threshold=110 device=cpu"));
@@ -274,7 +288,7 @@ final class GuiDriver {
         say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));
     }
 
-    private void help() throws Exception {
+    private static void help() throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
         GUI.centerOnImageJScreen(dialog);
@@ -310,7 +324,7 @@ final class GuiDriver {
     }
 
     /** Plays a broken installation: one message, and ImageJ keeps working. */
-    private void error() throws Exception {
+    private static void error() throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
         IJ.wait(300);
@@ -522,13 +536,13 @@ final class GuiDriver {
     }
 
     /** Saves a picture of a window, or of a part of one. */
-    void picture(String name, Component part) throws Exception {
+    static void picture(String name, Component part) throws Exception {
         IJ.wait(300);
         Rectangle place = new Rectangle(part.getLocationOnScreen(), part.getSize());
         ImageIO.write(screen(place), "png", new File(pictures, name + ".png"));
     }
 
-    void picture(String name) throws Exception {
+    static void picture(String name) throws Exception {
         IJ.wait(300);
         Rectangle all = new Rectangle(Toolkit.getDefaultToolkit().getScreenSize());
         ImageIO.write(screen(all), "png", new File(pictures, name + ".png"));
@@ -566,6 +580,15 @@ final class GuiDriver {
             }
         }
         return false;
+    }
+
+    /** Says the last line that the recorder has of a command. */
+    static void sayRecorded(String key, Recorder recorder, String command) {
+        for (String line : recorder.getText().trim().split("\n")) {
+            if (line.startsWith("run(\"" + command)) {
+                say(key, line);
+            }
+        }
     }
 
     static void say(String key, Object value) {

@@ -46,10 +46,7 @@ class GuiTest extends WindowTest {
         double coins = Double.parseDouble(seen.get("coins' share"));
         assertTrue(coins > 0.2 && coins < 0.6, "shape: " + coins);
         assertEquals("1", seen.get("recorded runs"), "a dialog that was cancelled is none");
-        String options = seen.get("recorded").split("\"")[3];
-        // A macro understands the recorded options.
-        assertEquals(
-                options, Settings.fromMacro(new EdgeStrengthSettings(), options).toString());
+        assertUnderstood(seen.get("recorded"), new EdgeStrengthSettings());
         assertEquals("false", seen.get("ok without a threshold"));
         assertTrue(seen.get("offered").startsWith("Shape: what Image > Adjust > Threshold marks"), seen.get("offered"));
     }

@@ -1,19 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.all;
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.command;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.hint;
-import static io.github.isoline.ij.GuiDriver.opened;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.toggle;
-import static io.github.isoline.ij.GuiDriver.type;
-
 import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
@@ -31,7 +17,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /** Plays a user with a hyperstack, in one dialog after the other; see {@link GuiDriver}. */
-final class HyperStackScenes {
+final class HyperStackScenes extends GuiDriver {
     private static final int SIDE = 200;
 
     /** The commands, with the macro key of the threshold. */
@@ -48,7 +34,7 @@ final class HyperStackScenes {
 
     private HyperStackScenes() {}
 
-    static void play(GuiDriver driver, ImagePlus cell) throws Exception {
+    static void play(ImagePlus cell) throws Exception {
         ImageStack planes = new ImageStack(SIDE, SIDE);
         ImageProcessor whole = cell.getProcessor();
         for (int i = 0; i < 24; i++) {
@@ -77,7 +63,7 @@ final class HyperStackScenes {
             await("the planes", () -> line(dialog).contains("channel 2 of 2, frame 3 of 4"));
             toggle(checkbox(dialog, "All frames (4)"), true);
             await("the frames", () -> line(dialog).contains("channel 2 of 2, all 4 frames"));
-            driver.picture("hyperstack-" + name.replace(' ', '-').toLowerCase());
+            picture("hyperstack-" + name.replace(' ', '-').toLowerCase());
             int before = WindowManager.getImageCount();
             press(button(dialog, "OK"));
             if (name.equals("Isolines")) {
@@ -97,12 +83,7 @@ final class HyperStackScenes {
                 say(name + " shows", made.getC() + " " + made.getZ() + " " + made.getT());
                 EventQueue.invokeAndWait(made::close);
             }
-            String[] lines = recorder.getText().trim().split("\n");
-            for (String recorded : lines) {
-                if (recorded.startsWith("run(\"" + name)) {
-                    say(name + " recorded", recorded);
-                }
-            }
+            sayRecorded(name + " recorded", recorder, name);
         }
     }
 

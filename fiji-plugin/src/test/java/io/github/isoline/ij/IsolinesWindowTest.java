@@ -1,16 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
-import static io.github.isoline.ij.GuiDriver.type;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -37,22 +26,12 @@ class IsolinesWindowTest extends WindowTest {
         assertEquals("1", seen.get("images"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.contains("levels=[60 90.5]"), recorded);
-        String options = recorded.split("\"")[3];
-        // A macro understands the recorded options.
-        assertEquals(
-                options, Settings.fromMacro(new IsolinesSettings(), options).toString());
+        assertUnderstood(recorded, new IsolinesSettings());
     }
 
     /** Plays a user who looks for isolines. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes implements GuiDriver.Scenes {
-        private final GuiDriver driver;
-
-        Scenes(GuiDriver driver) {
-            this.driver = driver;
-        }
-
-        @Override
-        public void play(String scene, ImagePlus image) throws Exception {
+    static final class Scenes extends GuiDriver.Scenes {
+        void dialog(ImagePlus image) throws Exception {
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
             Dialog dialog = open(image, IsolinesPlugin.COMMAND + "...");
@@ -61,7 +40,7 @@ class IsolinesWindowTest extends WindowTest {
             say("first status", first);
             await("curves", () -> image.getOverlay() != null);
             say("overlay during preview", image.getOverlay().size());
-            driver.picture("isolines-dialog");
+            picture("isolines-dialog");
             type(dialog, IsolinesSettings.LEVELS, "60 many");
             await("a complaint", () -> !button(dialog, "OK").isEnabled());
             say("ok with a word", button(dialog, "OK").isEnabled());
@@ -82,12 +61,8 @@ class IsolinesWindowTest extends WindowTest {
             say("rows", ResultsTable.getResultsTable().size());
             say("rois", RoiManager.getInstance().getCount());
             say("images", ij.WindowManager.getImageCount());
-            driver.picture("isolines");
-            for (String line : recorder.getText().trim().split("\n")) {
-                if (line.startsWith("run(\"Isolines")) {
-                    say("recorded", line);
-                }
-            }
+            picture("isolines");
+            sayRecorded("recorded", recorder, "Isolines");
         }
     }
 }

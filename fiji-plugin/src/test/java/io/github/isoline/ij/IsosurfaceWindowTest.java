@@ -1,17 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.all;
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
-import static io.github.isoline.ij.GuiDriver.type;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -55,10 +43,7 @@ class IsosurfaceWindowTest extends WindowTest {
         String recorded = seen.get("recorded");
         assertTrue(recorded.contains("level=90.5") && recorded.contains("open_border"), recorded);
         assertFalse(recorded.contains("viewer"), recorded);
-        String options = recorded.split("\"")[3];
-        // A macro understands the recorded options.
-        assertEquals(
-                options, Settings.fromMacro(new IsosurfaceSettings(), options).toString());
+        assertUnderstood(recorded, new IsosurfaceSettings());
         assertEquals(84 + 50 * Long.parseLong(seen.get("triangles")), file.length());
         assertHeadlessRunMakesTheSame(recorded.replace("mesh.stl", "again.stl"), file.toPath(), table);
     }
@@ -131,17 +116,11 @@ class IsosurfaceWindowTest extends WindowTest {
     }
 
     /** Plays a user who looks for a surface. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes implements GuiDriver.Scenes {
+    static final class Scenes extends GuiDriver.Scenes {
         private static final int SIDE = 5;
 
-        private final GuiDriver driver;
-
-        Scenes(GuiDriver driver) {
-            this.driver = driver;
-        }
-
         @Override
-        public void play(String scene, ImagePlus single) throws Exception {
+        void play(String scene, ImagePlus single) throws Exception {
             ImagePlus image = IJ.openImage(single.getOriginalFileInfo().directory + "brain.tif");
             image.setSlice(image.getStackSize() / 2);
             image.show();
@@ -152,7 +131,7 @@ class IsosurfaceWindowTest extends WindowTest {
             recorder.setLocation(20, 700);
             // The viewer may have been there when the choice was remembered.
             Prefs.set("isoline.isosurface.viewer", true);
-            if (scene.equals("isosurface viewer")) {
+            if (scene.equals("viewer")) {
                 view(image, recorder);
                 return;
             }
@@ -163,8 +142,8 @@ class IsosurfaceWindowTest extends WindowTest {
             say("first status", first);
             await("curves", () -> image.getOverlay() != null);
             say("overlay during preview", image.getOverlay().size());
-            driver.picture("isosurface-dialog", dialog);
-            driver.picture("isosurface-preview", image.getCanvas());
+            picture("isosurface-dialog", dialog);
+            picture("isosurface-preview", image.getCanvas());
             type(dialog, IsosurfaceSettings.FILE, "mesh.txt");
             await("a complaint", () -> !button(dialog, "OK").isEnabled());
             say("ok with another ending", button(dialog, "OK").isEnabled());
@@ -178,7 +157,7 @@ class IsosurfaceWindowTest extends WindowTest {
             say("rows", ResultsTable.getResultsTable().size());
             say("triangles", (long) ResultsTable.getResultsTable().getValue("Triangles", 0));
             ResultsTable.getResultsTable().save(System.getProperty("isoline.table"));
-            driver.picture("isosurface");
+            picture("isosurface");
             say("recorded", recorded(recorder));
         }
 
@@ -208,7 +187,7 @@ class IsosurfaceWindowTest extends WindowTest {
             await("a preview", () -> status(dialog).contains(" cuts this slice in "));
             toggle(checkbox(dialog, "Show in 3D Viewer"), true);
             type(dialog, IsosurfaceSettings.LEVEL, "90.5");
-            driver.picture("isosurface-viewer-dialog", dialog);
+            picture("isosurface-viewer-dialog", dialog);
             press(button(dialog, "OK"));
             awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
             ResultsTable table = ResultsTable.getResultsTable();
@@ -216,7 +195,7 @@ class IsosurfaceWindowTest extends WindowTest {
             say("vertices", (long) table.getValue("Vertices", 0));
             say("triangles", (long) table.getValue("Triangles", 0));
             say("volume", table.getValue("Volume", 0));
-            driver.picture("isosurface-viewer");
+            picture("isosurface-viewer");
             String line = recorded(recorder);
             say("recorded", line);
             image.getCalibration().xOrigin = 1000;
@@ -236,7 +215,7 @@ class IsosurfaceWindowTest extends WindowTest {
             IJ.runMacro("run(\"Isosurface...\", \"level=0.5 all_channels all_frames viewer\");");
             planes.setPosition(2, 1, 2);
             IJ.runMacro("run(\"Isosurface...\", \"viewer\");");
-            driver.picture("isosurface-viewer-film");
+            picture("isosurface-viewer-film");
         }
     }
 }

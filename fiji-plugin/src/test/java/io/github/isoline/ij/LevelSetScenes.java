@@ -1,21 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.all;
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.field;
-import static io.github.isoline.ij.GuiDriver.hint;
-import static io.github.isoline.ij.GuiDriver.names;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.opened;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
-
 import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
@@ -43,62 +27,35 @@ import java.util.LinkedHashSet;
 import java.util.Set;
 
 /** Plays a user who runs level sets; see {@link GuiDriver}. */
-final class LevelSetScenes implements GuiDriver.Scenes {
+final class LevelSetScenes extends GuiDriver.Scenes {
     private static final String COMMAND = "Level Set...";
     private static final String FRONT = "Isoline front";
     private static final String[] OUTPUTS = {
         "Mask stack", "Level set function", "Overlay", "ROI Manager", "Results table"
     };
 
-    private final GuiDriver driver;
-
-    LevelSetScenes(GuiDriver driver) {
-        this.driver = driver;
-    }
-
     @Override
-    public void play(String scene, ImagePlus image) throws Exception {
+    void play(String scene, ImagePlus image) throws Exception {
         // The image is the cell alone, large enough to be seen.
         image.setRoi(340, 285, 180, 180);
         IJ.run(image, "Crop", "");
         image.changes = false;
         enlarge(image);
         image.getWindow().setLocation(710, 260);
-        switch (scene) {
-            case "level set preview":
-                preview(image);
-                break;
-            case "level set outputs":
-                outputs(image);
-                break;
-            case "level set volume":
-                volume(image);
-                break;
-            case "level set escape":
-                escape(image);
-                break;
-            case "level set masks":
-                masks(image);
-                break;
-            case "level set floats":
-                floats(image);
-                break;
-            default:
-                throw new IllegalArgumentException(scene);
-        }
+        super.play(scene, image);
     }
 
     /** Plays sliders that the shading follows, and a Cancel that restores the user's overlay. */
     private void preview(ImagePlus image) throws Exception {
         image.setRoi(new OvalRoi(60, 60, 60, 60));
-        driver.dialogPicture(image, COMMAND, "level-set-dialog");
+        dialogPicture(image, COMMAND, "level-set-dialog");
         EventQueue.invokeAndWait(image::deleteRoi);
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         Dialog dialog = open(image, COMMAND);
         // No field has been touched.
         await("a refusal", () -> !button(dialog, "OK").isEnabled());
-        driver.picture("level-set-without-selection");
+        picture("level-set-without-selection");
         String refusal = hint(dialog).split("Preview: ")[0].replace('\n', ' ');
         await("a word", () -> refusal.startsWith("Start from \"roi\" needs a selection"));
         say("without selection", refusal);
@@ -125,7 +82,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         say("other share", other);
         say("side of the values", choice(dialog, "within").getSelectedItem());
         say("range", choice(dialog, "values").getSelectedItem());
-        driver.picture("level-set-shading");
+        picture("level-set-shading");
         choose(choice(dialog, "values"), "roi");
         await("the share of the selection's range", () -> share(dialog) > 0 && share(dialog) < Math.min(auto, other));
         say("side", choice(dialog, "within").getSelectedItem());
@@ -171,7 +128,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
             toggle(checkbox(dialog, output), true);
         }
         await("a preview", () -> status(dialog).contains("in range"));
-        driver.picture("level-set-dialog");
+        picture("level-set-dialog");
         press(button(dialog, "OK"));
         int fronts = watch(image, "level-set-running");
         awaitEnd("a result", () -> opened("Level set of") != null);
@@ -186,7 +143,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         manager.toFront();
         WindowManager.getWindow("Results").toFront();
         recorder.toFront();
-        driver.picture("level-set-outputs");
+        picture("level-set-outputs");
         ResultsTable table = ResultsTable.getResultsTable();
         say("title", mask.getTitle());
         say("unit", phi.getCalibration().getUnit());
@@ -237,7 +194,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         }
         await("the shading", () -> status(dialog).contains("in range"));
         say("hint", hint(dialog).replace('\n', '/'));
-        driver.picture("level-set-volume-dialog");
+        picture("level-set-volume-dialog");
         press(button(dialog, "OK"));
         int fronts = watch(brain, "level-set-volume-running");
         awaitEnd("a result", () -> opened("Level set of") != null);
@@ -259,7 +216,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         mask.setSlice(5);
         phi.setSlice(5);
         WindowManager.getWindow("Results").toFront();
-        driver.picture("level-set-volume-outputs");
+        picture("level-set-volume-outputs");
         say("managed", manager.getCount() >= 3 + 8);
         say("wrong positions", wrong);
         say("first is a point", manager.getRoi(0) instanceof PointRoi);
@@ -282,7 +239,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         labels.getWindow().setLocation(640, 150);
         WindowManager.getWindow(title).setLocation(20, 500);
         WindowManager.getWindow(title).toFront();
-        driver.picture("level-set-objects");
+        picture("level-set-objects");
         int most = 0;
         for (int z = 1; z <= labels.getStackSize(); z++) {
             most = Math.max(most, (int) labels.getStack().getProcessor(z).getStats().max);
@@ -312,7 +269,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         long asked = System.nanoTime();
         EventQueue.invokeAndWait(() -> {});
         say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
-        driver.picture("level-set-endless");
+        picture("level-set-endless");
         Robot robot = new Robot();
         IJ.getInstance().toFront();
         EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
@@ -324,7 +281,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         say("ended after ms", (System.nanoTime() - pressed) / 1_000_000);
         awaitEnd("a result", () -> opened("Level set of") != null);
         IJ.wait(300);
-        driver.picture("level-set-stopped");
+        picture("level-set-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 500);
         ResultsTable table = ResultsTable.getResultsTable();
@@ -356,7 +313,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
         await("values", () -> choice(dialog, "values").getSelectedItem().equals("values"));
         await("a preview", () -> share(dialog) > 0);
         say("moved", field(dialog, "target").getText());
-        driver.picture("level-set-floats");
+        picture("level-set-floats");
         press(button(dialog, "OK"));
         awaitEnd("a result", () -> opened("Level set of") != null);
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 700);
@@ -401,7 +358,7 @@ final class LevelSetScenes implements GuiDriver.Scenes {
             }
             if (seen.size() == 5 && !pictured) {
                 pictured = true;
-                driver.picture(picture);
+                picture(picture);
             }
             IJ.wait(10);
         }

@@ -70,10 +70,7 @@ class LevelSetWindowTest extends WindowTest {
         }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // A macro understands the recorded options.
-        String options = recorded.split("\"")[3];
-        assertEquals(
-                options, Settings.fromMacro(new LevelSetSettings(), options).toString());
+        assertUnderstood(recorded, new LevelSetSettings());
     }
 
     @Test

@@ -59,33 +59,33 @@ class MenuTest extends WindowTest {
     }
 
     /** Chooses each item of the submenus, and says what it opened. */
-    static final class Scenes {
+    static final class Scenes extends GuiDriver {
         private Scenes() {}
 
-        static void play(GuiDriver driver) throws Exception {
+        static void play() throws Exception {
             Menu isoline = item(plugins(Menus.getMenuBar()), "Isoline");
             for (Menu submenu : new Menu[] {item(isoline, "Macro examples"), item(isoline, "Sample images")}) {
                 for (int i = 0; i < submenu.getItemCount(); i++) {
                     String command = submenu.getItem(i).getLabel();
                     int before = WindowManager.getImageCount();
                     IJ.doCommand(command);
-                    GuiDriver.await(command, () -> editor() != null || WindowManager.getImageCount() > before);
+                    await(command, () -> editor() != null || WindowManager.getImageCount() > before);
                     Editor editor = editor();
                     // Not the current image: without a window manager an earlier window may become active late.
                     String opened =
                             editor == null ? lastImage() : "" + editor.getText().hashCode();
-                    GuiDriver.say(submenu.getLabel() + ">" + command, opened);
+                    say(submenu.getLabel() + ">" + command, opened);
                     if (editor != null) {
-                        driver.picture("macro-example");
+                        picture("macro-example");
                         EventQueue.invokeAndWait(editor::close);
                     }
                 }
             }
-            driver.picture("sample-images");
+            picture("sample-images");
         }
 
         /** Opens the help of each dialog. */
-        static void helps(GuiDriver driver, ImagePlus cell) throws Exception {
+        static void helps(ImagePlus cell) throws Exception {
             // Some commands need a volume.
             ImagePlus volume = IJ.openImage(cell.getOriginalFileInfo().directory + "brain.tif");
             volume.show();
@@ -95,17 +95,16 @@ class MenuTest extends WindowTest {
                 if (isoline.getItem(i) instanceof Menu || command.equals("Devices...")) {
                     continue;
                 }
-                Dialog dialog = GuiDriver.open(volume, command);
-                GuiDriver.press(GuiDriver.button(dialog, "Help"));
-                GuiDriver.await("the help", () -> GuiDriver.dialog() != dialog);
-                Dialog help = GuiDriver.dialog();
+                Dialog dialog = open(volume, command);
+                press(button(dialog, "Help"));
+                await("the help", () -> dialog() != dialog);
+                Dialog help = dialog();
                 help.setLocation(0, 0);
-                driver.picture(
-                        "help-" + command.replace("...", "").toLowerCase().replace(' ', '-'));
-                GuiDriver.say("help of " + command.replace("...", ""), help.getTitle());
+                picture("help-" + command.replace("...", "").toLowerCase().replace(' ', '-'));
+                say("help of " + command.replace("...", ""), help.getTitle());
                 EventQueue.invokeAndWait(help::dispose);
-                GuiDriver.press(GuiDriver.button(dialog, "Cancel"));
-                GuiDriver.await("the end", () -> !dialog.isShowing() && !volume.isLocked());
+                press(button(dialog, "Cancel"));
+                await("the end", () -> !dialog.isShowing() && !volume.isLocked());
             }
         }
 

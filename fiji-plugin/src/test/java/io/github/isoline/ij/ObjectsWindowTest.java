@@ -1,16 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.opened;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
-import static io.github.isoline.ij.GuiDriver.type;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -36,21 +25,12 @@ class ObjectsWindowTest extends WindowTest {
         assertEquals(String.valueOf(objects), seen.get("rows"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.contains("alpha=0.6") && recorded.contains("label_image"), recorded);
-        String options = recorded.split("\"")[3];
-        // A macro understands the recorded options.
-        assertEquals(options, Settings.fromMacro(new ObjectsSettings(), options).toString());
+        assertUnderstood(recorded, new ObjectsSettings());
     }
 
     /** Plays a user who looks for nuclei. {@link GuiDriver} does so in a process of its own, without JUnit. */
-    static final class Scenes implements GuiDriver.Scenes {
-        private final GuiDriver driver;
-
-        Scenes(GuiDriver driver) {
-            this.driver = driver;
-        }
-
-        @Override
-        public void play(String scene, ImagePlus single) throws Exception {
+    static final class Scenes extends GuiDriver.Scenes {
+        void dialog(ImagePlus single) throws Exception {
             ImagePlus image = IJ.openImage(single.getOriginalFileInfo().directory + "nuclei.png");
             image.show();
             Recorder recorder = new Recorder();
@@ -60,8 +40,8 @@ class ObjectsWindowTest extends WindowTest {
             say("first status", status(dialog));
             await("outlines", () -> image.getOverlay() != null);
             say("overlay during preview", image.getOverlay().size());
-            driver.picture("objects-dialog", dialog);
-            driver.picture("objects-preview", image.getCanvas());
+            picture("objects-dialog", dialog);
+            picture("objects-preview", image.getCanvas());
             type(dialog, ObjectsSettings.ALPHA, "7");
             await("a complaint", () -> !button(dialog, "OK").isEnabled());
             say("ok with a bad weight", button(dialog, "OK").isEnabled());
@@ -74,12 +54,8 @@ class ObjectsWindowTest extends WindowTest {
             await("the labels", () -> opened("Labels of") != null);
             say("largest label", (int) opened("Labels of").getStatistics().max);
             say("rows", ResultsTable.getResultsTable().size());
-            driver.picture("objects");
-            for (String line : recorder.getText().trim().split("\n")) {
-                if (line.startsWith("run(\"Grow Objects")) {
-                    say("recorded", line);
-                }
-            }
+            picture("objects");
+            sayRecorded("recorded", recorder, "Grow Objects");
         }
     }
 }

@@ -1,15 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.toggle;
-
 import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
@@ -24,7 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /** Plays a user who records a command with all of its outputs, and saves what it makes; see {@link GuiDriver}. */
-final class RecordScenes {
+final class RecordScenes extends GuiDriver {
     private static final List<String> OUTPUTS = Arrays.asList(
             "Edge map", "ROI Manager", "Overlay", "Results table", "Mask stack", "Level set function", "Label image");
 

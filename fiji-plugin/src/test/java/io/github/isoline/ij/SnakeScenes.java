@@ -1,22 +1,5 @@
 package io.github.isoline.ij;
 
-import static io.github.isoline.ij.GuiDriver.await;
-import static io.github.isoline.ij.GuiDriver.awaitEnd;
-import static io.github.isoline.ij.GuiDriver.button;
-import static io.github.isoline.ij.GuiDriver.checkbox;
-import static io.github.isoline.ij.GuiDriver.choose;
-import static io.github.isoline.ij.GuiDriver.dialog;
-import static io.github.isoline.ij.GuiDriver.field;
-import static io.github.isoline.ij.GuiDriver.hint;
-import static io.github.isoline.ij.GuiDriver.names;
-import static io.github.isoline.ij.GuiDriver.open;
-import static io.github.isoline.ij.GuiDriver.opened;
-import static io.github.isoline.ij.GuiDriver.press;
-import static io.github.isoline.ij.GuiDriver.say;
-import static io.github.isoline.ij.GuiDriver.status;
-import static io.github.isoline.ij.GuiDriver.toggle;
-import static io.github.isoline.ij.GuiDriver.type;
-
 import ij.IJ;
 import ij.ImagePlus;
 import ij.WindowManager;
@@ -38,36 +21,10 @@ import java.util.Random;
 import java.util.Set;
 
 /** Plays a user who outlines cells; see {@link GuiDriver}. */
-final class SnakeScenes implements GuiDriver.Scenes {
+final class SnakeScenes extends GuiDriver.Scenes {
     private static final String COMMAND = "Region Snake...";
     private static final String SNAKE = "Isoline snake";
     private static final String[] OUTPUTS = {"Label image", "Overlay", "ROI Manager", "Results table"};
-
-    private final GuiDriver driver;
-
-    SnakeScenes(GuiDriver driver) {
-        this.driver = driver;
-    }
-
-    @Override
-    public void play(String scene, ImagePlus image) throws Exception {
-        switch (scene) {
-            case "snake preview":
-                preview(image);
-                break;
-            case "snake outputs":
-                outputs(image);
-                break;
-            case "snake manager":
-                manager(image);
-                break;
-            case "snake escape":
-                escape(image);
-                break;
-            default:
-                throw new IllegalArgumentException(scene);
-        }
-    }
 
     /** Plays a start that follows the selection and a hint that follows the noise; Cancel restores the overlay. */
     private void preview(ImagePlus image) throws Exception {
@@ -81,19 +38,19 @@ final class SnakeScenes implements GuiDriver.Scenes {
         say("elements without selection", names(image));
         EventQueue.invokeAndWait(() -> image.setRoi(new PointRoi(425, 372)));
         await("a disc", () -> status(dialog).contains("1 target starts on this slice (blue), from points"));
-        driver.picture("region-snake-point");
+        picture("region-snake-point");
         choose(dialog, "thresholded");
         await("a refusal", () -> !button(dialog, "OK").isEnabled());
         say("without threshold", hint(dialog).split("\n")[0]);
         EventQueue.invokeAndWait(() -> IJ.setThreshold(image, 180, 255));
         await("OK", () -> button(dialog, "OK").isEnabled());
         await("parts", () -> status(dialog).contains("from the pixels that the threshold marks"));
-        driver.picture("region-snake-thresholded");
+        picture("region-snake-thresholded");
         EventQueue.invokeAndWait(() -> IJ.resetThreshold(image));
         choose(dialog, "roi");
         EventQueue.invokeAndWait(() -> image.setRoi(new OvalRoi(370, 320, 100, 100)));
         await("a preview", () -> status(dialog).contains("1 target starts on this slice"));
-        driver.picture("region-snake-preview");
+        picture("region-snake-preview");
         say("elements", names(image));
         Set<String> hints = new LinkedHashSet<>();
         for (String noise : new String[] {"poisson", "gamma", "rayleigh", "bernoulli", "gaussian"}) {
@@ -130,7 +87,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), true);
         }
-        driver.picture("region-snake-dialog");
+        picture("region-snake-dialog");
         toggle(checkbox(dialog, "Advanced"), true);
         type(dialog, "largest_step", "12");
         await("no OK", () -> !button(dialog, "OK").isEnabled());
@@ -145,7 +102,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         await("OK", () -> button(dialog, "OK").isEnabled());
         say("folded", hint(dialog).replace('\n', '/'));
         toggle(checkbox(dialog, "Advanced"), true);
-        driver.picture("region-snake-advanced");
+        picture("region-snake-advanced");
         press(button(dialog, "OK"));
         awaitEnd("a result", () -> opened("Labels of") != null);
         awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
@@ -157,7 +114,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         WindowManager.getWindow("Results").setLocation(300, 600);
         WindowManager.getWindow("Results").toFront();
         recorder.toFront();
-        driver.picture("region-snake-outputs");
+        picture("region-snake-outputs");
         ResultsTable table = ResultsTable.getResultsTable();
         say("title", labels.getTitle());
         say("unit", labels.getCalibration().getUnit());
@@ -198,13 +155,13 @@ final class SnakeScenes implements GuiDriver.Scenes {
         Dialog dialog = open(nuclei, COMMAND);
         choose(dialog, "detect");
         await("starts", () -> status(dialog).contains("from detected objects"));
-        driver.picture("region-snake-detect");
+        picture("region-snake-detect");
         choose(dialog, "manager");
         await("starts", () -> status(dialog).contains(starts + " targets start"));
         for (String output : OUTPUTS) {
             toggle(checkbox(dialog, output), !output.startsWith("Label"));
         }
-        driver.picture("region-snake-starts");
+        picture("region-snake-starts");
         say("starts", starts > 40);
         press(button(dialog, "OK"));
         int different = watch(nuclei, "region-snake-running");
@@ -216,7 +173,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         WindowManager.getFrame("Log").setLocation(20, 700);
         WindowManager.getWindow("Results").setLocation(20, 560);
         nuclei.getWindow().toFront();
-        driver.picture("region-snake-nuclei");
+        picture("region-snake-nuclei");
         int ours = manager.getCount() - starts;
         say("outlines", ours > 0.9 * starts && ours == nuclei.getOverlay().size());
         say(
@@ -255,7 +212,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         long asked = System.nanoTime();
         EventQueue.invokeAndWait(() -> {});
         say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
-        driver.picture("region-snake-endless");
+        picture("region-snake-endless");
         Robot robot = new Robot();
         IJ.getInstance().toFront();
         EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
@@ -265,7 +222,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
         await("the run to end", () -> !image.isLocked());
         awaitEnd("a result", () -> opened("Labels of") != null);
         IJ.wait(300);
-        driver.picture("region-snake-stopped");
+        picture("region-snake-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
         say("inside", zeros(opened("Labels of")) < 1600 * 1600 - 1000);
         say("status", ResultsTable.getResultsTable().getStringValue("Status", 0));
@@ -288,7 +245,7 @@ final class SnakeScenes implements GuiDriver.Scenes {
             }
             if (seen.size() == 2 && !pictured) {
                 pictured = true;
-                driver.picture(picture);
+                picture(picture);
             }
             IJ.wait(5);
         }

@@ -54,9 +54,7 @@ class SnakeWindowTest extends WindowTest {
         }) {
             assertTrue(recorded.contains(option), recorded);
         }
-        // A macro understands the recorded options.
-        String options = recorded.split("\"")[3];
-        assertEquals(options, Settings.fromMacro(new SnakeSettings(), options).toString());
+        assertUnderstood(recorded, new SnakeSettings());
     }
 
     @Test

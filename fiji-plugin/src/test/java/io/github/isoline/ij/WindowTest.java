@@ -100,6 +100,13 @@ abstract class WindowTest {
         return seen;
     }
 
+    /** Asserts that a macro understands the options of a line that was recorded, and returns them. */
+    static String assertUnderstood(String recorded, Settings defaults) throws BadInput {
+        String options = recorded.split("\"")[3];
+        assertEquals(options, Settings.fromMacro(defaults, options).toString());
+        return options;
+    }
+
     static void startDisplay(String screen) throws IOException {
         // With -displayfd Xvfb chooses a free number and prints it.
         ProcessBuilder builder =
