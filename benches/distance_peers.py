@@ -52,42 +52,39 @@ def both(call, inside):
     return (("one class", lambda: call(inside)), ("both classes", lambda: (call(inside), call(inverse))))
 
 
-def edt_calls(inside, spacing):
+# The peers get a plane or a volume, with its spacings in the order of its axes.
+
+def edt_calls(plane, along):
     import edt
 
     threads = os.cpu_count()
-    plane = inside[0] if len(inside) == 1 else inside
-    along = spacing[::-1][-plane.ndim:]
     for what, run in both(lambda pixels: edt.edt(pixels, anisotropy=along, parallel=threads), plane):
         yield f"edt {importlib.metadata.version('edt')}, {what}, {threads} threads", run
 
 
-def scipy_calls(inside, spacing):
+def scipy_calls(plane, along):
     import scipy.ndimage
 
-    if inside.size > SCIPY_MOST:
+    if plane.size > SCIPY_MOST:
         return
-    plane = inside[0] if len(inside) == 1 else inside
-    along = spacing[::-1][-plane.ndim:]
     what, run = both(lambda pixels: scipy.ndimage.distance_transform_edt(pixels, sampling=along), plane)[0]
     yield f"SciPy {scipy.__version__}, {what}, 1 thread", run
 
 
-def opencv_calls(inside, spacing):
+def opencv_calls(plane, along):
     import cv2
 
-    if len(inside) > 1 or len(set(spacing)) > 1:
+    if plane.ndim > 2 or len(set(along)) > 1:
         return
-    for what, run in both(lambda pixels: cv2.distanceTransform(pixels, cv2.DIST_L2, cv2.DIST_MASK_PRECISE), inside[0]):
+    for what, run in both(lambda pixels: cv2.distanceTransform(pixels, cv2.DIST_L2, cv2.DIST_MASK_PRECISE), plane):
         yield f"OpenCV {cv2.__version__} precise, {what}, {cv2.getNumThreads()} threads", run
 
 
-def itk_calls(inside, spacing):
+def itk_calls(plane, along):
     import SimpleITK
 
-    plane = inside[0] if len(inside) == 1 else inside
     image = SimpleITK.GetImageFromArray(plane)
-    image.SetSpacing(spacing[:plane.ndim])
+    image.SetSpacing(along[::-1])
     call = SimpleITK.SignedMaurerDistanceMapImageFilter()
     call.SetUseImageSpacing(True)
     call.SetSquaredDistance(False)
@@ -95,19 +92,16 @@ def itk_calls(inside, spacing):
            lambda: call.Execute(image))
 
 
-def cucim_calls(inside, spacing):
+def cucim_calls(plane, along):
     import cucim
     import cupy
     from cucim.core.operations.morphology import distance_transform_edt
-
-    plane = cupy.asarray(inside[0] if len(inside) == 1 else inside)
-    along = spacing[::-1][-plane.ndim:]
 
     def call(pixels):
         distance_transform_edt(pixels, sampling=along, float64_distances=False)
         cupy.cuda.Device().synchronize()
 
-    for what, run in both(call, plane):
+    for what, run in both(call, cupy.asarray(plane)):
         yield f"cuCIM {cucim.__version__}, {what}, resident", run
 
 
@@ -129,7 +123,8 @@ def main():
             inside = mask(shape, size)
             for spacing in SPACINGS:
                 calls = [call for device in devices for call in isoline_calls(options.library, device, inside, spacing)]
-                calls += [call for other in others for call in other(inside, spacing)]
+                plane = inside[0] if len(inside) == 1 else inside
+                calls += [call for other in others for call in other(plane, spacing[::-1][-plane.ndim:])]
                 name = "x".join(map(str, reversed(size)))
                 title = f"{shape} {name}, spacing {' '.join(map(str, spacing))}"
                 records += peers.compare(title, calls, options.quick, COLUMNS, mask=shape, size=size[::-1], spacing=spacing)

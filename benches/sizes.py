@@ -121,8 +121,9 @@ def chosen(table, prepare, *words):
     return tuple((name, module, of(calls)) for name, module, calls in table)
 
 
-def in_planes(inside):
-    return inside.reshape((-1, *inside.shape[-2:])), (1, 1, 1)
+def without_spacing(inside):
+    plane = inside.squeeze()
+    return plane, (1,) * plane.ndim
 
 
 def operations():
@@ -132,7 +133,7 @@ def operations():
     every = f", {os.cpu_count()} threads"
     for n, stack in ((2, "slices"), (3, "volume")):
         yield Operation(f"distance, {n}D", n, image_case("distance", whole.ball, f32),
-                        chosen(distance_peers.PEERS, in_planes, "one class", "signed"))
+                        chosen(distance_peers.PEERS, without_spacing, "one class", "signed"))
         yield Operation(f"edge strength, {n}D", n, image_case("edge_strength", whole.blobs, f32, dimensions=stack, **ours),
                         chosen(edge_strength_peers.PEERS, lambda image: (image,), ""))
         yield Operation(f"edge strength converged, {n}D", n, image_case(
