@@ -3,23 +3,15 @@
 
 Usage: make_distance_images.py FOLDER-OF-LIBISOLINE OUT
 """
-import io
 import pathlib
 import sys
 
-import matplotlib
+import numpy
+from matplotlib.colors import TwoSlopeNorm
+from PIL import Image
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
-import numpy  # noqa: E402
-from matplotlib.colors import TwoSlopeNorm  # noqa: E402
-from PIL import Image  # noqa: E402
+from make_pictures import DATA, INK, Library, plt, save
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
-from isoline import Library  # noqa: E402
-from make_pictures import INK  # noqa: E402  (it also sets the fonts)
-
-DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 HEIGHT, GAP, TOP, EDGE, BAR = 3.6, 0.14, 0.34, 0.06, 0.62  # inches
 DOTS = 100  # an inch
 STEP = 10  # pixels from level curve to level curve
@@ -87,10 +79,7 @@ def main():
     for (y, x), value in numpy.ndenumerate(part):
         text = f"{value:+.2f}".replace("-", "\u2212")
         axes.text(window[1].start + x, window[0].start + y, text, ha="center", va="center", fontsize=8, color=INK)
-    memory = io.BytesIO()
-    figure.savefig(memory)
-    picture = Image.open(memory).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    picture.save(out / "distance.png", optimize=True)
+    save(figure, out / "distance.png")
     print(f"  {out / 'distance.png'}: {distances.min():.2f} to {distances.max():.2f} pixels")
 
 

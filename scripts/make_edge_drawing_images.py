@@ -3,22 +3,14 @@
 
 Usage: make_edge_drawing_images.py FOLDER-OF-LIBISOLINE OUT
 """
-import io
 import pathlib
 import sys
 
-import matplotlib
+import numpy
+from PIL import Image
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
-import numpy  # noqa: E402
-from PIL import Image  # noqa: E402
+from make_pictures import DATA, Library, plt, save
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
-from isoline import Library  # noqa: E402
-from make_pictures import INK  # noqa: E402,F401  (it also sets the fonts)
-
-DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 PANEL, GAP, TOP, EDGE = 2.75, 0.12, 0.34, 0.06  # inches
 DOTS = 100  # an inch
 # Neighbours in this list are easy to distinguish; segments use them one after the other.
@@ -94,12 +86,8 @@ class Row:
 
     def save(self):
         assert not self.axes, f"{self.path} has empty panels"
-        memory = io.BytesIO()
-        self.figure.savefig(memory)
+        save(self.figure, self.path)
         plt.close(self.figure)
-        # 256 colours are enough, and a third of the bytes.
-        picture = Image.open(memory).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-        picture.save(self.path, optimize=True)
         print(f"  {self.path}")
 
 

@@ -10,20 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-import matplotlib
+import numpy
+from PIL import Image
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
-import numpy  # noqa: E402
-from PIL import Image  # noqa: E402
+from make_pictures import DATA, ROOT, Library, draw_field, draw_input, finish_bar, lay_out, plt
 
-from make_pictures import draw_field, draw_input, finish_bar, lay_out  # noqa: E402
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-from isoline import Library  # noqa: E402
-
-DATA = ROOT / "tests" / "data"
 HEIGHT = 2.9  # inches of a panel
 
 

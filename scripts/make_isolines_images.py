@@ -6,23 +6,16 @@ Usage: make_isolines_images.py FOLDER-OF-LIBISOLINE OUT
 import pathlib
 import sys
 
-import matplotlib
+import numpy
+from PIL import Image
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
-import numpy  # noqa: E402
-from PIL import Image  # noqa: E402
+from make_pictures import DATA, INK, Library, plt
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
-from isoline import Library  # noqa: E402
-from make_pictures import INK  # noqa: E402  (it also sets the fonts)
-
-DATA = pathlib.Path(__file__).resolve().parent.parent / "tests" / "data"
 HEIGHT, GAP, EDGE = 3.6, 0.14, 0.06  # inches
 DOTS = 100  # an inch
 LEVELS = 9
 SIDE = 12  # of the detail, pixels
-COLOURS = matplotlib.colormaps["turbo"]
+COLOURS = plt.get_cmap("turbo")
 
 
 def draw(axes, curves, low, high, width, arrows):

@@ -6,15 +6,11 @@ Usage: make_isosurface_images.py FOLDER-OF-LIBISOLINE OUT
 import pathlib
 import sys
 
-import matplotlib
+import numpy
+from matplotlib.colors import to_rgb
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there may be no display)
-import numpy  # noqa: E402
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # noqa: E402
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
-from isoline import Library  # noqa: E402
+from make_pictures import Library, plt
 
 HEIGHT, DOTS = 3.6, 100  # inches, and dots of one
 LIGHT = numpy.array([-0.4, -0.8, -0.45])
@@ -25,7 +21,7 @@ def draw(axes, surface, colour, edges):
     normals = numpy.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= numpy.maximum(numpy.linalg.norm(normals, axis=1), 1e-12)[:, None]
     shade = 0.35 + 0.65 * numpy.clip(normals @ (LIGHT / numpy.linalg.norm(LIGHT)), 0, 1)
-    colours = shade[:, None] * numpy.array(matplotlib.colors.to_rgb(colour))
+    colours = shade[:, None] * numpy.array(to_rgb(colour))
     axes.add_collection3d(Poly3DCollection(corners, facecolors=colours, edgecolors="black" if edges else colours,
                                            linewidths=0.3 if edges else 0.1))
     low, high = surface.vertices.min(0), surface.vertices.max(0)

@@ -7,6 +7,7 @@ ran, it reads FOLDER/NAME-input.tif (one slice, or a stack) and FOLDER/NAME-esf.
 FOLDER/NAME-segments.zip, or FOLDER/NAME-mask.tif, or FOLDER/NAME-labels.tif and FOLDER/NAME-outlines.zip, and
 writes OUT/NAME.png.
 """
+import io
 import pathlib
 import sys
 
@@ -17,7 +18,13 @@ import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first: there m
 import numpy  # noqa: E402
 import roifile  # noqa: E402
 import tifffile  # noqa: E402
+from PIL import Image  # noqa: E402
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+from isoline import Library  # noqa: E402,F401  (for make_*_images.py, as DATA and save)
+
+DATA = ROOT / "tests" / "data"
 LEVELS = numpy.arange(0.1, 1.0, 0.1)
 MOST_SLICES = 5  # of a stack, in one picture
 MONTAGE = (4, 5)  # rows and columns
@@ -39,6 +46,13 @@ AREAS = (roifile.ROI_TYPE.FREEHAND, roifile.ROI_TYPE.POLYGON)
 plt.rcParams.update({"font.family": "DejaVu Sans", "font.size": 10, "text.color": INK, "axes.edgecolor": "#999999",
                      "axes.labelcolor": INK, "xtick.color": "#666666", "ytick.color": "#666666",
                      "axes.titlesize": 11})
+
+
+def save(figure, path):
+    """Saves a picture in 256 colours, which are enough, in a third of the bytes."""
+    memory = io.BytesIO()
+    figure.savefig(memory)
+    Image.open(memory).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def read_notes(path):
