@@ -126,7 +126,7 @@ static isoline_status distance(void) {
     return isoline_distance(given.context, &given.input, NULL, NULL, &given.float_output, NULL);
 }
 
-/* Of slices, then of the volume. The distances are buffered, since there are gaps between the rows of the output. */
+/* Runs on slices, then on the volume. Distances are buffered, since there are gaps between the rows of the output. */
 static isoline_status distance_with_gaps(void) {
     isoline_distance_params params;
     isoline_image input = given.input, output = given.float_output;

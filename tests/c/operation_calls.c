@@ -1,7 +1,7 @@
 /*
  * The context, the images, the callback and the report of every operation: misuse is refused, a cancel leaves the outputs, a
- * callback may not use its context, threads take turns, and calls leave nothing behind. image.c has every misuse of an image, cancel.c the
- * time that a cancel takes, and the tests of an operation what is its own.
+ * callback may not use its context, threads take turns, and calls leave nothing behind. image.c has every misuse of an image,
+ * cancel.c the time that a cancel takes, and the tests of an operation what is its own.
  */
 #include "images.h"
 #include "operations.h"
