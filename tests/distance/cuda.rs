@@ -1,11 +1,122 @@
-//! CUDA against the CPU, where there is a CUDA device, and volumes that do not fit the memory of a GPU, of which a small memory
-//! limit makes one of any volume: they are cut, and have the bits of those that fit. Tests named `sanitizer_` run every CUDA
-//! kernel of the distance at least once, on images small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
+//! What depends on the device: progress and cancellation on each, and CUDA against the CPU, where there is a CUDA device, also
+//! for volumes that do not fit the memory of a GPU, of which a small memory limit makes one of any volume: they are cut, and
+//! have the bits of those that fit. Tests named `sanitizer_` run every CUDA kernel of the distance at least once, on images
+//! small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
 
-use super::calls::time_to_cancel;
 use super::common::{cuda_and_cpu, exact_distance, few_sizes};
 use super::*;
 use ndarray::ArrayViewMut3;
+
+// ------------------------------------------------------------------------------------------- progress and cancellation
+
+/// A cancellation at any call of the callback ends the call, before it has begun without a change of the output. A call that
+/// is not cancelled reports progress and has the result of one without a callback.
+#[test]
+fn cancelled_call_is_an_error_and_the_next_one_is_right() {
+    let mask = blobs((30, 300, 400), 9);
+    everywhere(|context, device| {
+        for dimensions in BOTH {
+            let params = Params { dimensions, ..Params::default() };
+            let expected = measure(context, mask.view(), &params);
+            for allowed in [0, 1, 2, 3, 4, 6, usize::MAX] {
+                let mut output = Array3::from_elem(mask.dim(), 7.25f32);
+                let mut fractions = vec![];
+                let mut callback = |fraction: f64, stage: &str| {
+                    assert!((0.0..=1.0).contains(&fraction) && !stage.is_empty());
+                    fractions.push(fraction);
+                    if fractions.len() > allowed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                };
+                let target = output.view_mut().into();
+                let done = distance::run(context, mask.view().into(), &params, Some(&mut callback), target);
+                assert!(fractions[0] < 0.5 && fractions.is_sorted(), "{device}: {fractions:?}");
+                match done {
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::Cancelled, "{device}: {error}");
+                        let is_untouched = output.iter().all(|value| *value == 7.25);
+                        assert!(allowed > 0 || is_untouched, "{dimensions:?} on {device}");
+                        assert_eq!(measure(context, mask.view(), &params), expected);
+                    }
+                    // The call may end before the next call of the callback, but never before the first.
+                    Ok(report) => {
+                        assert!(fractions.len() <= allowed && allowed > 0, "{device}: {fractions:?}");
+                        assert_eq!(output, expected);
+                        assert_eq!(report.slices_done, 30, "{device}");
+                        assert!(report.seconds_compute > 0.0 && report.seconds_total >= report.seconds_compute);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Returns the time that a call takes to end after its callback cancelled it, from a fraction on: the least of three, because
+/// other processes may delay a thread. It is 0 if a GPU is done before the callback is asked.
+fn time_to_cancel(context: &Context, mask: &Array3<u8>, params: &Params, from: f64) -> Duration {
+    let mut output = Array3::from_elem(mask.dim(), 7.25f32);
+    let once = || {
+        let (mut asked, mut calls): (Option<Instant>, _) = (None, 0);
+        let mut callback = |fraction: f64, _: &str| {
+            if asked.is_none() && fraction >= from {
+                asked = Some(Instant::now());
+            }
+            calls += usize::from(asked.is_some());
+            if asked.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        output.fill(7.25);
+        let target = output.view_mut().into();
+        let done = distance::run(context, mask.view().into(), params, Some(&mut callback), target);
+        let took = asked.map_or(Duration::ZERO, |asked| asked.elapsed());
+        match done {
+            Err(error) => {
+                assert_eq!((error.kind(), calls), (ErrorKind::Cancelled, 1), "{error}");
+                assert!(from > 0.0 || output.iter().all(|value| *value == 7.25));
+            }
+            Ok(_) => assert!(context.device().kind == DeviceKind::Cuda && asked.is_none() && from > 0.0, "from {from}"),
+        }
+        took
+    };
+    std::iter::repeat_with(once).take(3).min().expect("three times")
+}
+
+#[test]
+fn cancellation_acts_in_time() {
+    // The CPU has one thread, so that a fast machine does not finish before the cancellation.
+    let cpu = Context::with_threads("cpu", 1).expect("a thread");
+    let contexts: Vec<Context> = std::iter::once(cpu).chain(Context::new("cuda").ok()).collect();
+    // The calls take long enough to be cancelled: one plane, a volume, and a stack.
+    for (shape, dimensions) in [
+        ((1, 6000, 6000), Dimensions::Volume),
+        ((160, 480, 480), Dimensions::Volume),
+        ((160, 480, 480), Dimensions::Slices),
+    ] {
+        let (mask, params) = (blobs(shape, 2), Params { dimensions, ..Params::default() });
+        for context in &contexts {
+            let took = time_to_cancel(context, &mask, &params, 0.1);
+            let device = &context.device().id;
+            assert!(took < Duration::from_millis(100), "{shape:?} {dimensions:?} on {device}: {took:?}");
+        }
+    }
+}
+
+#[test]
+fn passes_are_cancelled_before_anything_is_written() {
+    let context = Context::new("cpu").expect("a CPU");
+    let values = Array3::<f32>::ones((3, 4, 5));
+    for axis in 0..3 {
+        let mut output = Array3::from_elem((3, 4, 5), f32::NAN);
+        let mut stages = vec![];
+        let mut cancel = |fraction: f64, stage: &str| {
+            stages.push((fraction, stage.to_owned()));
+            ControlFlow::Break(())
+        };
+        let (input, target) = (values.view().into(), output.view_mut().into());
+        let error = distance::pass(&context, input, axis, &Params::default(), Some(&mut cancel), target).unwrap_err();
+        assert_eq!((error.kind(), &stages[..]), (ErrorKind::Cancelled, &[(0.0, "distance".to_owned())][..]));
+        assert!(output.iter().all(|value| value.is_nan()));
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ CUDA against the CPU
 
 /// Depth, height and width.
 type Shape = (usize, usize, usize);
