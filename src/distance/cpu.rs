@@ -201,7 +201,7 @@ impl<T: Pixel> Call<'_, T> {
         let (_, height, width) = self.view.dim();
         let Params { threshold, foreground, dimensions, .. } = *self.params;
         let rows = RowPass::new(width, metric(self.params).weights[0], None)?;
-        let workspaces = PerThread::new(|| Workspace::new(width, 0))?;
+        let workspaces = self.context.pool().install(|| PerThread::new(|| Workspace::new(width, 0)))?;
         by_groups(self.context, dimensions, 1, progress, output, &|slices, field, ticker| {
             let view = self.view.slice(s![slices, .., ..]);
             let mask = Mask { view, threshold: T::threshold(threshold), foreground };
@@ -226,7 +226,7 @@ impl Call<'_, f32> {
         let is_last = axis == 2 || dimensions == Dimensions::Slices;
         let length = [width, height, depth][axis];
         let columns = ColumnPass::new(length, metric.weights[axis], is_last.then_some(&finish))?;
-        let workspaces = PerThread::new(|| Workspace::new(0, length))?;
+        let workspaces = self.context.pool().install(|| PerThread::new(|| Workspace::new(0, length)))?;
         // The columns of a slice, or of the volume, are in one piece of the field.
         let piece = if axis == 1 { width * height } else { width * height * depth };
         by_groups(self.context, dimensions, 1, progress, output, &|slices, field, ticker| {

@@ -440,6 +440,8 @@ fn result_is_independent_of_threads() {
             let expected = measure(&one, mask.view(), &params);
             assert_eq!(measure(&many, mask.view(), &params), expected);
             assert_eq!(measure(&many, mask.view(), &params), expected, "repeated");
+            let by_one = by_passes(&one, mask.view(), &params);
+            assert_eq!(by_passes(&many, mask.view(), &params), by_one, "by passes");
         }
     }
 }
