@@ -1,4 +1,4 @@
-//! What depends on the device: progress and cancellation on each, and CUDA against the CPU, where there is a CUDA device, also
+//! Tests of the distance on each device: progress and cancellation, and CUDA against the CPU, where there is a CUDA device, also
 //! for volumes that do not fit the memory of a GPU, of which a small memory limit makes one of any volume: they are cut, and
 //! have the bits of those that fit. Tests named `sanitizer_` run every CUDA kernel of the distance at least once, on images
 //! small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
