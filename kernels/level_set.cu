@@ -119,7 +119,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
         else update_slice_half<PIXEL, UNIT>(shared, from, to, image, setup, t, i % HALVES, lane, stats, activity);
         if (activate && !lists.all()) {
             const u32 affected = activity.warp_union();
-            if (affected != 0) push_affected<VOLUME>(to, lists, context, set + 1, t, affected, lane);
+            if (affected != 0)
+                push_affected<VOLUME>(to, lists, context, context.iteration + 1, set + 1, t, affected, lane);
         }
         __syncwarp();
     }
@@ -195,6 +196,7 @@ __device__ __forceinline__ void reinitialise(PHI from, PHI to, const LevelSetSet
     const PrefetchedEntry prefetched(first, [&](u32 at) { return at >= lists.tiles ? 0 : __ldcg(now + at); });
     if (!context.continues()) return;
     if (blockIdx.x == 0 && threadIdx.x == 0) *lists.count(set + 2) = 0;
+    const u64 after_iteration = max(context.iteration, static_cast<u64>(1));
     const TileSplit split = TileSplit::of<VOLUME>(active, warps);
     const u64 first_entry = prefetched.for_split(split);
     const u32 count = active * split.parts;
@@ -209,7 +211,7 @@ __device__ __forceinline__ void reinitialise(PHI from, PHI to, const LevelSetSet
             else activity.affected = reinit_slice_half<UNIT>(shared, to, setup, part, lane, k == 0);
             if (activate && k + 1 == steps) {
                 const u32 affected = activity.warp_union();
-                if (affected != 0) push_affected<VOLUME>(to, lists, context, set + 1, t, affected, lane);
+                if (affected != 0) push_affected<VOLUME>(to, lists, context, after_iteration, set + 1, t, affected, lane);
             }
             __syncwarp();
         }

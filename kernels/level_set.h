@@ -165,7 +165,8 @@ struct SparsePhiArguments {
     u32 which;            // which of both phi this is, 0 or 1
     u32 first_slice;      // of the volume, for kernels that work on some slices
     float far;            // |phi| of tiles that are not stored
-    float stored_width;   // a tile with |phi| up to this is stored
+    float stored_width;   // a tile with |phi| up to this is stored when phi is imported
+    float released_width;   // a tile with |phi| up to this is not released
 };
 
 // ------------------------------------------------------------------------------------------------ dense

@@ -56,13 +56,6 @@ struct SparsePhi : SparsePhiArguments {
     }
 };
 
-// Returns phi of a voxel.
-__device__ __forceinline__ float phi_at(const SparsePhi &phi, const LevelSetSetup &, u32 x, u32 y, u32 z)
-{
-    const u32 entry = phi.entry(phi.index({x / TILE, y / TILE, z / TILE}));
-    return SparsePhi::is_stored(entry) ? __ldcg(phi.values_of(entry) + SparsePhi::place(x, y, z)) : phi.far_value(entry);
-}
-
 // Starts the copy of a part of a tile with HALO voxels around it to shared memory, where rows have ROW elements and planes
 // PLANE; all lanes of a warp call it, and wait for it later.
 template <int HALO, int ROW, int PLANE>
@@ -73,6 +66,7 @@ __device__ __forceinline__ void load_sparse_part(float *shared, const SparsePhi 
     const TileIndex t = part.t, beside = TileLists::tile_of_lane(t, lane);
     const bool exists = lane < TILES && beside.x < from.tiles_x && beside.y < from.tiles_y && beside.z < from.tiles_z;
     const u32 entry = exists ? from.entry(from.index(beside)) : FAR_OUTSIDE;   // of the tile around t that the lane has
+    __syncwarp();   // other lanes read the values of this lane's tile
     const int x0 = static_cast<int>(t.x * TILE) - HALO, y0 = static_cast<int>(t.y * TILE) - HALO;
     const int z0 = static_cast<int>(t.z * TILE + part.first) - HALO;
     const u32 count = (part.planes + 2 * HALO) * SIDE * SIDE;
@@ -126,11 +120,12 @@ __device__ __forceinline__ void copy_half(const SparsePhi &from, const SparsePhi
     for (u32 i = lane; i < QUADS; i += WARP) target[i] = __ldcg(source + i);
 }
 
-// Adds the affected tiles to a set, and stores those that are not. If there is no place for one, iterations end here, and
-// what follows this iteration is not done. All lanes of a warp call it.
+// Adds the affected tiles to a set, and stores those that are not. If there is no place for one, `not_done` is the first
+// iteration that is not done any more: not the one under way, whose other warps may begin it later, but the next; after an
+// iteration the same one, so that nothing follows it, or 1. All lanes of a warp call it.
 template <bool VOLUME>
 __device__ __forceinline__ void push_affected(const SparsePhi &phi, const TileLists &lists, const IterationContext &context,
-                                              u32 set, TileIndex t, u32 affected, u32 lane)
+                                              u64 not_done, u32 set, TileIndex t, u32 affected, u32 lane)
 {
     const bool added = lists.push_affected<VOLUME>(set, t, affected, lane);
     const u32 index = added ? phi.index(TileLists::tile_of_lane(t, lane)) : 0, entry = added ? phi.entry(index) : 0;
@@ -139,7 +134,7 @@ __device__ __forceinline__ void push_affected(const SparsePhi &phi, const TileLi
         const int owner = __ffs(static_cast<int>(missing)) - 1;
         const u32 its_entry = __shfl_sync(ALL_LANES, entry, owner);
         const u32 stored = phi.store_tile(__shfl_sync(ALL_LANES, index, owner), its_entry, lane);
-        if (stored == its_entry && lane == 0) context.convergence->stopped = context.iteration;
+        if (stored == its_entry && lane == 0) context.convergence->stopped = not_done;
     }
 }
 
@@ -180,7 +175,9 @@ __device__ __forceinline__ void activate_near_sparse_front(const SparsePhi &phi,
                                                     affected_along_axis<TILE>(z));
         }
         const u32 affected = activity.warp_union();
-        if (affected != 0) push_affected<true>(phi, lists, context, set, phi.tile_at(index), affected, lane);
+        if (affected == 0) return;
+        const u64 not_done = max(context.iteration, static_cast<u64>(1));
+        push_affected<true>(phi, lists, context, not_done, set, phi.tile_at(index), affected, lane);
     };
     for_each_stored_tile(phi, [](u32) { return true; }, body);
 }
@@ -216,7 +213,7 @@ __device__ __forceinline__ void release_far_tiles(const SparsePhi &phi, const Ti
     auto body = [&](u32 index, u32 entry, const float (&values)[COLUMN_VALUES]) {
         Sides sides;
 #pragma unroll
-        for (u32 i = 0; i < COLUMN_VALUES; ++i) sides.add(values[i], phi.stored_width);
+        for (u32 i = 0; i < COLUMN_VALUES; ++i) sides.add(values[i], phi.released_width);
         const u32 far = sides.far_entry();
         if (SparsePhi::is_stored(far) || threadIdx.x % WARP != 0) return;
         phi.free_places[atomicAdd(phi.counts, 1)] = entry;

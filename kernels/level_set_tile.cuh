@@ -158,9 +158,9 @@ struct TileLists : TileListArguments {
 };
 
 // Adds the affected tiles of a phi in rows to a set; all lanes of a warp call it. (level_set_sparse.cuh has the function
-// of a phi in tiles, as for all functions below that have a phi for an argument.)
+// of a sparse phi, for which the context and the u64 are, as for all functions below that have a phi for an argument.)
 template <bool VOLUME>
-__device__ __forceinline__ void push_affected(const float *, const TileLists &lists, const IterationContext &, u32 set,
+__device__ __forceinline__ void push_affected(const float *, const TileLists &lists, const IterationContext &, u64, u32 set,
                                               TileIndex t, u32 affected, u32 lane)
 {
     lists.push_affected<VOLUME>(set, t, affected, lane);

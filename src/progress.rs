@@ -280,6 +280,15 @@ pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
     progress.is_some() || CancelFlag::of_this_thread().is_some()
 }
 
+/// Does work that a cancel must not end, because what it replaces would be lost.
+pub(crate) fn uncancelled<T>(work: impl FnOnce() -> T) -> T {
+    let flag = CancelFlag::of_this_thread();
+    CancelFlag::use_here(None);
+    let done = work();
+    CancelFlag::use_here(flag);
+    done
+}
+
 /// Makes a call that is a part of another one: its fractions from 0 to 1 are those from `from` to `to` of the whole. A cancel
 /// counts also where the part does not use it, at its end.
 pub(crate) fn part<T>(

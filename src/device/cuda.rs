@@ -267,6 +267,16 @@ impl Cuda {
         }
     }
 
+    /// Returns how many bytes can be allocated now: what those that are in use leave of the limit, or 90 % of the memory that
+    /// is free or pooled.
+    pub(crate) fn available(&self) -> Result<u64> {
+        let used = self.memory.used();
+        match self.limit.load(Ordering::Relaxed) {
+            0 => Ok((self.free_memory()? + self.memory.held() - used) / 100 * BUDGET_PERCENT),
+            limit => Ok(limit.saturating_sub(used)),
+        }
+    }
+
     pub(super) fn trim(&self) {
         self.memory.trim();
         self.transfer.trim();

@@ -63,7 +63,12 @@ impl Solver {
             |cuda, progress| {
                 let ticker = Ticker::new(STAGE);
                 if slabs.len() > 1 {
-                    let (intensities, plan) = planned(input.extremes_while(&ticker)?.unwrap_or_default())?;
+                    for device in &context.parts()[..slabs.len()] {
+                        device.cuda_for(device_bytes)?;
+                    }
+                    let (intensities, plan) = run_with_progress(context.pool(), progress, &ticker, || {
+                        planned(input.extremes_while(&ticker)?.unwrap_or_default())
+                    })?;
                     let solver = cuda::Slabs::new(context, slabs, &plan, input, mask, progress)?;
                     return Ok((intensities, plan, Self::Slabs(solver)));
                 }
@@ -144,7 +149,7 @@ impl Solver {
         ticker: &Ticker,
     ) -> Result<()> {
         let Self::Cuda(solver) = self else { return Err(error) };
-        if !context.may_fall_back(&error) || !solver.is_sparse() {
+        if !context.may_fall_back(&error) || !solver.may_move() {
             return Err(error);
         }
         log::warn!("going on on the CPU: {error}");

@@ -19,7 +19,7 @@ use super::regions::RegionSums;
 use super::types::{Counts, Fit};
 use super::{Params, Variant};
 use crate::device::Context;
-use crate::device::cuda::{Buffer, Cuda, Pinned, Stream};
+use crate::device::cuda::{Buffer, Cuda, Pinned, Stream, check_device_pixels};
 use crate::device::kernels::level_set::{self as kernels, ConvergenceState, IterationStatistics, RegionLevels};
 use crate::distance::cuda::signed_workspace_bytes;
 use crate::error::{Error, ErrorKind, Result};
@@ -36,7 +36,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
-use tables::{Layout, PADDING_BEFORE, STATISTICS, STATISTICS_BYTES, Tables, table_bytes};
+use tables::{CONVERGENCE_BYTES, Layout, PADDING_BEFORE, STATISTICS, STATISTICS_BYTES, Tables, table_bytes};
 
 /// The number of batches in flight: one running, one queued behind it.
 const BATCHES: usize = 2;
@@ -60,11 +60,11 @@ pub(super) fn needs(
         + elements * (2 * size_of::<f32>() + edge_bytes) as u64
         + (values::mask_part_bytes(shape) + workspace) as u64;
     let Some(cuda) = cuda else { return Ok((in_rows, false)) };
-    let budget = cuda.budget()?;
-    if in_rows <= budget {
+    let available = cuda.available()?;
+    if in_rows <= available {
         return Ok((in_rows, false));
     }
-    let sparse = sparse::min_bytes(cuda, params, shape, budget)?;
+    let sparse = sparse::min_bytes(cuda, params, shape, available)?;
     Ok(sparse.map_or((in_rows, false), |bytes| (others + bytes, true)))
 }
 
@@ -109,6 +109,8 @@ pub(super) struct Solver {
     inside: u64,
     /// The number of tiles that the last iteration updated.
     active_tiles: u64,
+    /// True if image and mask were in host memory, so that the CPU could go on.
+    from_host: bool,
     /// The number of tiles in which φ is stored.
     stored_tiles: u64,
     /// The number of the next set of active tiles; the lists are empty before the first.
@@ -145,6 +147,9 @@ pub(super) fn load(
     }
     cuda.bind()?;
     cuda.memory().reset_peak();
+    if let Image::Device(pixels) = mask {
+        check_device_pixels(cuda, "the initial mask", pixels)?;
+    }
     let mask = if is_sparse { None } else { Some(mask) };
     Loaded::new(context, cuda, params.dimensions, !is_sparse, input, mask)
 }
@@ -158,7 +163,8 @@ impl Solver {
         mask: &Image<'_>,
         ticker: &Ticker,
     ) -> Result<Self> {
-        let mut solver = Self::without_phi(plan, loaded, 0..plan.shape[2])?;
+        let from_host = loaded.image_from_host && !matches!(mask, Image::Device(_));
+        let mut solver = Self { from_host, ..Self::without_phi(plan, loaded, 0..plan.shape[2])? };
         match &solver.phi {
             Phi::Rows(phi) => solver.inside = solver.start(phi)?,
             Phi::Sparse(phi) => {
@@ -178,11 +184,10 @@ impl Solver {
         let launcher = Launcher::new(cuda, &plan, &loaded.layout, loaded.pixels, is_sparse, &own, &tables)?;
         let staging = || cuda.memory().pinned(LARGEST_BATCH as usize * STATISTICS_BYTES);
         let staged_statistics = [staging()?, staging()?];
-        let Loaded { stream, cuda, layout, phi, image, pixels, edge_contrast } = loaded;
-        let others = image.bytes() as u64 + table_bytes(plan.tiles().into_iter().map(|n| n as u64).product());
+        let Loaded { stream, cuda, layout, phi, image, pixels, edge_contrast, .. } = loaded;
         let phi = match phi {
             Some(phi) => Phi::Rows(phi),
-            None => Phi::Sparse(SparsePhi::new(&cuda, &plan, others)?),
+            None => Phi::Sparse(SparsePhi::new(&cuda, &plan)?),
         };
         let solver = Self {
             stream,
@@ -200,6 +205,7 @@ impl Solver {
             staged_statistics,
             current: 0,
             active_tiles: 0,
+            from_host: false,
             stored_tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
             set: 0,
             lists_valid: false,
@@ -297,7 +303,7 @@ impl Solver {
         if self.phi_unknown {
             return Err(Error::new(
                 ErrorKind::DeviceFailed,
-                "the device failed in an earlier step of this level set, so its phi is not known; write phi, or begin \
+                "an earlier call for this level set failed on the device, so that its phi is not known; write phi, or begin \
                  a new level set",
             ));
         }
@@ -400,6 +406,10 @@ impl Solver {
         }
         if self.launcher.band() && (self.front_may_move || !self.lists_valid) {
             let phi = self.phi_from(self.current, 0);
+            if let (Phi::Sparse(_), false) = (&self.phi, self.lists_valid) {
+                // Tiles that were active at any time may be far from the front.
+                self.launcher.release(&self.cuda, stream, phi, iterations, self.set, u32::MAX)?;
+            }
             self.launcher.activate_near_front(stream, phi, None, iterations, self.set)?;
         }
         (self.lists_valid, self.front_may_move) = (true, false);
@@ -410,12 +420,21 @@ impl Solver {
     /// iteration then; the tiles that it needs are found anew before the next.
     fn check_places(&mut self, monitor: &mut ConvergenceMonitor) -> Result<()> {
         let Phi::Sparse(phi) = &self.phi else { return Ok(()) };
-        self.stored_tiles = phi.stored_tiles(&self.cuda, &self.stream).inspect_err(|_| {
-            (self.lists_valid, self.interval_iterations) = (false, 0);
-            monitor.converged = false;
-            monitor.begin_interval();
-        })?;
-        Ok(())
+        match phi.stored_tiles(&self.cuda, &self.stream) {
+            Ok(stored) => {
+                self.stored_tiles = stored;
+                Ok(())
+            }
+            Err(error) => {
+                // A new check interval begins, on the device, too.
+                (self.lists_valid, self.interval_iterations) = (false, 0);
+                monitor.converged = false;
+                monitor.begin_interval();
+                self.stream.fill(&self.tables.convergence, 0, CONVERGENCE_BYTES, 0)?;
+                self.stream.synchronize()?;
+                Err(error)
+            }
+        }
     }
 
     /// Records the iterations of a finished batch, up to the one at which it stopped. The device
@@ -462,9 +481,14 @@ impl Solver {
         self.inside
     }
 
-    /// Tells whether φ is sparse, and known.
-    pub(super) fn is_sparse(&self) -> bool {
-        matches!(self.phi, Phi::Sparse(_)) && !self.phi_unknown
+    /// Tells whether φ is sparse and known, and the images were in host memory, so that the CPU can go on.
+    pub(super) fn may_move(&self) -> bool {
+        matches!(self.phi, Phi::Sparse(_)) && !self.phi_unknown && self.from_host
+    }
+
+    /// Keeps the CPU from going on, which could not write to an output in device memory.
+    pub(super) fn stay(&mut self) {
+        self.from_host = false;
     }
 
     /// Returns the number of tiles in which φ is stored.

@@ -326,6 +326,8 @@ impl LevelSet {
             let monitor = &mut self.monitor;
             let ran = match self.solver.run(context, monitor, left, &mut progress, &ticker) {
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+                    // A check interval begins, at which the range between regions is measured.
+                    self.range_is_measured = false;
                     self.solver.move_to_cpu(context, &self.plan, error, &mut progress, &ticker)?;
                     continue;
                 }
@@ -409,7 +411,7 @@ impl LevelSet {
     }
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
-    /// level set of the same size. Values are clamped to ±65536 of the largest spacing. The count of iterations
+    /// level set of the same size. Values are clamped to ±65536 of the largest spacing, those of a sparse φ to ±10. The count of iterations
     /// continues; a new check interval begins. Coarse levels that have not been run are left out.
     ///
     /// # Errors
@@ -492,6 +494,9 @@ pub fn run(
     if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
         // The call is refused now rather than after the work.
         return Err(Error::in_cuda_memory("image"));
+    }
+    if let (Solver::Cuda(solver), ImageMut::Device(_)) = (&mut surface.solver, &output) {
+        solver.stay();
     }
     let report = surface.step(iterations, progress.as_deref_mut())?;
     surface.read_mask_while(output, &mut progress)?;

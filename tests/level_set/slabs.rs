@@ -2,7 +2,7 @@
 
 use super::*;
 use isoline::level_set::{Regions, TargetRange};
-use isoline::{Error, ErrorKind};
+use isoline::{Error, ErrorKind, PixelType};
 
 /// Returns a context of so many parts, on as many GPUs as there are, or none without a GPU.
 fn parts(count: usize) -> Option<Context> {
@@ -91,6 +91,18 @@ fn regions_and_a_written_phi_have_the_bits_of_one_gpu() {
     let error: Error = surfaces[1].write_phi(bad.view().into()).unwrap_err();
     assert!(error.message().contains("x = 7, y = 3, z = 50"), "{error}");
     common::assert_bits(&phi_of(&surfaces[1], dim), &expected, "a refused phi");
+    let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    isoline::set_cancel_flag(Some(flag));
+    let error = surfaces[1].write_phi(other.view().into()).unwrap_err();
+    isoline::set_cancel_flag(None);
+    assert_eq!(error.kind(), ErrorKind::Cancelled);
+    common::assert_bits(&phi_of(&surfaces[1], dim), &expected, "a cancelled write");
+    // Masks and φ in the memory of the first device.
+    let mut on_device = several.device_image(PixelType::F32, [dim.2, dim.1, dim.0]).unwrap();
+    surfaces[1].read_phi(on_device.view_mut()).unwrap();
+    assert_eq!(on_device.download::<f32>().unwrap(), expected.as_slice().unwrap());
+    surfaces[1].write_phi(on_device.view()).unwrap();
+    common::assert_bits(&phi_of(&surfaces[1], dim), &expected, "phi in device memory");
 }
 
 #[test]
@@ -111,6 +123,14 @@ fn a_cancelled_step_keeps_whole_iterations_and_a_vanished_front_ends() {
     let mut expected = start(&one, image.view(), &mask, &params);
     expected.step(done, None).unwrap();
     common::assert_bits(&phi_of(&surface, dim), &phi_of(&expected, dim), "cancelled");
+    // An empty mask, a full one, and masks of other types.
+    for inside in [0, 1] {
+        let same = Array3::from_elem(dim, inside);
+        let phi = [&one, &several].map(|context| phi_of(&start(context, image.view(), &same, &params), dim));
+        common::assert_bits(&phi[1], &phi[0], "a mask without a boundary");
+    }
+    let wide = LevelSet::new(&several, image.view().into(), mask.mapv(f32::from).view().into(), &params).unwrap();
+    common::assert_bits(&phi_of(&wide, dim), &phi_of(&start(&one, image.view(), &mask, &params), dim), "a mask of f32");
     // Nothing is in the range, so that the ball shrinks to nothing.
     let range = Some(TargetRange { target: 250.0, epsilon: 1.0 });
     let mut surface = start(&several, image.view(), &mask, &Params { range, ..params });

@@ -1,8 +1,8 @@
 //! A sparse φ, which a volume that does not fit the memory of the GPU has: near the front it is that of a volume that fits.
 
 use super::*;
-use isoline::ErrorKind;
 use isoline::level_set::{Regions, TargetRange};
+use isoline::{ErrorKind, PixelType};
 
 /// Memory in which a level set of the tests' volumes does not fit as a whole, with its tiles near the front.
 const LIMIT: u64 = 15 << 20;
@@ -124,18 +124,70 @@ fn tiles_behind_a_front_are_released() {
     on_cuda(|_, limited| {
         // A shell moves through the whole volume, until it reaches the corners.
         let image = Array3::<u8>::zeros(DIM);
-        let mask = ball(DIM, [81.0, 65.0, 37.0], 4.0, [1.0; 3]);
-        let range = Some(TargetRange { target: 0.0, epsilon: 50.0 });
-        let mut surface = start(limited, image.view(), &mask, &Params { range, alpha: Some(1.0), ..unstopped() });
-        let mut stored = Vec::new();
-        while surface.state().inside < 1_500_000 {
-            surface.step(16, None).unwrap();
-            stored.push(surface.state().stored_tiles);
-            assert!(stored.len() < 1000, "the front moves: {:?}", surface.state());
+        for spacing in [[1.0; 3], [1.0, 1.0, 2.0], [1.5, 1.5, 1.0]] {
+            let mask = ball(DIM, [81.0, 65.0, 37.0], 4.0, spacing);
+            let range = Some(TargetRange { target: 0.0, epsilon: 50.0 });
+            let params = Params { spacing, range, alpha: Some(1.0), ..unstopped() };
+            let mut surface = start(limited, image.view(), &mask, &params);
+            let mut stored = Vec::new();
+            while surface.state().inside < 1_500_000 {
+                surface.step(16, None).unwrap();
+                stored.push(surface.state().stored_tiles);
+                assert!(stored.len() < 1000, "the front moves: {:?}", surface.state());
+            }
+            let (most, last, tiles) = (stored.iter().max().unwrap(), stored.last().unwrap(), surface.state().tiles);
+            eprintln!("{spacing:?}: {stored:?} of {tiles}");
+            assert!(*most < tiles / 3 * 2 && *last < most / 4 * 3, "{stored:?} of {tiles}");
         }
-        let (most, last, tiles) = (stored.iter().max().unwrap(), stored.last().unwrap(), surface.state().tiles);
-        eprintln!("{stored:?} of {tiles}");
-        assert!(*most < tiles / 2 && last < most, "{stored:?} of {tiles}");
+    });
+}
+
+#[test]
+fn memory_that_runs_out_before_the_first_iteration_is_an_error() {
+    on_cuda(|_, limited| {
+        let (image, _, params) = tube([1.0; 3]);
+        let mask = ball(DIM, [81.0, 65.0, 37.0], 25.0, [1.0; 3]);
+        let mut refused_steps = 0;
+        for limit in (0..LIMIT).rev().step_by(48 << 10) {
+            limited.set_memory_limit(limit);
+            let mut surface = match LevelSet::new(limited, image.view().into(), mask.view().into(), &params) {
+                Ok(surface) => surface,
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+                    break;
+                }
+            };
+            let before = mask_of(&surface, DIM);
+            if let Err(error) = surface.step(1, None) {
+                assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+                assert_eq!((surface.state().iterations, mask_of(&surface, DIM)), (0, before));
+                refused_steps += 1;
+            }
+        }
+        limited.set_memory_limit(LIMIT);
+        assert!(refused_steps > 0, "with some limit the start fits, and the first iteration does not");
+    });
+}
+
+#[test]
+fn images_in_device_memory_have_the_same_front() {
+    on_cuda(|_, limited| {
+        let (image, mask, params) = tube([1.0; 3]);
+        let run = |image: Image<'_>, mask: Image<'_>| {
+            let mut surface = LevelSet::new(limited, image, mask, &params).unwrap();
+            assert!(surface.state().stored_tiles < surface.state().tiles);
+            surface.step(50, None).unwrap();
+            mask_of(&surface, DIM)
+        };
+        let expected = run(image.view().into(), mask.view().into());
+        let (depth, height, width) = DIM;
+        let [mut input, mut start, mut wide] = [PixelType::U8, PixelType::U8, PixelType::U16]
+            .map(|pixels| limited.device_image(pixels, [width, height, depth]).unwrap());
+        input.upload(image.view().into()).unwrap();
+        start.upload(mask.view().into()).unwrap();
+        wide.upload(mask.mapv(u16::from).view().into()).unwrap();
+        assert_eq!(run(input.view(), start.view()), expected);
+        assert_eq!(run(input.view(), wide.view()), expected);
     });
 }
 
@@ -152,6 +204,14 @@ fn bad_input_and_too_little_memory_are_errors_that_leave_phi() {
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.message().contains("x = 160, y = 20, z = 70"), "{error}");
         assert_eq!(phi_of(&surface, DIM), before);
+        // The cancel flag leaves it, too.
+        let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+        isoline::set_cancel_flag(Some(flag));
+        let error = surface.write_phi(before.mapv(|phi| phi + 1.0).view().into()).unwrap_err();
+        isoline::set_cancel_flag(None);
+        assert_eq!((error.kind(), phi_of(&surface, DIM)), (ErrorKind::Cancelled, before));
+        surface.step(10, None).unwrap();
+        drop(surface);
         // A mask with many fronts has no room.
         let grains = Array3::from_shape_fn(DIM, |(z, y, x)| u8::from(x % 6 < 3 && y % 6 < 3 && z % 6 < 3));
         let error = LevelSet::new(limited, image.view().into(), grains.view().into(), &params).unwrap_err();
@@ -172,16 +232,18 @@ fn bad_input_and_too_little_memory_are_errors_that_leave_phi() {
             assert_eq!(inside, surface.state().inside);
             assert_eq!(surface.statistics().last().unwrap().inside, inside);
         }
+        let (done, kept) = (surface.state().iterations, surface.statistics().to_vec());
+        let inside_before = surface.state().inside;
+        drop(surface);
         // With auto it goes on on the CPU.
         let automatic = Context::new("auto").unwrap();
         automatic.set_memory_limit(LIMIT);
         let mut moved = start(&automatic, lattice.view(), &mask, &params);
         assert!(moved.state().stored_tiles < moved.state().tiles);
-        let done = surface.state().iterations;
         let report = moved.step(done + 40, None).unwrap();
         assert_eq!((report.device.kind, report.iterations), (isoline::DeviceKind::Cpu, done + 40));
-        assert_eq!(moved.statistics()[..done as usize], *surface.statistics());
+        assert_eq!(moved.statistics()[..done as usize], kept);
         let inside = mask_of(&moved, DIM).iter().filter(|pixel| **pixel != 0).count() as u64;
-        assert!(inside == moved.state().inside && inside > surface.state().inside, "{inside} voxels inside");
+        assert!(inside == moved.state().inside && inside > inside_before, "{inside} voxels inside");
     });
 }

@@ -67,6 +67,11 @@ impl Memory {
         pool.used + pool.pooled
     }
 
+    /// Returns the device bytes in use.
+    pub(crate) fn used(&self) -> u64 {
+        self.lock().used
+    }
+
     /// Restarts the measurement of the peak.
     pub(crate) fn reset_peak(&self) {
         let mut pool = self.lock();

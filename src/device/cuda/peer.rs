@@ -6,8 +6,8 @@ use crate::error::Result;
 use cudarc::driver::sys;
 
 impl Cuda {
-    /// Lets kernels and copies of this device reach the memory of another one directly, if the machine can; else copies go
-    /// through host memory.
+    /// Lets kernels and copies of this device reach the memory of another one directly, if the machine can; else the driver
+    /// copies through host memory.
     pub(crate) fn use_memory_of(&self, other: &Self) -> Result<()> {
         if self.context.cu_ctx() == other.context.cu_ctx() {
             return Ok(());
@@ -17,15 +17,12 @@ impl Cuda {
         // SAFETY: `can` is writable, and both devices exist.
         let asked =
             unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.context.cu_device(), other.context.cu_device()) };
-        asked.result().map_err(|e| failed("ask whether a GPU reaches the memory of another one", e))?;
-        if can == 0 {
-            return Ok(());
+        if asked.result().is_ok() && can != 0 {
+            // SAFETY: this context is current, and the other one lives.
+            let enabled = unsafe { sys::cuCtxEnablePeerAccess(other.context.cu_ctx(), 0) };
+            log::debug!("access to the memory of another GPU: {enabled:?}");
         }
-        // SAFETY: this context is current, and the other one lives.
-        match unsafe { sys::cuCtxEnablePeerAccess(other.context.cu_ctx(), 0) } {
-            sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
-            done => done.result().map_err(|e| failed("reach the memory of another GPU", e)),
-        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,6 @@ use super::super::plan::{self, INTENSITY_GAIN_BOUNDS, Plan, REINITIALISATION_STE
 use super::super::types::Constants;
 use super::dense_grid::DenseGrid;
 use super::load::PixelKind;
-use super::sparse::RELEASED_EVERY;
 use super::tables::{BARRIERS, Layout, STATISTICS, Tables};
 use crate::device::cuda::{Buffer, Cuda, Kernel, Stream, geometry};
 use crate::device::kernels::level_set::{
@@ -335,7 +334,7 @@ impl Launcher {
     }
 
     /// Queues the release of the tiles of a sparse φ that are not in `set`, the next one, and are far from the front, after
-    /// `iteration`.
+    /// `iteration`; of those that were in one of the `sets` sets before.
     pub(super) fn release(
         &self,
         cuda: &Cuda,
@@ -343,11 +342,10 @@ impl Launcher {
         phi: PhiArgument,
         iteration: u64,
         set: u32,
+        sets: u32,
     ) -> Result<()> {
         let (kernel, context) = (cuda.kernel(MODULE, "isoline_ls_sparse_release")?, self.context(iteration));
         let config = loop_grid(self.multiprocessors, u64::from(self.lists.tiles).div_ceil(WARP as u64));
-        // Two sets an iteration, if each were followed by a reinitialisation, and those before the first.
-        let sets = 2 * RELEASED_EVERY as u32 + 2;
         // SAFETY: these are the kernel's arguments, whose tables are those of one sparse φ.
         unsafe { stream.launch_early(&kernel, config, &[phi.as_argument(), &context, &self.lists, &set, &sets]) }
     }

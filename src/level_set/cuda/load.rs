@@ -29,6 +29,7 @@ pub(in crate::level_set) struct Loaded {
     /// second is free.
     pub phi: Option<[Buffer; 2]>,
     pub image: Buffer,
+    pub(super) image_from_host: bool,
     pub(super) pixels: PixelKind,
     /// The contrast of the edge term, if there is one.
     pub(super) edge_contrast: Option<f64>,
@@ -81,9 +82,6 @@ impl Loaded {
         if let Image::Device(pixels) = input {
             check_device_pixels(cuda, "the input", pixels)?;
         }
-        if let Some(Image::Device(pixels)) = mask {
-            check_device_pixels(cuda, "the initial mask", pixels)?;
-        }
         let (layout, pixel_type, memory) = (Layout::new(input.shape()), input.pixel_type(), cuda.memory());
         launch::check_indices(&layout, dimensions)?;
         let phi_bytes = layout.elements() * size_of::<f32>();
@@ -94,6 +92,7 @@ impl Loaded {
             layout,
             phi,
             image: memory.device(layout.elements() * pixel_type.bytes())?,
+            image_from_host: !matches!(input, Image::Device(_)),
             pixels: PixelKind::Plain(pixel_type),
             edge_contrast: None,
         };

@@ -84,7 +84,9 @@ impl Solver {
                 barrier += 1;
             }
             if matches!(self.phi, Phi::Sparse(_)) && iteration.is_multiple_of(RELEASED_EVERY) {
-                self.launcher.release(&self.cuda, stream, queue.fields.from, iteration, queue.set)?;
+                // Two sets an iteration, if each were followed by a reinitialisation, and those before the first.
+                let sets = 2 * RELEASED_EVERY as u32 + 2;
+                self.launcher.release(&self.cuda, stream, queue.fields.from, iteration, queue.set, sets)?;
             }
         }
         if unchecked <= queue.iteration {

@@ -13,14 +13,16 @@ use super::queue::{Batch, FIRST_BATCH, Queue, next_batch_size};
 use super::tables::STATISTICS_BYTES;
 use super::values::not_finite;
 use super::{Phi, Solver, transfer};
-use crate::device::cuda::{Event, Side};
+use crate::device::cuda::{Event, Side, check_device_pixels};
 use crate::device::kernels::level_set::{IterationStatistics, RegionLevels, TILE};
-use crate::device::{Context, Slices};
+use crate::device::{Context, HostCopy, Slices, upload_slice};
 use crate::distance;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut, zeroed_image};
-use crate::progress::{Progress, Ticker};
-use ndarray::{Axis, s};
+use crate::level_set::STAGE;
+use crate::progress::{Progress, Ticker, part as part_of_call, uncancelled};
+use bytemuck::Pod;
+use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -32,6 +34,8 @@ const HALO: usize = 2 * TILE;
 
 /// A level set in slabs.
 pub(in crate::level_set) struct Slabs {
+    /// The context on the first device.
+    first: Context,
     slabs: Vec<Slab>,
     plan: Plan,
     inside: u64,
@@ -92,7 +96,9 @@ impl Slabs {
         let mut phi = zeroed_image::<f32>((depth, height, width))?;
         let params = distance::Params { spacing: plan.spacing, ..distance::Params::default() };
         let first = &context.parts()[0];
-        distance::run(first, mask.reborrow().into(), &params, progress.as_deref_mut(), phi.view_mut().into())?;
+        part_of_call(progress, [0.0; 2], STAGE, |progress| {
+            distance::run(first, mask.reborrow().into(), &params, progress.as_deref_mut(), phi.view_mut().into())
+        })?;
         // 2. The slabs.
         let mut slabs = Vec::new();
         let mut inside = 0;
@@ -101,6 +107,8 @@ impl Slabs {
             let plan = Plan { shape: [width, height, planes.len()], ..*plan };
             let Some(cuda) = device.cuda() else { unreachable!("a list is of CUDA devices") };
             cuda.bind()?;
+            cuda.memory().trim();
+            cuda.memory().reset_peak();
             let input = part(input, &planes);
             let loaded = Loaded::new(device, cuda, plan.dimensions, true, &input, None)?;
             let own_planes = own.start - planes.start..own.end - planes.start;
@@ -119,7 +127,7 @@ impl Slabs {
             pair[1].solver.cuda.use_memory_of(&pair[0].solver.cuda)?;
         }
         log::info!("level set: {} slabs of planes, each on a GPU", slabs.len());
-        Ok(Self { slabs, plan: *plan, inside, interval_iterations: 0 })
+        Ok(Self { first: first.clone(), slabs, plan: *plan, inside, interval_iterations: 0 })
     }
 
     pub(in crate::level_set) fn device_count(&self) -> u32 {
@@ -318,9 +326,6 @@ impl Slabs {
 
     /// Reads the mask or φ of each slab into its part of an image in host memory.
     fn read(&self, image: ImageMut<'_>, read: impl Fn(&Solver, ImageMut<'_>) -> Result<()>) -> Result<()> {
-        if let ImageMut::Device(_) = image {
-            return Err(in_several());
-        }
         let mut rest = image;
         for Slab { solver, own, .. } in &self.slabs {
             let (part, after) = rest.split_at(own.len());
@@ -331,15 +336,41 @@ impl Slabs {
     }
 
     pub(in crate::level_set) fn read_mask(&self, pool: &ThreadPool, mask: ImageMut<'_>, ticker: &Ticker) -> Result<()> {
-        self.read(mask, |solver, part| solver.read_mask(pool, part, ticker))
+        self.on_host::<u8>(mask, |mask| self.read(mask, |solver, part| solver.read_mask(pool, part, ticker)))
     }
 
     pub(in crate::level_set) fn read_phi(&self, pool: &ThreadPool, phi: ImageMut<'_>) -> Result<()> {
-        self.read(phi, |solver, part| solver.read_phi(pool, part))
+        self.on_host::<f32>(phi, |phi| self.read(phi, |solver, part| solver.read_phi(pool, part)))
+    }
+
+    /// Reads an image into host memory, and copies it to a caller's device memory if it is there.
+    fn on_host<T: Pod + Send + Sync>(
+        &self,
+        image: ImageMut<'_>,
+        read: impl FnOnce(ImageMut<'_>) -> Result<()>,
+    ) -> Result<()>
+    where
+        for<'a> ImageMut<'a>: From<ArrayViewMut3<'a, T>>,
+    {
+        let ImageMut::Device(pixels) = image else { return read(image) };
+        let [width, height, depth] = self.plan.shape;
+        let mut copy = zeroed_image::<T>((depth, height, width))?;
+        read(copy.view_mut().into())?;
+        let Self { first, slabs, .. } = self;
+        let Solver { cuda, stream, .. } = &slabs[0].solver;
+        cuda.bind()?;
+        check_device_pixels(cuda, "the output", &pixels)?;
+        for (z, slice) in copy.outer_iter().enumerate() {
+            let packed = slice.as_slice().unwrap_or_else(|| unreachable!("it has no gaps"));
+            upload_slice(first, cuda, stream, packed, &pixels, z)?;
+        }
+        stream.synchronize()
     }
 
     pub(in crate::level_set) fn write_phi(&mut self, pool: &ThreadPool, phi: &Image<'_>) -> Result<()> {
-        let Image::F32(values) = phi else { return Err(in_several()) };
+        let copy = if let Image::Device(pixels) = phi { Some(HostCopy::new(&self.first, pixels)?) } else { None };
+        let phi = &copy.as_ref().map_or_else(|| phi.reborrow(), HostCopy::view);
+        let Image::F32(values) = phi else { unreachable!("the type was checked") };
         // All or none is written.
         let [width, height, depth] = self.plan.shape;
         let bad = |z: &usize| values.index_axis(Axis(0), *z).iter().any(|value| !value.is_finite());
@@ -347,23 +378,20 @@ impl Slabs {
             let place = values.index_axis(Axis(0), z).iter().position(|value| !value.is_finite());
             return Err(not_finite((z * height * width + place.unwrap_or_default()) as u64, self.plan.shape));
         }
-        self.inside = 0;
-        for Slab { solver, own, .. } in &mut self.slabs {
-            let planes = with_halo(own, self.plan.shape[2]);
-            solver.write_phi(pool, &part(phi, &planes))?;
-            self.inside += std::mem::replace(&mut solver.inside, NEVER_DONE);
+        Ticker::of_copies().check()?;
+        let written = uncancelled(|| {
+            self.slabs.iter_mut().try_fold(0, |inside, Slab { solver, own, .. }| {
+                solver.write_phi(pool, &part(phi, &with_halo(own, depth)))?;
+                Ok::<_, Error>(inside + std::mem::replace(&mut solver.inside, NEVER_DONE))
+            })
+        });
+        for Slab { solver, .. } in &mut self.slabs {
+            solver.phi_unknown = written.is_err();
+            solver.inside = NEVER_DONE;
         }
-        self.interval_iterations = 0;
+        (self.inside, self.interval_iterations) = (written?, 0);
         Ok(())
     }
-}
-
-/// Returns the error of an image in the memory of one GPU.
-fn in_several() -> Error {
-    Error::unsupported(
-        "cannot use an image in CUDA memory for a level set in slabs on several GPUs; give it in host memory, or use a context \
-         on one GPU",
-    )
 }
 
 impl Slab {

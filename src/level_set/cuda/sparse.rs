@@ -18,10 +18,12 @@ use std::ops::Range;
 /// iteration.
 pub(super) const RELEASED_EVERY: u64 = 16;
 
-/// |φ| where no tile is stored, and up to which a tile is stored, in units of the largest spacing. Where the band is, and as
-/// far beyond it as a tile that joins the active ones, φ is the exact distance at the start.
+/// |φ| where no tile is stored, and up to which a tile is stored at the start, in units of the largest spacing.
 const FAR: f64 = 10.0;
 const STORED_WIDTH: f64 = 4.0;
+/// The distance from the band that a tile's voxels have at least when it is released, in units of the smallest spacing. The band
+/// is two voxels away when a tile is no longer active.
+const RELEASED_MARGIN: f64 = 1.5;
 
 /// The bytes of a tile that can be stored, with its place in the list of free ones.
 const PLACE_BYTES: u64 = 2 * (TILE_VOXELS * size_of::<f32>()) as u64 + 4;
@@ -59,7 +61,8 @@ impl Slab {
         slab(layers)
     }
 
-    fn total(&self) -> u64 {
+    /// Returns the bytes of all buffers.
+    pub(super) fn total(&self) -> u64 {
         self.bytes.iter().map(|bytes| *bytes as u64).sum()
     }
 
@@ -94,13 +97,13 @@ pub(super) struct SparsePhi {
 }
 
 impl SparsePhi {
-    /// Takes the memory that `others`, the bytes of the image and of the lists of tiles, leave of the budget.
-    pub(super) fn new(cuda: &Cuda, plan: &Plan, others: u64) -> Result<Self> {
+    /// Takes the memory that is available; the image and the lists of tiles have theirs.
+    pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let [tiles_x, tiles_y, tiles_z] = plan.tiles().map(|n| n as u32);
         let tiles = plan.tiles().into_iter().map(|n| n as u64).product::<u64>();
-        let budget = cuda.budget()?;
-        let slab = Slab::new(cuda, plan.shape, plan.spacing, budget)?;
-        let left = budget.saturating_sub(others + slab.total() + tiles * size_of::<u32>() as u64);
+        let available = cuda.available()?;
+        let slab = Slab::new(cuda, plan.shape, plan.spacing, available)?;
+        let left = available.saturating_sub(slab.total() + tiles * size_of::<u32>() as u64);
         let places = (left / PLACE_BYTES).clamp(1, tiles) as usize;
         let memory = cuda.memory();
         let values = memory.device(places * 2 * TILE_VOXELS * size_of::<f32>())?;
@@ -108,6 +111,7 @@ impl SparsePhi {
         let free_places = memory.device(places * size_of::<u32>())?;
         let counts = memory.device(2 * size_of::<u32>())?;
         let largest = f64::from(plan.constants.max_spacing);
+        let smallest = plan.spacing.into_iter().fold(f64::INFINITY, f64::min);
         let arguments = SparsePhiArguments {
             values: values.address(),
             table: table.address(),
@@ -121,6 +125,7 @@ impl SparsePhi {
             first_slice: 0,
             far: (FAR * largest) as f32,
             stored_width: (STORED_WIDTH * largest) as f32,
+            released_width: plan.constants.band_width + (RELEASED_MARGIN * smallest) as f32,
         };
         log::info!(
             "level set: phi is stored in tiles near the front, of which {places} of {tiles} fit the device memory; the \
@@ -200,35 +205,37 @@ impl Solver {
         Ok(counts[0])
     }
 
-    /// Replaces a sparse φ. Returns the number of voxels inside, or the index of a value that is not finite as an error, in
-    /// which case φ has not changed. After another error φ is not known.
-    pub(super) fn write_sparse(
+    /// Returns the index of the first value that is not finite of a φ that is to be written, if there is one.
+    pub(super) fn first_not_finite(
         &self,
         phi: &SparsePhi,
         pool: &ThreadPool,
         source: &Image<'_>,
-    ) -> Result<std::result::Result<u64, u64>> {
+    ) -> Result<Option<u64>> {
+        let [_, not_finite] = self.import_sparse(phi, pool, source, false)?;
+        Ok((not_finite != 0).then_some(!not_finite))
+    }
+
+    /// Replaces a sparse φ. Returns the numbers of voxels inside and of tiles that are stored. After an error φ is not known.
+    pub(super) fn write_sparse(&self, phi: &SparsePhi, pool: &ThreadPool, source: &Image<'_>) -> Result<[u64; 2]> {
+        self.launcher.clear_sparse(&self.cuda, &self.stream, phi.argument(0, 0))?;
+        let [inside, _] = self.import_sparse(phi, pool, source, true)?;
+        Ok([inside, phi.stored_tiles(&self.cuda, &self.stream)?])
+    }
+
+    /// Imports a φ, or looks at its values only, see `import_tiles` of the kernels; returns what that found.
+    fn import_sparse(&self, phi: &SparsePhi, pool: &ThreadPool, source: &Image<'_>, stores: bool) -> Result<[u64; 2]> {
         let Self { stream, cuda, plan, launcher, .. } = self;
         let [_, values, _] = &phi.slab_buffers(cuda)?;
-        let import = |stores: bool| {
-            let back = self.found(2 * size_of::<u64>(), |found| {
-                for slices in phi.slab.ranges(plan.shape[2]) {
-                    transfer::put_slices(cuda, pool, stream, source, slices.clone(), values)?;
-                    let at = phi.argument(0, slices.start);
-                    launcher.import_sparse(cuda, stream, at, values.address(), slices.len(), stores, found)?;
-                }
-                Ok(())
-            })?;
-            let words: &[u64] = bytemuck::cast_slice(&back.as_slice()[..2 * size_of::<u64>()]);
-            Ok::<_, Error>([words[0], words[1]])
-        };
-        let [_, not_finite] = import(false)?;
-        if not_finite != 0 {
-            return Ok(Err(!not_finite));
-        }
-        launcher.clear_sparse(cuda, stream, phi.argument(0, 0))?;
-        let [inside, _] = import(true)?;
-        phi.stored_tiles(cuda, stream)?;
-        Ok(Ok(inside))
+        let back = self.found(2 * size_of::<u64>(), |found| {
+            for slices in phi.slab.ranges(plan.shape[2]) {
+                transfer::put_slices(cuda, pool, stream, source, slices.clone(), values)?;
+                let at = phi.argument(0, slices.start);
+                launcher.import_sparse(cuda, stream, at, values.address(), slices.len(), stores, found)?;
+            }
+            Ok(())
+        })?;
+        let words: &[u64] = bytemuck::cast_slice(&back.as_slice()[..2 * size_of::<u64>()]);
+        Ok([words[0], words[1]])
     }
 }

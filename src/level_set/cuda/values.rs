@@ -7,7 +7,7 @@ use crate::device::cuda::{Buffer, DeviceRows, check_device_pixels};
 use crate::device::{Context, HostCopy};
 use crate::error::{Error, Result};
 use crate::image::{DevicePixels, Image, ImageMut, zeroed_image};
-use crate::progress::Ticker;
+use crate::progress::{Ticker, uncancelled};
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
@@ -15,14 +15,14 @@ use rayon::ThreadPool;
 /// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device.
 const PART_BYTES: usize = 64 << 20;
 
-/// Returns the number of slices of a part whose pixels have so many bytes.
-fn part_slices([width, height, depth]: [usize; 3], pixel_bytes: usize) -> usize {
-    (PART_BYTES / (width * height * pixel_bytes)).clamp(1, depth)
+/// Returns the number of slices of a part of at most so many bytes, whose pixels have so many.
+fn part_slices([width, height, depth]: [usize; 3], pixel_bytes: usize, bytes: usize) -> usize {
+    (bytes / (width * height * pixel_bytes)).clamp(1, depth)
 }
 
 /// Returns the bytes of a part of the mask.
 pub(super) fn mask_part_bytes(shape: [usize; 3]) -> usize {
-    shape[0] * shape[1] * part_slices(shape, 1)
+    shape[0] * shape[1] * part_slices(shape, 1, PART_BYTES)
 }
 
 /// Returns the error of a φ that is not finite at the voxel with an index.
@@ -112,6 +112,14 @@ impl Solver {
         stream.synchronize()
     }
 
+    /// Returns the most bytes of a part: of a sparse φ those that the start had for a slab.
+    fn part_bytes(&self) -> usize {
+        match &self.phi {
+            Phi::Rows(_) => PART_BYTES,
+            Phi::Sparse(phi) => PART_BYTES.min(phi.slab.total() as usize),
+        }
+    }
+
     /// Writes the mask or φ to device memory, and copies it to host memory, part by part.
     fn download_written<T: Pod + Send + Sync>(
         &self,
@@ -122,7 +130,7 @@ impl Solver {
     ) -> Result<()> {
         let (cuda, stream, pixel) = (&self.cuda, &self.stream, size_of::<T>());
         let [width, height, _] = self.plan.shape;
-        let slices = part_slices(self.plan.shape, pixel);
+        let slices = part_slices(self.plan.shape, pixel, self.part_bytes());
         let part = cuda.memory().device(width * height * slices * pixel)?;
         for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
             if let Err(cancelled) = ticker.check() {
@@ -147,11 +155,17 @@ impl Solver {
         }
         let other = 1 - self.current;
         let (written, newest) = match &self.phi {
-            Phi::Sparse(own) => {
-                let written = self.write_sparse(own, pool, phi);
-                self.phi_unknown |= written.is_err();
-                (written?, self.current)
-            }
+            Phi::Sparse(own) => match self.first_not_finite(own, pool, phi)? {
+                Some(index) => (Err(index), self.current),
+                None => {
+                    // A cancel now would lose φ.
+                    let written = uncancelled(|| self.write_sparse(own, pool, phi));
+                    self.phi_unknown |= written.is_err();
+                    let [inside, stored] = written?;
+                    self.stored_tiles = stored;
+                    (Ok(inside), self.current)
+                }
+            },
             Phi::Rows(own) => {
                 let (current, other_phi) = (&own[self.current], &own[other]);
                 let uploaded = transfer::upload(&self.cuda, pool, &self.stream, phi, other_phi, &self.layout);
