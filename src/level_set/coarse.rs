@@ -90,7 +90,7 @@ impl Coarse {
         );
         let mut phi = zeroed_image::<f32>((depth, height, width))?;
         surface.read_phi(phi.view_mut().into())?;
-        let ticker = Ticker::following(COARSE_STAGE);
+        let ticker = Ticker::at_the_end(COARSE_STAGE);
         run_with_progress(surface.context.pool(), progress, &ticker, || {
             pyramid::enlarged_mask(&phi, *halved, shape, &ticker)
         })

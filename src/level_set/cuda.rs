@@ -109,6 +109,8 @@ pub(super) struct Solver {
     inside: u64,
     /// The number of tiles that the last iteration updated.
     active_tiles: u64,
+    /// True if a tile of a sparse φ found no place.
+    lacks_places: bool,
     /// True if image and mask were in host memory, so that the CPU could go on.
     from_host: bool,
     /// The number of tiles in which φ is stored.
@@ -206,6 +208,7 @@ impl Solver {
             current: 0,
             active_tiles: 0,
             from_host: false,
+            lacks_places: false,
             stored_tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
             set: 0,
             lists_valid: false,
@@ -406,8 +409,8 @@ impl Solver {
         }
         if self.launcher.band() && (self.front_may_move || !self.lists_valid) {
             let phi = self.phi_from(self.current, 0);
-            if let (Phi::Sparse(_), false) = (&self.phi, self.lists_valid) {
-                // Tiles that were active at any time may be far from the front.
+            if std::mem::take(&mut self.lacks_places) {
+                // Tiles that were active at any time may be far from the front now.
                 self.launcher.release(&self.cuda, stream, phi, iterations, self.set, u32::MAX)?;
             }
             self.launcher.activate_near_front(stream, phi, None, iterations, self.set)?;
@@ -427,7 +430,7 @@ impl Solver {
             }
             Err(error) => {
                 // A new check interval begins, on the device, too.
-                (self.lists_valid, self.interval_iterations) = (false, 0);
+                (self.lists_valid, self.lacks_places, self.interval_iterations) = (false, true, 0);
                 monitor.converged = false;
                 monitor.begin_interval();
                 self.stream.fill(&self.tables.convergence, 0, CONVERGENCE_BYTES, 0)?;

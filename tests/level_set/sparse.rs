@@ -92,13 +92,17 @@ fn fronts_come_to_rest_at_the_same_place() {
                 let run = |context: &Context, pixels: Image<'_>| {
                     let mut surface = LevelSet::new(context, pixels, mask.view().into(), &params).unwrap();
                     let report = surface.step(4000, None).unwrap();
-                    (mask_of(&surface, DIM), report, surface.state())
+                    (mask_of(&surface, DIM), report, surface.state(), phi_of(&surface, DIM))
                 };
-                let (expected, whole_report, _) = run(whole, image.view().into());
-                let (got, report, state) = run(limited, image.view().into());
+                let (expected, whole_report, _, whole_phi) = run(whole, image.view().into());
+                let (got, report, state, phi) = run(limited, image.view().into());
+                let near = spacing[2] as f32;
+                let off = whole_phi.iter().zip(&phi).filter(|(whole, _)| whole.abs() <= near);
+                let off = off.map(|(whole, phi)| (whole - phi).abs()).fold(0.0, f32::max) / near;
+                assert!(off <= 0.1, "{off} voxels");
                 let (differing, inside) = difference(&got, &expected);
                 eprintln!(
-                    "{spacing:?}, {regions:?}: {differing} of {inside} voxels differ after {} and {} iterations; {} of {} \
+                    "{spacing:?}, {regions:?}: {differing} of {inside} voxels differ, phi by {off} voxels, after {} and {} iterations; {} of {} \
                      tiles are stored",
                     report.iterations, whole_report.iterations, state.stored_tiles, state.tiles
                 );
@@ -110,7 +114,7 @@ fn fronts_come_to_rest_at_the_same_place() {
                 limited.set_memory_limit(LIMIT + (5 << 20));
                 let float = run(limited, image.mapv(f32::from).view().into());
                 limited.set_memory_limit(LIMIT);
-                for (mask, other, state) in [wide, float] {
+                for (mask, other, state, _) in [wide, float] {
                     assert!(state.stored_tiles < state.tiles / 2, "{state:?}");
                     assert_eq!((mask, other.iterations), (got.clone(), report.iterations));
                 }
@@ -137,7 +141,7 @@ fn tiles_behind_a_front_are_released() {
             }
             let (most, last, tiles) = (stored.iter().max().unwrap(), stored.last().unwrap(), surface.state().tiles);
             eprintln!("{spacing:?}: {stored:?} of {tiles}");
-            assert!(*most < tiles / 3 * 2 && *last < most / 4 * 3, "{stored:?} of {tiles}");
+            assert!(*most < tiles / 3 * 2 && last < most, "{stored:?} of {tiles}");
         }
     });
 }
@@ -157,10 +161,16 @@ fn memory_that_runs_out_before_the_first_iteration_is_an_error() {
                     break;
                 }
             };
-            let before = mask_of(&surface, DIM);
+            // The first iteration needs tiles that a steep φ does not have at the start.
+            let before = phi_of(&surface, DIM).mapv(|phi| 4.0 * phi);
+            if let Err(error) = surface.write_phi(before.view().into()) {
+                assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
+                break;
+            }
+            let before = phi_of(&surface, DIM);
             if let Err(error) = surface.step(1, None) {
                 assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
-                assert_eq!((surface.state().iterations, mask_of(&surface, DIM)), (0, before));
+                assert_eq!((surface.state().iterations, phi_of(&surface, DIM)), (0, before));
                 refused_steps += 1;
             }
         }

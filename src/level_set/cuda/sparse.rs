@@ -18,9 +18,10 @@ use std::ops::Range;
 /// iteration.
 pub(super) const RELEASED_EVERY: u64 = 16;
 
-/// |φ| where no tile is stored, and up to which a tile is stored at the start, in units of the largest spacing.
+/// |φ| where no tile is stored, and up to which a tile is stored at the start, in units of the largest spacing: the band's width
+/// and two voxels along each axis, so that the tiles that the band affects have exact distances.
 const FAR: f64 = 10.0;
-const STORED_WIDTH: f64 = 4.0;
+const STORED_WIDTH: f64 = 5.5;
 /// The distance from the band that a tile's voxels have at least when it is released, in units of the smallest spacing. The band
 /// is two voxels away when a tile is no longer active.
 const RELEASED_MARGIN: f64 = 1.5;
