@@ -150,7 +150,10 @@ fn tiles_behind_a_front_are_released() {
 fn memory_that_runs_out_before_the_first_iteration_is_an_error() {
     on_cuda(|_, limited| {
         let (image, _, params) = tube([1.0; 3]);
-        let mask = ball(DIM, [81.0, 65.0, 37.0], 25.0, [1.0; 3]);
+        let centre = [81.0, 65.0, 37.0];
+        let mask = ball(DIM, centre, 4.0, [1.0; 3]);
+        // The first iteration needs tiles that a steep φ does not have before it.
+        let steep = distance_to(DIM, centre, [1.0; 3]).mapv(|r| 4.0 * (r - 25.0) as f32);
         let mut refused_steps = 0;
         for limit in (0..LIMIT).rev().step_by(48 << 10) {
             limited.set_memory_limit(limit);
@@ -161,9 +164,7 @@ fn memory_that_runs_out_before_the_first_iteration_is_an_error() {
                     break;
                 }
             };
-            // The first iteration needs tiles that a steep φ does not have at the start.
-            let before = phi_of(&surface, DIM).mapv(|phi| 4.0 * phi);
-            if let Err(error) = surface.write_phi(before.view().into()) {
+            if let Err(error) = surface.write_phi(steep.view().into()) {
                 assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
                 break;
             }
