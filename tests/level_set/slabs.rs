@@ -4,7 +4,7 @@ use super::*;
 use isoline::level_set::{Regions, TargetRange};
 use isoline::{Error, ErrorKind, PixelType};
 
-/// Returns a context of so many parts, on as many GPUs as there are, or none without a GPU.
+/// Returns a context of `count` parts, which are dealt out to the GPUs of this machine; `None` where there is no GPU.
 fn parts(count: usize) -> Option<Context> {
     let gpus =
         isoline::devices().iter().filter(|device| device.kind == isoline::DeviceKind::Cuda && device.usable).count();

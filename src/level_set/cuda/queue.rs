@@ -11,7 +11,7 @@ use crate::error::Result;
 pub(super) const FIRST_BATCH: u64 = 16;
 pub(super) const LARGEST_BATCH: u64 = 2048;
 const BATCH_SECONDS: f64 = 0.010;
-/// Returns the iterations of the next batch after one of `size` took so many seconds.
+/// Returns the number of iterations of the next batch, given the number of the last one and the seconds that it took.
 pub(super) fn next_batch_size(size: u64, seconds: f64) -> u64 {
     if seconds < BATCH_SECONDS / 2.0 {
         (size * 2).min(LARGEST_BATCH)

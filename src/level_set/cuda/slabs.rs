@@ -48,7 +48,7 @@ struct Slab {
     solver: Solver,
     /// The planes of the volume that are its own.
     own: Range<usize>,
-    /// Recorded where its newest planes are done, and where it has copied those of its neighbours.
+    /// These are reached when its newest planes are computed, and when it has copied those of its neighbours.
     computed: Event,
     copied: Event,
 }
@@ -59,8 +59,8 @@ impl std::fmt::Debug for Slabs {
     }
 }
 
-/// Returns the planes of the slabs of a volume with so many planes, for some devices: whole tiles, and at least as many as the
-/// halo of a neighbour has.
+/// Divides the planes of a volume, `depth` in all, into slabs for at most `devices` devices. A slab begins with a whole tile, and
+/// has at least the planes that a neighbour copies from it.
 pub(super) fn ranges(devices: usize, depth: usize) -> Vec<Range<usize>> {
     let count = devices.min(depth / HALO).max(1);
     let first = |index: usize| if index == count { depth } else { depth * index / count / TILE * TILE };
@@ -77,7 +77,8 @@ fn part<'a>(image: &'a Image<'_>, slices: &Range<usize>) -> Image<'a> {
     image.reborrow().split_at(slices.start).1.split_at(slices.len()).0
 }
 
-/// A value of `inside` with which no slab, whose own voxels may all be on one side, counts as done.
+/// The number of voxels inside that the kernels of a slab are given. They end where none or all voxels are inside, which may be
+/// so in a slab and not in the volume.
 const NEVER_DONE: u64 = 1 << 40;
 
 impl Slabs {

@@ -15,7 +15,7 @@ use rayon::ThreadPool;
 /// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device.
 const PART_BYTES: usize = 64 << 20;
 
-/// Returns the number of slices of a part of at most so many bytes, whose pixels have so many.
+/// Returns the number of slices that are copied together: at most `bytes`, with `pixel_bytes` a pixel, but at least one.
 fn part_slices([width, height, depth]: [usize; 3], pixel_bytes: usize, bytes: usize) -> usize {
     (bytes / (width * height * pixel_bytes)).clamp(1, depth)
 }
