@@ -1,11 +1,13 @@
-//! Measures a stack on one GPU and on all of this machine: 64 slices of 2048 x 2048 u8, edge strength with 50 iterations and
-//! edge maps; and a dense level set of 1024^3 u8, in slabs. `cargo bench --bench several -- [--quick] [--json FILE]`; `ISOLINE_BENCH_JSON` sets the same, and
+//! Measures a stack on one GPU and on all of this machine: 256 slices of 2048 x 2048 u8, edge strength with 50 iterations and
+//! edge maps; and volumes of 1024^3 u8, in slabs: edge strength with 50 iterations, and a dense level set.
+//! `cargo bench --bench several -- [--quick] [--json FILE]`; `ISOLINE_BENCH_JSON` sets the same, and
 //! `ISOLINE_BENCH_DEVICE=cpu` leaves it out.
 //!
 //! Every number is a median after a warm-up, of whole calls. "pageable" and "buffers" are from host memory to host memory,
 //! ordinary or made by the context, by one context on `cuda:0` or `cuda:all`. "kernels" is without copies: each GPU has its
-//! share of the slices in its own memory, in a context and on a thread of its own. The level set's are steps of 50 iterations,
-//! one of them with a reinitialisation, with the image on the GPUs. The results of one and all are compared.
+//! share of the slices in its own memory, in a context and on a thread of its own. Those of the volume's edge strength are the
+//! longest time of kernels on a GPU. The level set's are steps of 50 iterations, one of them with a reinitialisation, with the
+//! image on the GPUs. The results of one and all are compared.
 #![allow(missing_docs)]
 
 mod common;
@@ -14,12 +16,12 @@ use common::{Bench, Outcome, Resident, repeat};
 use isoline::edge_drawing;
 use isoline::edge_strength::{self, Mode};
 use isoline::level_set::{self, LevelSet, TargetRange, Variant};
-use isoline::{Context, HostBuffer, Image, ImageMut, PixelType};
+use isoline::{Context, Dimensions, HostBuffer, Image, ImageMut, PixelType};
 use ndarray::{Array3, ArrayView3, ArrayViewMut3, s};
 use std::time::Instant;
 
 /// Depth, height and width.
-const SHAPE: [usize; 3] = [64, 2048, 2048];
+const SHAPE: [usize; 3] = [256, 2048, 2048];
 const QUICK_SHAPE: [usize; 3] = [6, 128, 128];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -171,6 +173,49 @@ impl Bench {
         Ok(())
     }
 
+    /// Measures the edge strength of a cube in buffers of the context.
+    fn volume(&mut self, contexts: &[&Context], side: usize) -> Outcome<()> {
+        let (image, mode) = (stack([side; 3]), Mode::Iterate { iterations: 50 });
+        let params =
+            edge_strength::Params { mode, dimensions: Dimensions::Volume, threshold: 200.0, ..Default::default() };
+        println!("\nedge strength of a volume: {side}^3 u8, ms\n  GPUs     kernels     buffers");
+        let (mut outputs, mut first) = (Vec::new(), None);
+        for context in contexts {
+            let mut source = context.host_buffer(image.len())?;
+            source.pixels_mut::<u8>().copy_from_slice(image.as_slice().ok_or("packed")?);
+            let mut target = context.host_buffer(image.len() * size_of::<f32>())?;
+            let (wanted, mut kernels) = (context.devices().len(), f64::INFINITY);
+            let buffers = repeat(|| {
+                let input = ArrayView3::from_shape([side; 3], source.pixels::<u8>())?;
+                let output = ArrayViewMut3::from_shape([side; 3], target.pixels_mut::<f32>())?;
+                let report = edge_strength::run(context, input.into(), &params, None, output.into())?;
+                kernels = kernels.min(report.seconds_compute);
+                if report.device_count as usize != wanted {
+                    return Err(format!("{} devices took part, not {wanted}", report.device_count).into());
+                }
+                Ok(report.seconds_total)
+            })?;
+            outputs.push(target.pixels::<f32>().to_vec());
+            let [kernels_of_one, buffers_of_one] = *first.get_or_insert([kernels, buffers]);
+            println!(
+                "  {wanted:>4} {:>11.3} {:>11.3}    times as fast: {:.2} {:.2}",
+                kernels * 1e3,
+                buffers * 1e3,
+                kernels_of_one / kernels,
+                buffers_of_one / buffers,
+            );
+            self.records.push(format!(
+                "{{\"what\": \"edge strength of a volume\", \"devices\": {wanted}, \"width\": {side}, \"height\": {side}, \
+                 \"slices\": {side}, \"seconds_kernels\": {kernels:.9}, \"seconds_buffers\": {buffers:.9}}}",
+            ));
+            context.trim();
+        }
+        if outputs.windows(2).any(|pair| pair[0] != pair[1]) {
+            return Err("the results of one GPU and of all differ".into());
+        }
+        Ok(())
+    }
+
     /// Measures steps of a dense level set of a cube.
     fn level_set(&mut self, contexts: &[&Context], side: usize) -> Outcome<()> {
         const ITERATIONS: u64 = 50;
@@ -232,6 +277,8 @@ fn main() -> Outcome<()> {
     for operation in [Operation::EdgeStrength, Operation::EdgeDrawing] {
         bench.table(operation, &contexts, shape)?;
     }
-    bench.level_set(&contexts, if bench.quick { 96 } else { 1024 })?;
+    let side = if bench.quick { 256 } else { 1024 };
+    bench.volume(&contexts, side)?;
+    bench.level_set(&contexts, side)?;
     bench.write()
 }

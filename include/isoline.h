@@ -695,7 +695,7 @@ enum isoline_memory
     ISOLINE_CUDA = 1,
     /**
      * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-     * For calls that work slice by slice, and say so: the edge strength with 2 dimensions and axes, edge drawing, its maps,
+     * For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes, edge drawing, its maps,
      * its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
      * snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
      * memory, or slices too; in CUDA memory only the input of region snakes may be. The results have the same bits as those
@@ -1312,7 +1312,10 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  *
  * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
  * along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
- * converged mode it is out of memory. With "auto" the GPU does at most twice the work for this.
+ * converged mode it is out of memory. With "auto" the GPU does at most twice the work for this. So are volumes on a context
+ * of several devices, each of which has at least twice as many slices as there are iterations, and volumes of ISOLINE_SLICES,
+ * of which there are then at least twice as many slices in a batch, and the slices of iterations on either side. The converged
+ * mode of a volume takes no ISOLINE_SLICES.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -1322,8 +1325,8 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  * @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _CANCELLED; _BUSY.
+ *   _UNSUPPORTED for a variant that the device does not have, CUDA pixels with a CPU context, or slices in the converged mode
+ *   of a volume; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY.
  */
 isoline_status isoline_edge_strength(isoline_context *context,
                                      const isoline_image *input,

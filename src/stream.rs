@@ -129,7 +129,8 @@ pub(crate) fn check_streamed<'a, 'b: 'a>(
     }
     Err(Error::unsupported(
         "cannot read or write slice by slice: the call needs all slices at a time, as one volume, or has images in CUDA memory; \
-         choose 2 dimensions, and host memory for the other images, or give the whole image in memory",
+         choose 2 dimensions (or iterations of edge strength), and host memory for the other images, or give the whole image in \
+         memory",
     ))
 }
 

@@ -122,6 +122,27 @@ fn edge_strength_has_the_bits_of_one_device() {
 }
 
 #[test]
+fn volumes_of_edge_strength_have_the_bits_of_one_device() {
+    let groups = groups();
+    // Each device has at least twice as many slices as there are iterations; of the last it is one alone.
+    for (iterations, most) in [(0, 40), (1, 20), (4, 5), (9, 2), (13, 1)] {
+        each_type(&stack(40, 61, 83), |image, threshold, name| {
+            for start in [Start::Mask, Start::Input(None)] {
+                let (mode, dimensions) = (Mode::Iterate { iterations }, Dimensions::Volume);
+                let params = edge_strength::Params { dimensions, mode, start, threshold, ..Default::default() };
+                compare(&groups, &format!("{iterations} iterations of {name}, {start:?}"), |context| {
+                    let mut output = Array3::from_elem((40, 61, 83), -1.0f32);
+                    let report =
+                        edge_strength::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
+                    check_report(&report, context, most, 40);
+                    (bits(&output), report.iterations)
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn slices_of_any_layout_have_the_bits_of_one_device() {
     let groups = groups();
     let stack = stack(7, 40, 50);

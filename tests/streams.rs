@@ -140,6 +140,54 @@ fn edge_strength_has_the_bits_of_the_call_on_memory() {
 }
 
 #[test]
+fn volumes_of_edge_strength_have_the_bits_of_the_call_on_memory() {
+    // A batch has eight of so large slices, so that the iterations reach into the batches before and after; the largest number
+    // of iterations needs more slices than there are.
+    let bytes = stack(WIDE, DEPTH).mapv(|pixel| (pixel / 256) as u8);
+    for (iterations, start) in [(0, Start::Mask), (1, Start::Input(None)), (4, Start::Input(None)), (12, Start::Mask)] {
+        let params = edge_strength::Params {
+            dimensions: Dimensions::Volume,
+            mode: Mode::Iterate { iterations },
+            spacing: [1.0, 1.0, 1.5],
+            start,
+            threshold: 80.0,
+            ..Default::default()
+        };
+        compare(&format!("{iterations} iterations, {start:?}"), |context, way| {
+            let mut output = Array3::from_elem(bytes.dim(), -1.0f32);
+            let input = way.input(&bytes, PixelType::U8);
+            let report = edge_strength::run(context, input, &params, None, way.floats(&mut output)).unwrap();
+            assert_eq!((report.slices_done, report.iterations), (DEPTH as u64, iterations));
+            bits(&output)
+        });
+    }
+}
+
+#[test]
+fn volumes_in_parts_are_read_and_written_once_in_order() {
+    for context in contexts() {
+        // Batches of 8 slices, twice the halo, with those on which they depend.
+        let shape = [1 << 11, 1 << 10, 33];
+        let (read, written, most) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        let source = Source::new(PixelType::U8, shape, |slice, pixels| {
+            assert_eq!(slice, read.replace(slice + 1));
+            pixels.fill(0);
+            most.set(most.get().max(read.get() - written.get()));
+            Ok::<_, String>(())
+        });
+        let sink = Sink::new(PixelType::F32, shape, |slice, _| {
+            assert_eq!(slice, written.replace(slice + 1));
+            Ok::<_, String>(())
+        });
+        let mode = Mode::Iterate { iterations: 4 };
+        let params = edge_strength::Params { dimensions: Dimensions::Volume, mode, ..Default::default() };
+        edge_strength::run(&context, source.into(), &params, None, sink.into()).unwrap();
+        assert_eq!((read.get(), written.get()), (33, 33));
+        assert!(most.get() <= 20, "{} slices in memory", most.get());
+    }
+}
+
+#[test]
 fn edge_drawing_has_the_bits_of_the_call_on_memory() {
     // Automatic thresholds and ranges are those of the whole stack.
     let words = stack([700, 300], 170);
@@ -528,8 +576,9 @@ fn calls_that_need_all_slices_are_refused_before_anything_is_read() {
     assert!(error.message().contains("choose 2 dimensions"), "{error}");
     let error = distance::run(&context, bytes.view().into(), &params, None, sink(&mut output, PixelType::F32).into());
     assert_eq!(error.unwrap_err().kind(), ErrorKind::Unsupported);
-    let volume =
-        edge_strength::Params { dimensions: Dimensions::Volume, start: Start::Input(None), ..Default::default() };
+    let mode = Mode::Converged { tolerance: 1e-3, max_cycles: 10 };
+    let (dimensions, start) = (Dimensions::Volume, Start::Input(None));
+    let volume = edge_strength::Params { dimensions, mode, start, ..Default::default() };
     let error = edge_strength::run(&context, unread().into(), &volume, None, output.view_mut().into()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     // Types and sizes are checked as those of images in memory.

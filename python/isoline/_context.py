@@ -68,7 +68,8 @@ class Context(Owned):
         call fills; everything that Python costs is done before. `more`: what the C function has behind the output.
         `progress`, an argument of the function, is what the C function takes."""
         params = self.library.params(operation, **parameters)
-        by_slices = getattr(params, "dimensions", 2) == 2
+        # A number of iterations of edge strength takes volumes, too, one slice after the other.
+        by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
         (described, image), output = describe(image, spacing, by_slices=by_slices), None
         if out is not None:
             output, out = describe(out, name="out", output=True)

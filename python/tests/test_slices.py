@@ -108,8 +108,9 @@ def test_zarr_streams(tmp_path, kind):
     stored = zarr.open_array(str(tmp_path / "in.zarr"), mode="w", shape=image.shape, chunks=(4, 32, 32), dtype=kind)
     stored[:] = image
     field = zarr.open_array(str(tmp_path / "out.zarr"), mode="w", shape=image.shape, chunks=(7, 64, 64), dtype="f4")
-    isoline.edge_strength(stored, threshold=500, out=field)
-    assert numpy.array_equal(field[:], isoline.edge_strength(image, threshold=500))
+    for dimensions in (2, 3):
+        isoline.edge_strength(stored, dimensions=dimensions, threshold=500, out=field)
+        assert numpy.array_equal(field[:], isoline.edge_strength(image, dimensions=dimensions, threshold=500))
 
 
 def test_memory_maps_are_arrays_in_memory(tmp_path):

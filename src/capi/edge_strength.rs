@@ -172,7 +172,10 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 ///
 /// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
 /// along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
-/// converged mode it is out of memory. With "auto" the GPU does at most twice the work for this.
+/// converged mode it is out of memory. With "auto" the GPU does at most twice the work for this. So are volumes on a context
+/// of several devices, each of which has at least twice as many slices as there are iterations, and volumes of ISOLINE_SLICES,
+/// of which there are then at least twice as many slices in a batch, and the slices of iterations on either side. The converged
+/// mode of a volume takes no ISOLINE_SLICES.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -182,8 +185,8 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 /// @param output not NULL; ISOLINE_F32, the input's size, its own memory, host or CUDA, or slices. Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
-///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
-///   _DEVICE_FAILED; _CANCELLED; _BUSY.
+///   _UNSUPPORTED for a variant that the device does not have, CUDA pixels with a CPU context, or slices in the converged mode
+///   of a volume; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength(
     context: *mut isoline_context,

@@ -64,6 +64,27 @@ fn split_view<V, I>((before, after): (V, V), image: impl Fn(V) -> I) -> (I, I) {
     (image(before), image(after))
 }
 
+impl<'a> Image<'a> {
+    /// Returns some of the slices. They are in host memory.
+    pub(crate) fn slices(self, range: &Range<usize>) -> Self {
+        self.split_at(range.end).0.split_at(range.start).1
+    }
+}
+
+/// Returns the slices that those of `range` depend on, of a stack of `depth` slices each of which depends on `halo` slices on
+/// either side; and where those of `range` are among them.
+pub(super) fn with_halo(range: &Range<usize>, halo: usize, depth: usize) -> [Range<usize>; 2] {
+    let reads = range.start.saturating_sub(halo)..depth.min(range.end.saturating_add(halo));
+    let own = range.start - reads.start..range.end - reads.start;
+    [reads, own]
+}
+
+/// Returns the least number of slices for a device, or for a batch, where each depends on `halo` slices on either side: with
+/// them it computes at most twice as many.
+pub(super) const fn least_slices(halo: usize) -> usize {
+    if halo == 0 { 1 } else { halo.saturating_mul(2) }
+}
+
 /// The items of a device: their range, and what the device takes to work on them.
 pub(crate) type Job<I> = (Range<usize>, I);
 
@@ -154,31 +175,32 @@ impl Context {
         several.run(stage, jobs, progress, work)
     }
 
-    /// Runs `work` on `input` and what else a call has for its slices. If the slices are `independent`, their memory the
-    /// host's, and this context has several devices, each of them works on its own slices, and `join` makes one result of
-    /// theirs, each of which has the number of its first slice.
+    /// Runs `work` on the slices `own` of `input` and what else a call has for these. Their results depend on no more than
+    /// `halo` slices on either side, so that each of several devices of this context can work on its own; `None`: they
+    /// depend on all, or not all memory is the host's. `work` gets the slices that it needs, the range of those that are its
+    /// own, and what there is for these. `join` makes one result of several, each of which has the number of its first slice.
     pub(super) fn deal_out_slices<O: Slices, T: Send>(
         &self,
         stage: &'static str,
-        independent: bool,
-        (input, output): (&Image<'_>, O),
+        halo: Option<usize>,
+        (input, own, output): (&Image<'_>, Range<usize>, O),
         progress: &mut Option<&mut Progress<'_>>,
-        work: impl Fn(&Context, &Image<'_>, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+        work: impl Fn(&Context, &Image<'_>, Range<usize>, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
         join: impl FnOnce(Vec<(usize, T)>, Parts) -> Result<T>,
     ) -> Result<T> {
-        let count = input.shape()[2];
-        if !independent || !self.deals_out(count) {
-            return work(self, input, output, progress);
+        let halo = match halo {
+            Some(halo) if self.deals_out(own.len() / least_slices(halo)) => halo,
+            _ => return work(self, input, own, output, progress),
+        };
+        let (mut jobs, mut rest) = (Vec::new(), output);
+        for share in shares(self.parts().len().min(own.len() / least_slices(halo)), own.len()) {
+            let (own_output, after) = rest.split_at(share.len());
+            let [reads, own] = with_halo(&(own.start + share.start..own.start + share.end), halo, input.shape()[2]);
+            jobs.push((share, (input.slices(&reads), own, own_output)));
+            rest = after;
         }
-        let (mut jobs, mut rest) = (Vec::new(), (*input, output));
-        for share in shares(self.parts().len(), count) {
-            let ((own, after), (own_output, after_output)) =
-                (rest.0.split_at(share.len()), rest.1.split_at(share.len()));
-            jobs.push((share, (own, own_output)));
-            rest = (after, after_output);
-        }
-        let results = self.run_shares(stage, jobs, progress, |part, (input, output), progress| {
-            work(part, &input, output, progress)
+        let results = self.run_shares(stage, jobs, progress, |part, (input, own, output), progress| {
+            work(part, &input, own, output, progress)
         })?;
         join(results, Parts::SideBySide)
     }

@@ -2,7 +2,7 @@
 //! called, reads a batch of slices and writes the one before, while another thread computes a batch in the way in which a
 //! call on memory computes it. So at most [`IN_FLIGHT`] batches are in memory, and the results are the same bits.
 
-use super::several::UNITS;
+use super::several::{UNITS, least_slices, with_halo};
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, push};
@@ -49,20 +49,28 @@ impl Staged {
         index * bytes..(index + 1) * bytes
     }
 
-    /// Reads slices from the host, the first one to the beginning.
+    /// Reads slices from the host, the first one to the place `at`.
     fn read(
         &mut self,
         source: &mut Source<'_>,
-        slices: Range<usize>,
+        (slices, at): (Range<usize>, usize),
         ticker: &Ticker,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<()> {
         for (index, slice) in slices.enumerate() {
             ticker.report(progress)?;
-            let bytes = self.bytes_of(index);
+            let bytes = self.bytes_of(at + index);
             source.read(slice, &mut self.memory.pixels_mut::<u8>()[bytes])?;
         }
         ticker.check()
+    }
+
+    /// Copies the slices from a place on to the beginning of another staging memory.
+    fn copy_to(&self, slices: Range<usize>, other: &mut Self) {
+        let count = slices.len();
+        let from = self.bytes_of(slices.start).start..self.bytes_of(slices.end).start;
+        let to = ..other.bytes_of(count).start;
+        other.memory.pixels_mut::<u8>()[to].copy_from_slice(&self.memory.pixels::<u8>()[from]);
     }
 
     /// Hands slices to the host, the first one from the beginning.
@@ -137,7 +145,12 @@ impl Held<ImageMut<'_>> {
 
 /// Slices that are computed together.
 struct Batch<'i, 'o, const N: usize> {
+    /// Their numbers in the stack.
     slices: Range<usize>,
+    /// The number of slices of the input, and where those of the batch are among them: the others are those that they depend
+    /// on.
+    read: usize,
+    own: Range<usize>,
     input: Held<Image<'i>>,
     outputs: [Option<Held<ImageMut<'o>>>; N],
 }
@@ -146,9 +159,14 @@ struct Batch<'i, 'o, const N: usize> {
 struct Stream<'c, 'i, 'o, const N: usize> {
     context: &'c Context,
     shape: [usize; 3],
-    /// The number of slices of a batch; the last one may have fewer.
+    /// The number of slices of a batch, the last one of which may have fewer, and the number of slices on either side on
+    /// which each depends.
     slices: usize,
+    halo: usize,
     input: Input<'i>,
+    /// The last slices that were read, if the next batch depends on them; `end` is the number of the first that was not read.
+    kept: Option<Staged>,
+    end: usize,
     outputs: [Option<Output<'o>>; N],
 }
 
@@ -162,24 +180,34 @@ impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
         ticker: &Ticker,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Batch<'i, 'o, N>> {
-        let slices = first..self.shape[2].min(first + self.slices);
+        let (context, shape, halo) = (self.context, self.shape, self.halo);
+        let slices = first..shape[2].min(first + self.slices);
+        let [reads, own] = with_halo(&slices, halo, shape[2]);
         let (old_input, mut old_outputs) = match finished {
             Some(batch) => (Some(batch.input), batch.outputs),
             None => (None, array::from_fn(|_| None)),
         };
-        let stage = |pixel_type| Staged::new(self.context, pixel_type, self.shape, self.slices);
+        let stage = |pixel_type, slices: usize| Staged::new(context, pixel_type, shape, slices);
         let input = match (&mut self.input, old_input) {
-            (Input::Image(rest), _) => {
-                let (image, after) = rest.split_at(slices.len());
-                *rest = after;
-                Held::Memory(image)
-            }
+            (Input::Image(image), _) => Held::Memory(image.slices(&reads)),
             (Input::Source(source), old) => {
                 let mut staged = match old {
                     Some(Held::Staged(staged)) => staged,
-                    _ => stage(source.pixel_type())?,
+                    _ => stage(source.pixel_type(), shape[2].min(self.slices + 2 * halo))?,
                 };
-                staged.read(source, slices.clone(), ticker, progress)?;
+                // 1. Take the slices that were read for the batch before, and read the others.
+                let again = self.end.saturating_sub(reads.start);
+                if let Some(kept) = &self.kept {
+                    kept.copy_to(0..again, &mut staged);
+                }
+                staged.read(source, (reads.start + again..reads.end, again), ticker, progress)?;
+                // 2. Keep those on which the batch after it depends.
+                if slices.end < shape[2] && halo > 0 {
+                    let mut kept = self.kept.take().map_or_else(|| stage(source.pixel_type(), 2 * halo), Ok)?;
+                    staged.copy_to((slices.end - reads.start).saturating_sub(halo)..reads.len(), &mut kept);
+                    self.kept = Some(kept);
+                }
+                self.end = reads.end;
                 Held::Staged(staged)
             }
         };
@@ -195,14 +223,14 @@ impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
                 (Some(Output::Sink(sink)), old) => {
                     let staged = match old {
                         Some(Held::Staged(staged)) => staged,
-                        _ => stage(sink.pixel_type())?,
+                        _ => stage(sink.pixel_type(), self.slices)?,
                     };
                     *output = Some(Output::Sink(sink));
                     Some(Held::Staged(staged))
                 }
             };
         }
-        Ok(Batch { slices, input, outputs })
+        Ok(Batch { slices, read: reads.len(), own, input, outputs })
     }
 
     /// Hands the results of a batch to the sinks.
@@ -257,17 +285,25 @@ impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
 }
 
 impl Context {
-    /// Runs `work` on the slices of `input` and `outputs`. Slices that functions read or write are computed batch by batch;
-    /// [`check_streamed`] has seen that they can be. If the slices are `independent`, their memory the host's, and this
-    /// context has several devices, each of them works on its own slices. `join` makes one result of those of batches and
-    /// devices, each of which has the number of its first slice.
+    /// Runs `work` on the slices of `input` and `outputs`. Each depends on `halo` slices on either side; `None`: on all, or not
+    /// all memory is the host's. Slices that functions read or write are computed batch by batch; [`check_streamed`] has seen
+    /// that they can be. If this context has several devices, each of them works on its own slices. `work` gets an input, the
+    /// range of the slices there whose results are wanted, and outputs for these alone. `join` makes one result of those of
+    /// batches and devices, each of which has the number of its first slice.
     pub(crate) fn by_slices<const N: usize, T: Send>(
         &self,
         stage: &'static str,
-        independent: bool,
+        halo: Option<usize>,
         (input, outputs): (Input<'_>, [Option<Output<'_>>; N]),
         progress: &mut Option<&mut Progress<'_>>,
-        work: impl Fn(&Self, &Image<'_>, [Option<ImageMut<'_>>; N], &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+        work: impl Fn(
+            &Self,
+            &Image<'_>,
+            Range<usize>,
+            [Option<ImageMut<'_>>; N],
+            &mut Option<&mut Progress<'_>>,
+        ) -> Result<T>
+        + Sync,
         join: impl Fn(Vec<(usize, T)>, Parts) -> Result<T> + Sync,
     ) -> Result<T> {
         let shape = input.shape();
@@ -277,14 +313,15 @@ impl Context {
                     Some(Output::Image(image)) => Some(image),
                     _ => None,
                 });
-                return self.deal_out_slices(stage, independent, (&image, images), progress, &work, &join);
+                return self.deal_out_slices(stage, halo, (&image, 0..shape[2], images), progress, &work, &join);
             }
             input => (input, outputs),
         };
         let slice_bytes = outputs.iter().flatten().map(Output::pixel_type).chain([input.pixel_type()]);
         let slice_bytes = slice_bytes.map(|pixels| shape[0] * shape[1] * pixels.bytes()).sum();
-        let stream =
-            Stream { context: self, shape, slices: self.slices_of_batch(slice_bytes, shape[2]), input, outputs };
+        let halo = halo.unwrap_or_else(|| unreachable!("the slices were checked"));
+        let slices = self.slices_of_batch(slice_bytes, shape[2]).max(least_slices(halo)).min(shape[2]);
+        let stream = Stream { context: self, shape, slices, halo, input, kept: None, end: 0, outputs };
         let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);
         ticker.expect(shape[2] as u64 * UNITS);
@@ -297,10 +334,10 @@ impl Context {
             for mut batch in given {
                 let slices = batch.slices.len();
                 let mut count = ticker.counting(slices as u64 * UNITS);
-                let input = batch.input.image(slices);
+                let (input, own) = (batch.input.image(batch.read), batch.own.clone());
                 let outputs = batch.outputs.each_mut().map(|output| output.as_mut().map(|held| held.image_mut(slices)));
-                let result =
-                    self.deal_out_slices(stage, independent, (&input, outputs), &mut Some(&mut count), work, join);
+                let images = (&input, own, outputs);
+                let result = self.deal_out_slices(stage, Some(halo), images, &mut Some(&mut count), work, join);
                 let _ = count(1.0, stage);
                 if done.send((batch, result)).is_err() {
                     break;
@@ -352,7 +389,7 @@ impl Context {
                 let mut staged = Staged::new(self, source.pixel_type(), shape, most)?;
                 for first in (0..shape[2]).step_by(most) {
                     let slices = first..shape[2].min(first + most);
-                    staged.read(source, slices.clone(), &ticker, progress)?;
+                    staged.read(source, (slices.clone(), 0), &ticker, progress)?;
                     let image = staged.image(slices.len());
                     let of_batch = self.pool().install(|| image.extremes_while(&ticker))?;
                     let merged = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
@@ -373,7 +410,7 @@ impl Context {
     ) -> Result<()> {
         let mut staged = Staged::new(self, source.pixel_type(), source.shape(), 1)?;
         for slice in slices {
-            staged.read(source, slice..slice + 1, ticker, &mut None)?;
+            staged.read(source, (slice..slice + 1, 0), ticker, &mut None)?;
             take(slice, &staged.image(1))?;
         }
         Ok(())

@@ -176,10 +176,10 @@ fn run_in(
     check_streamed(independent, &mask, [&output])?;
     let mut report = context.by_slices(
         STAGE,
-        independent,
+        independent.then_some(0),
         (mask, [Some(output)]),
         &mut progress,
-        |context, mask, [output], progress| {
+        |context, mask, _, [output], progress| {
             let output = output.unwrap_or_else(|| unreachable!("it was given"));
             compute(context, mask, params, progress, output, in_parts)
         },

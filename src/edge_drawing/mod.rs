@@ -272,10 +272,10 @@ pub fn run(
     let want_segments = segments.is_some();
     let (mut report, found) = context.by_slices(
         STAGE,
-        independent,
+        independent.then_some(0),
         (input, [edges]),
         &mut progress,
-        |context, input, [mut edges], progress| match params.validation {
+        |context, input, _, [mut edges], progress| match params.validation {
             Validation::None => draw(context, params, input, progress, &mut edges, want_segments),
             Validation::FalseAlarms => validation::run(context, params, input, progress, &mut edges),
         },
@@ -374,10 +374,10 @@ pub fn maps(
     let params = &params.of_stack(context, &mut input, on_host, &mut progress)?;
     let mut report = context.by_slices(
         MAPS_STAGE,
-        on_host,
+        on_host.then_some(0),
         (input, maps),
         &mut progress,
-        |context, input, maps, progress| {
+        |context, input, _, maps, progress| {
             let mut maps = MapImages::from_array(maps);
             context.run_on_device(
                 needs(params, input, false, on_host),

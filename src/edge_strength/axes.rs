@@ -154,13 +154,13 @@ pub fn axes(
         return Err(Error::new(ErrorKind::InvalidType, message));
     }
     let _lock = context.lock()?;
-    let on_host = strength.on_host();
+    let halo = strength.on_host().then_some(0);
     let (mut report, all) = context.by_slices(
         STAGE,
-        on_host,
+        halo,
         (strength, []),
         &mut progress,
-        |context, strength, [], progress| of_slices(context, strength, params, progress),
+        |context, strength, _, [], progress| of_slices(context, strength, params, progress),
         isolines::joined,
     )?;
     *found = all;

@@ -16,6 +16,7 @@ use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
+use std::ops::Range;
 use std::time::Instant;
 
 /// Returns whether the fast path has fused multiply-add, and so the bits of CUDA.
@@ -23,12 +24,11 @@ pub(super) fn has_fused_multiply_add() -> bool {
     !matches!(pulp::Arch::new(), pulp::Arch::Scalar)
 }
 
-/// Computes the whole image; see [`super::run`].
+/// Computes the slices `own` of the image; see [`super::compute`].
 pub(super) fn run(
     context: &Context,
-    plan: &Plan,
-    initial: &InitialValues,
-    input: &Image<'_>,
+    (plan, initial): (&Plan, &InitialValues),
+    (input, own): (&Image<'_>, &Range<usize>),
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
@@ -44,11 +44,12 @@ pub(super) fn run(
     let started = Instant::now();
     let pool = context.pool();
     let ticker = Ticker::new(STAGE);
-    // 1. Decide how many slices are computed side by side. A volume is computed as a whole.
+    // 1. Decide how many slices are computed side by side. A volume is computed as a whole, with the slices on which those
+    // of the output depend.
     let [width, height, depth] = input.shape();
-    let (field_depth, together) = match plan.dimensions {
-        3 => (depth, depth),
-        _ => (1, slices_side_by_side(pool, width * height)),
+    let (field_depth, of_field, together) = match plan.dimensions {
+        3 => (depth, own.clone(), own.len()),
+        _ => (1, 0..1, slices_side_by_side(pool, width * height)),
     };
     // 2. Allocate the workspace of the fast path.
     let fused = matches!(plan.mode, Mode::Iterate { .. }) && plan.variant != Variant::Scalar;
@@ -59,18 +60,19 @@ pub(super) fn run(
         None
     };
     let call = Call { plan, initial, input, shape, workspace, ticker: &ticker };
-    let direct = fused && has_contiguous_rows(target);
+    let direct = fused && has_contiguous_rows(target) && of_field.len() == field_depth;
     let mut outcome = Outcome::none(plan);
-    for first in (0..depth).step_by(together) {
+    for first in (0..own.len()).step_by(together) {
         // 3. Compute a batch on the worker threads.
-        let batch = first..depth.min(first + together);
-        ticker.section(first / together, depth.div_ceil(together));
-        ticker.expect((batch.len() * width * height) as u64 * plan.centre_weights.len() as u64);
+        let batch = first..own.len().min(first + together);
+        let fields = batch.len() / of_field.len();
+        ticker.section(first / together, own.len().div_ceil(together));
+        ticker.expect((fields * field_depth * width * height) as u64 * plan.centre_weights.len() as u64);
         let mut targets = target.slice_mut(s![batch.clone(), .., ..]);
-        let mut targets = collected(targets.axis_chunks_iter_mut(Axis(0), field_depth))?;
+        let mut targets = collected(targets.axis_chunks_iter_mut(Axis(0), of_field.len()))?;
         let solved: Vec<Solved<'_>> = run_with_progress(pool, progress, &ticker, || {
-            let starts = batch.clone().into_par_iter().step_by(field_depth);
-            let threads = pool.current_num_threads().div_ceil(batch.len() / field_depth);
+            let starts = batch.clone().into_par_iter().step_by(of_field.len());
+            let threads = pool.current_num_threads().div_ceil(fields);
             let solve = |(z, target): (usize, &mut ArrayViewMut3<'_, f32>)| {
                 call.solve(z, direct.then(|| target.view_mut()), threads)
             };
@@ -78,18 +80,19 @@ pub(super) fn run(
         })?;
         // 4. Write its results, unless they are written.
         run_with_progress(pool, progress, &ticker, || {
+            let before = of_field.start * width * height;
             for (target, solved) in targets.into_iter().zip(solved) {
                 match solved.values {
                     Values::InPlace => {}
-                    Values::Pooled(values) => copy_packed(&values[..target.len()], target, &ticker)?,
-                    Values::Owned(values) => copy_packed(&values, target, &ticker)?,
+                    Values::Pooled(values) => copy_packed(&values[before..][..target.len()], target, &ticker)?,
+                    Values::Owned(values) => copy_packed(&values[before..][..target.len()], target, &ticker)?,
                 }
                 outcome = outcome.worst(solved.outcome);
             }
             Ok(())
         })?;
     }
-    let mut report = Report::on_cpu(context, started, depth);
+    let mut report = Report::on_cpu(context, started, own.len());
     report.iterations = outcome.iterations;
     report.residual = outcome.residual;
     report.converged = outcome.converged;

@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// Returns the least device memory with which the call can run, in bytes: that of one slot, or of the least slab of a volume
 /// that does not fit.
 pub(super) fn min_device_bytes(context: &Context, plan: &Plan, input: &Image<'_>) -> Result<u64> {
-    let whole = SlotLayout::new(plan, input).slot_bytes(plan);
+    let whole = SlotLayout::new(plan, input, &(0..input.shape()[2])).slot_bytes(plan);
     let (Some(cuda), Some(halo)) = (context.cuda(), halo(plan)) else { return Ok(whole) };
     // By choice the GPU does at most twice the work of a volume that fits.
     let least = if context.is_automatic() { 4 * halo } else { 2 * halo + 1 }.max(1);
@@ -42,10 +42,9 @@ pub(super) fn min_device_bytes(context: &Context, plan: &Plan, input: &Image<'_>
     Ok(whole / depth as u64 * least as u64)
 }
 
-/// Returns the slices on either side of a slab on which its voxels depend: one for each iteration. `None` if the image cannot
-/// be cut into slabs: slices are computed one by one, and in the converged mode all voxels depend on each other.
+/// Returns the halo of a slab of a volume; `None` if the image cannot be cut into slabs.
 fn halo(plan: &Plan) -> Option<usize> {
-    (plan.dimensions == 3 && matches!(plan.mode, Mode::Iterate { .. })).then_some(plan.centre_weights.len())
+    plan.halo().filter(|_| plan.dimensions == 3)
 }
 
 /// The sizes of one slot, which holds a slice, the volume, or a slab of it with its halo.
@@ -54,39 +53,45 @@ struct SlotLayout {
     field: FieldLayout,
     /// The bytes of the packed input; 0 if it is on the device already.
     raw_bytes: usize,
-    /// The number of slices of the image, and of those whose result is that of one slot.
+    /// The number of slices of the input.
     depth: usize,
+    /// The number of slices in front of those whose results are wanted, the number of these, and how many of them are those of
+    /// one slot.
+    first: usize,
+    wanted: usize,
     own: usize,
     /// The number of slices that a slot reads in front of its own, unless the image begins there.
     halo: usize,
 }
 
 impl SlotLayout {
-    fn new(plan: &Plan, input: &Image<'_>) -> Self {
-        let depth = if plan.dimensions == 3 { input.shape()[2] } else { 1 };
-        Self::of_slices(input, depth, depth, 0)
+    /// Makes the layout of slots that hold a slice, or the whole input if it is a volume.
+    fn new(plan: &Plan, input: &Image<'_>, wanted: &Range<usize>) -> Self {
+        let [slices, own] = if plan.dimensions == 3 { [input.shape()[2], wanted.len()] } else { [1, 1] };
+        Self::of_slices(input, wanted, slices, own, 0)
     }
 
     /// Makes the layout of slots of `slices` slices, `own` of which they compute.
-    fn of_slices(input: &Image<'_>, slices: usize, own: usize, halo: usize) -> Self {
+    fn of_slices(input: &Image<'_>, wanted: &Range<usize>, slices: usize, own: usize, halo: usize) -> Self {
         let [width, height, depth] = input.shape();
         let shape = [width, height, slices];
         let on_device = matches!(input, Image::Device(_));
         let raw_bytes = if on_device { 0 } else { shape.iter().product::<usize>() * input.pixel_type().bytes() };
-        Self { field: FieldLayout::new(shape), raw_bytes, depth, own, halo }
+        let (first, wanted) = (wanted.start, wanted.len());
+        Self { field: FieldLayout::new(shape), raw_bytes, depth, first, wanted, own, halo }
     }
 
     /// Makes the layout of a slot that fits the budget: of a slice or the volume, or else of a slab that is as deep as
     /// possible.
-    fn fitting(plan: &Plan, input: &Image<'_>, budget: u64) -> Self {
-        let whole = Self::new(plan, input);
+    fn fitting(plan: &Plan, input: &Image<'_>, wanted: &Range<usize>, budget: u64) -> Self {
+        let whole = Self::new(plan, input, wanted);
         let (Some(halo), true) = (halo(plan), whole.slot_bytes(plan) > budget) else { return whole };
         let slice_bytes = whole.slot_bytes(plan) / whole.depth as u64;
         let slices = usize::try_from(budget / slice_bytes).unwrap_or(usize::MAX);
         // The call was refused before if not even the least slab fits.
         if 2 * halo + 1 < whole.depth {
             let slices = slices.clamp(2 * halo + 1, whole.depth);
-            Self::of_slices(input, slices, slices - 2 * halo, halo)
+            Self::of_slices(input, wanted, slices, slices - 2 * halo, halo)
         } else {
             whole
         }
@@ -94,19 +99,19 @@ impl SlotLayout {
 
     /// Returns the number of slots that the image takes.
     fn count(&self) -> usize {
-        self.depth.div_ceil(self.own)
+        self.wanted.div_ceil(self.own)
     }
 
-    /// Returns the slices whose result is that of a slot.
+    /// Returns the slices of the output that a slot computes.
     fn slices(&self, slot: usize) -> Range<usize> {
-        slot * self.own..self.depth.min((slot + 1) * self.own)
+        slot * self.own..self.wanted.min((slot + 1) * self.own)
     }
 
-    /// Returns the slices that a slot reads. All read as many; those at the ends of the volume have more of a halo on
-    /// one side.
+    /// Returns the slices of the input that a slot reads. All read as many; those at the ends have more of a halo on one
+    /// side.
     fn reads(&self, slot: usize) -> Range<usize> {
         let slices = self.field.shape[2];
-        let first = self.slices(slot).start.saturating_sub(self.halo).min(self.depth - slices);
+        let first = (self.first + self.slices(slot).start).saturating_sub(self.halo).min(self.depth - slices);
         first..first + slices
     }
 
@@ -136,17 +141,16 @@ struct Buffers {
     pitch: usize,
 }
 
-/// Computes the whole image; see [`super::run`].
+/// Computes the slices `own` of the image; see [`super::compute`].
 pub(super) fn run(
     context: &Context,
     cuda: &Arc<Cuda>,
-    plan: &Plan,
-    initial: &InitialValues,
-    input: &Image<'_>,
+    (plan, initial): (&Plan, &InitialValues),
+    (input, own): (&Image<'_>, &Range<usize>),
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
-    let layout = SlotLayout::fitting(plan, input, cuda.budget()?);
+    let layout = SlotLayout::fitting(plan, input, own, cuda.budget()?);
     let mut pipeline = Pipeline::new(context, cuda, STAGE, layout.count(), progress)?;
     check_request(cuda, plan, input, output)?;
     // 1. Prepare the kernels.
@@ -164,7 +168,7 @@ pub(super) fn run(
     report.iterations = call.outcome.iterations;
     report.residual = call.outcome.residual;
     report.converged = call.outcome.converged;
-    report.slices_done = input.shape()[2] as u64;
+    report.slices_done = own.len() as u64;
     report.part_count = if plan.dimensions == 3 { layout.count() as u64 } else { 1 };
     Ok(report)
 }
@@ -217,7 +221,7 @@ impl SliceOperation for Call<'_> {
         let Slot { stream, buffers, .. } = slot;
         self.launcher.prepare(stream, pixels, &self.initial, &buffers.values[0], &buffers.mask)?;
         buffers.result = 0;
-        let before = self.slices(slice).start - self.reads(slice).start;
+        let before = self.layout.first + self.slices(slice).start - self.reads(slice).start;
         buffers.before = before * self.layout.field.shape[1] * buffers.pitch;
         match self.plan.mode {
             Mode::Iterate { iterations } => {
@@ -315,10 +319,11 @@ mod tests {
             let input = Image::from(volume.view());
             let plan = |mode| Params { dimensions: Dimensions::Volume, mode, ..Params::default() }.plan().unwrap();
             let plan = plan(Mode::Iterate { iterations: iterations as u64 });
-            let whole = SlotLayout::new(&plan, &input);
+            let all = 0..depth;
+            let whole = SlotLayout::new(&plan, &input, &all);
             let bytes = |slices: usize| whole.slot_bytes(&plan) / depth as u64 * slices as u64;
             for slices in 2 * iterations + 1..depth {
-                let layout = SlotLayout::fitting(&plan, &input, bytes(slices) + 3);
+                let layout = SlotLayout::fitting(&plan, &input, &all, bytes(slices) + 3);
                 assert!(layout.slot_bytes(&plan) <= bytes(slices), "{depth} {iterations} {slices}");
                 let mut next = 0;
                 for slot in 0..layout.count() {
@@ -330,7 +335,7 @@ mod tests {
                 }
                 assert_eq!(next, depth);
             }
-            let layout = SlotLayout::fitting(&plan, &input, bytes(depth));
+            let layout = SlotLayout::fitting(&plan, &input, &all, bytes(depth));
             assert_eq!((layout.count(), layout.slices(0), layout.reads(0)), (1, 0..depth, 0..depth));
         }
     }

@@ -46,6 +46,7 @@ use crate::report::Report;
 use crate::stream::{Input, Output, check_streamed};
 pub use axes::{AxisParams, axes};
 use prepare::InitialValues;
+use std::ops::Range;
 use std::time::Instant;
 
 /// The stopping criterion.
@@ -212,6 +213,17 @@ impl Plan {
         multigrid::Operator { weights: self.weights.map(f64::from), lambda: self.lambda }
     }
 
+    /// Returns the number of slices on either side on which the result of a slice depends: none in 2D; in 3D one for each
+    /// iteration, each of which carries what changes at a voxel to the next slice and no further; `None` in the converged mode
+    /// of a volume, all of whose voxels depend on each other.
+    fn halo(&self) -> Option<usize> {
+        match (self.dimensions, self.mode) {
+            (2, _) => Some(0),
+            (_, Mode::Iterate { .. }) => Some(self.centre_weights.len()),
+            (_, Mode::Converged { .. }) => None,
+        }
+    }
+
     fn steps(&self) -> Steps<'_> {
         Steps {
             dimensions: self.dimensions,
@@ -327,11 +339,12 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 
 /// Computes the edge strength of `input` into `output` (f32, the same size), 0..1.
 ///
-/// `input` is u8, u16 or f32; one slice or a stack. With [`Dimensions::Slices`] functions may read and write the slices
-/// ([`Source`](crate::Source), [`Sink`](crate::Sink)). A stack of slices runs as a pipeline with several slices in flight.
-/// Iterations on a volume that does not fit the memory of a GPU run on slabs, with the same bits, if a slice with as
-/// many slices on either side as there are iterations fits. [`ErrorKind`](crate::ErrorKind) says how `output` is after
-/// an error.
+/// `input` is u8, u16 or f32; one slice or a stack. Functions may read and write the slices ([`Source`](crate::Source),
+/// [`Sink`](crate::Sink)), but for the converged mode of a volume. A stack of slices runs as a pipeline with several slices in
+/// flight. Iterations on a volume run on slabs, with the same bits, where it does not fit the memory of a GPU and a slice with
+/// as many slices on either side as there are iterations does; where the context has several devices, each of which has at
+/// least twice as many slices as there are iterations; and where functions read or write it.
+/// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, a variant that the device does not have, out of memory, a device
@@ -364,9 +377,9 @@ pub fn run(
     check_shapes(input.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::F32)?;
     let _lock = context.lock()?;
-    let (shape, independent) =
-        (input.shape(), params.dimensions == Dimensions::Slices && input.on_host() && output.on_host());
-    check_streamed(independent, &input, [&output])?;
+    let (shape, on_host) = (input.shape(), input.on_host() && output.on_host());
+    let halo = plan.halo().filter(|_| on_host);
+    check_streamed(halo.is_some(), &input, [&output])?;
     // The range of a stack is that of all its slices, however they are divided.
     let initial = match params.start {
         Start::Mask => InitialValues::mask(),
@@ -379,12 +392,12 @@ pub fn run(
     };
     let mut report = context.by_slices(
         STAGE,
-        independent,
+        halo,
         (input, [Some(output)]),
         &mut progress,
-        |context, input, [output], progress| {
+        |context, input, own, [output], progress| {
             let output = output.unwrap_or_else(|| unreachable!("it was given"));
-            compute(context, input, (params, &plan, &initial), progress, output)
+            compute(context, (input, own), (params, &plan, &initial), progress, output)
         },
         Report::joined,
     )?;
@@ -392,10 +405,10 @@ pub fn run(
     Ok(report)
 }
 
-/// Does what [`run`] does, without its checks, on one device.
+/// Does what [`run`] does, without its checks, on one device, for the slices `own` of the input. The output has these alone.
 fn compute(
     context: &Context,
-    input: &Image<'_>,
+    (input, own): (&Image<'_>, Range<usize>),
     (params, plan, initial): (&Params, &Plan, &InitialValues),
     progress: &mut Option<&mut Progress<'_>>,
     mut output: ImageMut<'_>,
@@ -410,10 +423,10 @@ fn compute(
         needs,
         cpu_is_faster,
         &mut (progress, &mut output),
-        |cuda, (progress, output)| cuda::run(context, cuda, plan, initial, input, progress, output),
+        |cuda, (progress, output)| cuda::run(context, cuda, (plan, initial), (input, &own), progress, output),
         |(progress, output)| {
             output.use_huge_pages();
-            cpu::run(context, plan, initial, input, progress, output)
+            cpu::run(context, (plan, initial), (input, &own), progress, output)
         },
     )
 }

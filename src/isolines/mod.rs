@@ -299,10 +299,10 @@ pub fn run(
     let (shape, on_host) = (input.shape(), input.on_host());
     let (mut report, found) = context.by_slices(
         STAGE,
-        on_host,
+        on_host.then_some(0),
         (input, []),
         &mut progress,
-        |context, input, [], progress| {
+        |context, input, _, [], progress| {
             let needs = DeviceNeeds {
                 device_bytes: cuda::min_device_bytes(&plan, input),
                 cpu_only: false,

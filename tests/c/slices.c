@@ -121,6 +121,12 @@ static void results_are_those_from_memory(const char *device) {
     CHECK(memcmp(expected, work.strength, COUNT * sizeof(float)) == 0);
     CHECK_NUMBER(report.slices_done, DEPTH);
 
+    params.dimensions = 3;
+    GOOD(isoline_edge_strength(work.context, &input, &params, NULL, &floats, NULL));
+    work.from.calls = work.to.calls = 0;
+    GOOD(isoline_edge_strength(work.context, &work.input, &params, NULL, &work.output, NULL));
+    CHECK(memcmp(expected, work.strength, COUNT * sizeof(float)) == 0);
+
     isoline_distance_params by;
     GOOD(isoline_distance_params_init(&by, sizeof by));
     by.dimensions = 2;
@@ -486,6 +492,7 @@ static void misuse_is_refused(const char *device) {
     begin(&work, device);
     isoline_edge_strength_params volume = for_drawing(10);
     volume.dimensions = 3;
+    volume.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
     REFUSED(isoline_edge_strength(work.context, &work.input, &volume, NULL, &work.output, NULL), ISOLINE_UNSUPPORTED,
             "choose 2 dimensions");
     isoline_level_set *surface = NULL;
