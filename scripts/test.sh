@@ -25,8 +25,7 @@ step() { # step NAME COMMAND...
     times+=("$name $((SECONDS - began)) s")
 }
 
-# The tests of the plugin wait for windows most of the time, and one core compiles most of the release build; other steps
-# run meanwhile.
+# The tests of the plugin wait for windows most of the time, and the linter does not use all cores; other steps run meanwhile.
 beside() { # beside NAME COMMAND: starts it; what it prints comes at 'wait_for NAME'
     local name=$1
     shift
@@ -47,25 +46,27 @@ wait_for() { # wait_for NAME: waits for the step that 'beside' started
 }
 
 # Kernels for five architectures take the compiler some minutes. Where no GPU can run them, those for the cards of the fake
-# driver do; 'make build' and 'make jar-all' compile them all.
+# driver do; 'make build' and 'make jar-all' compile them all. All tests have the library that 'cargo test' has: it is as
+# optimised as the release build but for the order in which it is compiled, and stops where a number overflows.
+native=$target/debug
 if [ ! -e /dev/nvidiactl ]; then
     export ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-90}
 fi
-beside build cargo build --release --locked
-step lint scripts/lint.sh
+beside lint scripts/lint.sh
+step build cargo build --locked
+wait_for lint
+beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$native"
 step rust cargo test --locked
 step header scripts/header.sh --check
-wait_for build
-beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$target/release"
-step install tests/install_test.sh "$target/release"
-step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$target/release"
-step python env ISOLINE_LIBRARY="$target/release" .tools/venv/bin/python -m pytest --quiet python
-step parameters .tools/venv/bin/python scripts/parameter_tables.py "$target/release" --check
-step examples scripts/test-examples.sh "$target/release"
+step install tests/install_test.sh "$native"
+step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$native"
+step python env ISOLINE_LIBRARY="$native" .tools/venv/bin/python -m pytest --quiet python
+step parameters .tools/venv/bin/python scripts/parameter_tables.py "$native" --check
+step examples scripts/test-examples.sh "$native"
 step fuzz-build scripts/fuzz.sh --build
 # 'make valgrind' takes minutes more. AddressSanitizer in the library of the fuzz targets finds most of what it does, but not
 # reads of memory that was never written.
-step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$target/release"
+step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
 wait_for java
 # An odd number of targets leaves a core idle at the end.
 beside fuzz scripts/fuzz.sh
