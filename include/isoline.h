@@ -695,9 +695,9 @@ enum isoline_memory
     ISOLINE_CUDA = 1,
     /**
      * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-     * For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes, edge drawing, its maps,
-     * its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
-     * snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
+     * For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes,
+     * edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments, isolines, isosurfaces, the
+     * distance with 2 dimensions, and region snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
      * memory, or slices too; in CUDA memory only the input of region snakes may be. The results have the same bits as those
      * from memory.
      *
@@ -2430,7 +2430,7 @@ isoline_status isoline_edge_strength_axes(isoline_context *context,
  * @{
  */
 
-/** A surface, created by isoline_isosurface. The object never changes. Opaque. */
+/** A surface, created by isoline_isosurface or isoline_surface_new. The object never changes. Opaque. */
 typedef struct isoline_surface isoline_surface;
 
 /** The parameters of isoline_isosurface. isoline_isosurface_params_init fills them with the defaults. */
@@ -2539,7 +2539,8 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * slice, row and column of their cells.
  *
  * @param context not NULL.
- * @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a voxel: along each axis from 1e-15
+ * @param input not NULL; any type; host or CUDA memory, or slices: then the mesh has to fit into memory, not the volume, and
+ *   the CPU computes with every context. Its spacing is the size of a voxel: along each axis from 1e-15
  *   to 1e15, and at most 1e9 times that along another axis.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
@@ -2547,7 +2548,7 @@ isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
  *   vertices or corners of triangles; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_isosurface(isoline_context *context,
                                   const isoline_image *input,
@@ -2555,6 +2556,36 @@ isoline_status isoline_isosurface(isoline_context *context,
                                   const isoline_progress *progress,
                                   isoline_surface **surface,
                                   isoline_report *report);
+
+/**
+ * Makes a surface of a mesh of the caller's, such as one that was joined of parts or smoothed: computes its normals and
+ * measures, with the bits that isoline_isosurface gives the same mesh. The level of isoline_surface_all is NaN. The CPU
+ * computes with every context, fastest where triangles have about the order of their vertices.
+ *
+ * Each edge is to have one or two triangles, whose vertices run counterclockwise for who looks at them from outside; of more
+ * triangles those that follow one another meet, two by two.
+ *
+ * @param context not NULL.
+ * @param vertices x, y and z of each vertex, finite; NULL if there is none.
+ * @param vertex_count the number of vertices, at most 2^32 - 2.
+ * @param triangles three indices of vertices, from 0, for each triangle; NULL if there is none.
+ * @param triangle_count the number of triangles, at most (2^32 - 2) / 3.
+ * @param progress NULL for none.
+ * @param surface not NULL; receives the surface, with copies of the arrays, to be freed with isoline_surface_free. Not written
+ *   on failure.
+ * @param report NULL for none; else after isoline_report_init.
+ * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite and an index that
+ *   there is not; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one
+ *   after the other.
+ */
+isoline_status isoline_surface_new(isoline_context *context,
+                                   const float *vertices,
+                                   size_t vertex_count,
+                                   const uint32_t *triangles,
+                                   size_t triangle_count,
+                                   const isoline_progress *progress,
+                                   isoline_surface **surface,
+                                   isoline_report *report);
 
 /**
  * Zeroes `arrays` and sets its struct_size.

@@ -866,6 +866,20 @@ inline report isosurface(context &context, const any_image &input, surface &surf
     return result;
 }
 
+/** Makes a surface of a mesh: three coordinates for each vertex, three vertices for each triangle. */
+inline report surface_of_mesh(context &context, span<const float> vertices, span<const std::uint32_t> triangles,
+                              surface &surface, const progress &on_progress = {}) {
+    isoline::surface found;
+    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return detail::make(found, [&](isoline_surface **out) {
+            return isoline_surface_new(context.get(), vertices.data(), vertices.size() / 3, triangles.data(),
+                                       triangles.size() / 3, watch, out, reported);
+        });
+    });
+    surface = std::move(found);
+    return result;
+}
+
 // ------------------------------------------------------------------------------------------------------------- objects
 
 /** One object. */

@@ -241,6 +241,17 @@ fn isosurface(context: &Context) -> Result<Vec<u8>> {
         );
         found.extend(surface.triangles().iter().flatten().flat_map(|index| index.to_le_bytes()));
         found.extend(surface.measures().area.to_bits().to_le_bytes());
+        // Slices that a function reads, and the mesh that was found, give the same surface.
+        let pixels = input.as_slice().expect("packed");
+        let source = Source::new(PixelType::U8, [shape.2, shape.1, shape.0], |slice, to: &mut [u8]| {
+            to.copy_from_slice(&pixels[slice * to.len()..][..to.len()]);
+            Ok::<_, String>(())
+        });
+        let mut other = Surface::new();
+        armed(|| isosurface::run(context, source.into(), &params, None, &mut other))?;
+        assert!(other == surface);
+        armed(|| isosurface::of_mesh(context, surface.vertices(), surface.triangles(), None, &mut other))?;
+        assert!(other.normals() == surface.normals());
     }
     Ok(found)
 }

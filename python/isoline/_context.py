@@ -12,7 +12,7 @@ import numpy
 from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe, device_of, on_device
-from ._native import Device, Library, Owned, Report, default_library
+from ._native import Device, InvalidArgument, Library, Owned, Report, default_library
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
@@ -258,13 +258,30 @@ class Context(Owned):
     def isosurface_caller(self, image, spacing=None, report=None, **parameters):
         """A function that computes an isosurface and returns the handle of the surface, which it frees at the next call."""
         params = self.library.params("isosurface", **parameters)
-        described, image = describe(image, spacing)
+        described, image = describe(image, spacing, by_slices=True)
         return self._caller(Surface, image, lambda progress, handle: self.library.call(
             "isosurface", self.handle, byref(described), byref(params), progress, handle, report and byref(report)))
 
     def isosurface(self, image: ImageLike, *, progress: ProgressLike = None, **options) -> Surface:
         """The Surface of a volume at a level; see isoline.isosurface."""
         call = self.isosurface_caller(image, **options)
+        return self._found(Surface, call, progress)
+
+    def surface(self, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, progress: ProgressLike = None,
+                report: Report | None = None) -> Surface:
+        """The Surface of a mesh, with its normals and measures; see Surface.of_mesh."""
+        arrays = [numpy.asarray(array) for array in (vertices, triangles)]
+        for name, array, kinds in zip(("vertices", "triangles"), arrays, ("fiu", "iu")):
+            if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in kinds:
+                raise InvalidArgument(f"cannot use {name}: they must be an array (n, 3) of numbers, of triangles whole ones "
+                                      f"(got shape {array.shape} of {array.dtype})")
+        kinds = numpy.float32, numpy.uint32
+        points, corners = (numpy.ascontiguousarray(array, kind) for array, kind in zip(arrays, kinds))
+        if not numpy.array_equal(corners, arrays[1]):
+            raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
+        call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(
+            "surface_new", self.handle, c_void_p(points.ctypes.data), c_size_t(len(points)), c_void_p(corners.ctypes.data),
+            c_size_t(len(corners)), progress, handle, report and byref(report)))
         return self._found(Surface, call, progress)
 
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):

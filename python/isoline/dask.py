@@ -111,8 +111,7 @@ def isosurface(image: da.Array, *, spacing: Spacing = None, device: str = "auto"
     """A delayed value: the Surface of a volume, as isoline.isosurface returns it.
 
     Each slab of whole slices, and the slice behind it, gives its triangles; a last task joins them, and computes the normals
-    and measures of the whole surface on one processor, with some 300 bytes a triangle. The slabs are as thick as the chunks
-    of the image. spacing: in the order of the axes. image, device: as for edge_drawing. Further keywords: the parameters of
+    and measures of the whole surface. The slabs are as thick as the chunks of the image. spacing: in the order of the axes. image, device: as for edge_drawing. Further keywords: the parameters of
     isoline.isosurface; `level` must be given.
     """
     values, steps = checked(image, "isosurface", device, parameters), per_axis(spacing, image)
@@ -123,7 +122,7 @@ def isosurface(image: da.Array, *, spacing: Spacing = None, device: str = "auto"
     options = dict(spacing=steps, device=device, **{name: values[name] for name in ("level", "foreground", "close")})
     parts = [dask.delayed(_surface.part)(image[first:end + 1], first, end == ends[-1], **options)
              for first, end in zip([0, *ends], ends)]
-    return dask.delayed(_surface.joined)(parts, values["level"])
+    return dask.delayed(_surface.joined)(parts, values["level"], device)
 
 
 def by_slices(function, join, image, **options):

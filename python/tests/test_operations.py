@@ -195,6 +195,24 @@ def test_isosurface():
         isoline.isosurface(volume, level=float("inf"))
 
 
+def test_meshes_are_measured():
+    volume = numpy.random.default_rng(3).integers(0, 9, (9, 10, 11)).astype(numpy.uint8)
+    found, report = isoline.isosurface(volume, level=4), isoline.Report()
+    mesh = isoline.Surface.of_mesh(found.vertices, found.triangles, device="cpu", report=report)
+    assert numpy.array_equal(mesh.normals, found.normals) and report.slices_done == 0
+    assert (mesh.area, mesh.volume, mesh.euler, mesh.pieces) == (found.area, found.volume, found.euler, found.pieces)
+    assert mesh.level != mesh.level
+    # Whatever the order of the vertices, the measures of a smoothed or mirrored mesh are its own.
+    turned = isoline.Surface.of_mesh(2 * found.vertices[::-1], len(found.vertices) - 1 - found.triangles.astype(int))
+    assert numpy.isclose(turned.volume, 8 * found.volume) and numpy.isclose(turned.area, 4 * found.area)
+    for vertices, triangles, message in (
+            ([[0, 0]], [[0, 0, 0]], "cannot use vertices"), ([[0, 0, 0]], [[0.5, 0, 0]], "whole"),
+            ([[0, 0, 0]], [[-1, 0, 0]], "from 0"), ([[0, 0, 0]], [[0, 1, 0]], "as triangle 0"),
+            ([[0, numpy.nan, 0]], [[0, 0, 0]], "as vertex 0")):
+        with pytest.raises(isoline.InvalidArgument, match=message):
+            isoline.Surface.of_mesh(vertices, triangles)
+
+
 def test_level_set():
     start, report = numpy.zeros(IMAGE.shape, bool), isoline.Report()
     start[28:32, 40:44] = True

@@ -113,6 +113,14 @@ def test_zarr_streams(tmp_path, kind):
         assert numpy.array_equal(field[:], isoline.edge_strength(image, dimensions=dimensions, threshold=500))
 
 
+def test_isosurface_of_slices():
+    image = drawing().astype(numpy.float32)
+    for options in (dict(level=500), dict(close=False, spacing=(2, 1, 1))):
+        found, wanted = isoline.isosurface(Lazy(image), **options), isoline.isosurface(image, **options)
+        assert numpy.array_equal(found.vertices, wanted.vertices) and numpy.array_equal(found.triangles, wanted.triangles)
+        assert numpy.array_equal(found.normals, wanted.normals) and found.area == wanted.area
+
+
 def test_memory_maps_are_arrays_in_memory(tmp_path):
     image = drawing()
     image.tofile(tmp_path / "stack.raw")

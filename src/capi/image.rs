@@ -32,9 +32,9 @@ pub enum isoline_memory {
     /// call; the call returns when its own work on it is finished.
     ISOLINE_CUDA = 1,
     /// None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
-    /// For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes, edge drawing, its maps,
-    /// its threshold, and lines, circles and ellipses along its segments, isolines, the distance with 2 dimensions, and region
-    /// snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
+    /// For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes,
+    /// edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments, isolines, isosurfaces, the
+    /// distance with 2 dimensions, and region snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
     /// memory, or slices too; in CUDA memory only the input of region snakes may be. The results have the same bits as those
     /// from memory.
     ///

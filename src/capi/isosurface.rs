@@ -45,7 +45,7 @@ impl isoline_isosurface_params {
     }
 }
 
-/// A surface, created by isoline_isosurface. The object never changes. Opaque.
+/// A surface, created by isoline_isosurface or isoline_surface_new. The object never changes. Opaque.
 pub struct isoline_surface(Surface);
 
 // Memory alone.
@@ -124,7 +124,8 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// slice, row and column of their cells.
 ///
 /// @param context not NULL.
-/// @param input not NULL; any type; host or CUDA memory. Its spacing is the size of a voxel: along each axis from 1e-15
+/// @param input not NULL; any type; host or CUDA memory, or slices: then the mesh has to fit into memory, not the volume, and
+///   the CPU computes with every context. Its spacing is the size of a voxel: along each axis from 1e-15
 ///   to 1e15, and at most 1e9 times that along another axis.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn isoline_isosurface_params_init(
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
 ///   vertices or corners of triangles; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_isosurface(
     context: *mut isoline_context,
@@ -146,10 +147,54 @@ pub unsafe extern "C" fn isoline_isosurface(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let context = self::context(context)?;
-            let input = Checked::new(input, "input")?;
+            let input = Checked::sliced(input, "input")?;
             let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
             object::compute(progress, (surface, "surface"), report, isoline_surface, |progress, found| {
-                isosurface::run(context, input.input(), &params, progress, found)
+                isosurface::run(context, input.source()?, &params, progress, found)
+            })
+        }
+    })
+}
+
+/// Makes a surface of a mesh of the caller's, such as one that was joined of parts or smoothed: computes its normals and
+/// measures, with the bits that isoline_isosurface gives the same mesh. The level of isoline_surface_all is NaN. The CPU
+/// computes with every context, fastest where triangles have about the order of their vertices.
+///
+/// Each edge is to have one or two triangles, whose vertices run counterclockwise for who looks at them from outside; of more
+/// triangles those that follow one another meet, two by two.
+///
+/// @param context not NULL.
+/// @param vertices x, y and z of each vertex, finite; NULL if there is none.
+/// @param vertex_count the number of vertices, at most 2^32 - 2.
+/// @param triangles three indices of vertices, from 0, for each triangle; NULL if there is none.
+/// @param triangle_count the number of triangles, at most (2^32 - 2) / 3.
+/// @param progress NULL for none.
+/// @param surface not NULL; receives the surface, with copies of the arrays, to be freed with isoline_surface_free. Not written
+///   on failure.
+/// @param report NULL for none; else after isoline_report_init.
+/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT for a vertex that is not finite and an index that
+///   there is not; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED; _BUSY. May be called on any thread; calls on one context run one
+///   after the other.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoline_surface_new(
+    context: *mut isoline_context,
+    vertices: *const f32,
+    vertex_count: usize,
+    triangles: *const u32,
+    triangle_count: usize,
+    progress: *const isoline_progress,
+    surface: *mut *mut isoline_surface,
+    report: *mut isoline_report,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader. An array of
+        // three numbers is aligned like one.
+        unsafe {
+            let context = self::context(context)?;
+            let vertices = check::slice(vertices.cast::<[f32; 3]>(), vertex_count, "vertices")?;
+            let triangles = check::slice(triangles.cast::<[u32; 3]>(), triangle_count, "triangles")?;
+            object::compute(progress, (surface, "surface"), report, isoline_surface, |progress, found| {
+                isosurface::of_mesh(context, vertices, triangles, progress, found)
             })
         }
     })

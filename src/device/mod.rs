@@ -22,7 +22,7 @@ pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
 pub(crate) use host_copy::{HostCopy, upload_slice};
 pub(crate) use per_thread::PerThread;
-pub(crate) use several::{Job, Slices, shares};
+pub(crate) use several::{Job, Own, Slices, shares};
 
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use crate::progress::abandon_if_cancelled;

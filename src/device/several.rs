@@ -71,6 +71,15 @@ impl<'a> Image<'a> {
     }
 }
 
+/// The slices of an input whose results are wanted.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    /// Their places in the input; its other slices are there because these depend on them.
+    pub(crate) at: Range<usize>,
+    /// The number in the stack of the first one.
+    pub(crate) first: usize,
+}
+
 /// Returns the slices that those of `range` depend on, of a stack of `depth` slices each of which depends on `halo` slices on
 /// either side; and where those of `range` are among them.
 pub(super) fn with_halo(range: &Range<usize>, halo: usize, depth: usize) -> [Range<usize>; 2] {
@@ -177,25 +186,27 @@ impl Context {
 
     /// Runs `work` on the slices `own` of `input` and what else a call has for these. Their results depend on no more than
     /// `halo` slices on either side, so that each of several devices of this context can work on its own; `None`: they
-    /// depend on all, or not all memory is the host's. `work` gets the slices that it needs, the range of those that are its
-    /// own, and what there is for these. `join` makes one result of several, each of which has the number of its first slice.
+    /// depend on all, or not all memory is the host's. `work` gets the slices that it needs, which of them are its own, and what
+    /// there is for these. `join` makes one result of several, each of which has the number of its first slice.
     pub(super) fn deal_out_slices<O: Slices, T: Send>(
         &self,
         stage: &'static str,
         halo: Option<usize>,
-        (input, own, output): (&Image<'_>, Range<usize>, O),
+        (input, own, output): (&Image<'_>, Own, O),
         progress: &mut Option<&mut Progress<'_>>,
-        work: impl Fn(&Context, &Image<'_>, Range<usize>, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
+        work: impl Fn(&Context, &Image<'_>, Own, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
         join: impl FnOnce(Vec<(usize, T)>, Parts) -> Result<T>,
     ) -> Result<T> {
         let halo = match halo {
-            Some(halo) if self.deals_out(own.len() / least_slices(halo)) => halo,
+            Some(halo) if self.deals_out(own.at.len() / least_slices(halo)) => halo,
             _ => return work(self, input, own, output, progress),
         };
         let (mut jobs, mut rest) = (Vec::new(), output);
-        for share in shares(self.parts().len().min(own.len() / least_slices(halo)), own.len()) {
+        for share in shares(self.parts().len().min(own.at.len() / least_slices(halo)), own.at.len()) {
             let (own_output, after) = rest.split_at(share.len());
-            let [reads, own] = with_halo(&(own.start + share.start..own.start + share.end), halo, input.shape()[2]);
+            let at = own.at.start + share.start..own.at.start + share.end;
+            let [reads, at] = with_halo(&at, halo, input.shape()[2]);
+            let own = Own { at, first: own.first + share.start };
             jobs.push((share, (input.slices(&reads), own, own_output)));
             rest = after;
         }

@@ -2,7 +2,7 @@
 //! called, reads a batch of slices and writes the one before, while another thread computes a batch in the way in which a
 //! call on memory computes it. So at most [`IN_FLIGHT`] batches are in memory, and the results are the same bits.
 
-use super::several::{UNITS, least_slices, with_halo};
+use super::several::{Own, UNITS, least_slices, with_halo};
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, push};
@@ -288,7 +288,7 @@ impl Context {
     /// Runs `work` on the slices of `input` and `outputs`. Each depends on `halo` slices on either side; `None`: on all, or not
     /// all memory is the host's. Slices that functions read or write are computed batch by batch; [`check_streamed`] has seen
     /// that they can be. If this context has several devices, each of them works on its own slices. `work` gets an input, the
-    /// range of the slices there whose results are wanted, and outputs for these alone. `join` makes one result of those of
+    /// slices there whose results are wanted, and outputs for these alone. `join` makes one result of those of
     /// batches and devices, each of which has the number of its first slice.
     pub(crate) fn by_slices<const N: usize, T: Send>(
         &self,
@@ -296,14 +296,7 @@ impl Context {
         halo: Option<usize>,
         (input, outputs): (Input<'_>, [Option<Output<'_>>; N]),
         progress: &mut Option<&mut Progress<'_>>,
-        work: impl Fn(
-            &Self,
-            &Image<'_>,
-            Range<usize>,
-            [Option<ImageMut<'_>>; N],
-            &mut Option<&mut Progress<'_>>,
-        ) -> Result<T>
-        + Sync,
+        work: impl Fn(&Self, &Image<'_>, Own, [Option<ImageMut<'_>>; N], &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
         join: impl Fn(Vec<(usize, T)>, Parts) -> Result<T> + Sync,
     ) -> Result<T> {
         let shape = input.shape();
@@ -313,7 +306,14 @@ impl Context {
                     Some(Output::Image(image)) => Some(image),
                     _ => None,
                 });
-                return self.deal_out_slices(stage, halo, (&image, 0..shape[2], images), progress, &work, &join);
+                return self.deal_out_slices(
+                    stage,
+                    halo,
+                    (&image, Own { at: 0..shape[2], first: 0 }, images),
+                    progress,
+                    &work,
+                    &join,
+                );
             }
             input => (input, outputs),
         };
@@ -334,7 +334,8 @@ impl Context {
             for mut batch in given {
                 let slices = batch.slices.len();
                 let mut count = ticker.counting(slices as u64 * UNITS);
-                let (input, own) = (batch.input.image(batch.read), batch.own.clone());
+                let input = batch.input.image(batch.read);
+                let own = Own { at: batch.own.clone(), first: batch.slices.start };
                 let outputs = batch.outputs.each_mut().map(|output| output.as_mut().map(|held| held.image_mut(slices)));
                 let images = (&input, own, outputs);
                 let result = self.deal_out_slices(stage, Some(halo), images, &mut Some(&mut count), work, join);

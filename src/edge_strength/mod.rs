@@ -397,7 +397,7 @@ pub fn run(
         &mut progress,
         |context, input, own, [output], progress| {
             let output = output.unwrap_or_else(|| unreachable!("it was given"));
-            compute(context, (input, own), (params, &plan, &initial), progress, output)
+            compute(context, (input, own.at), (params, &plan, &initial), progress, output)
         },
         Report::joined,
     )?;

@@ -1,11 +1,12 @@
 //! The surface on all threads: bits of the voxels' classes, from these bits of the crossed edges, and from the numbers of
 //! bits and triangles the place of each vertex and triangle in its list.
 
+use super::Plan;
 use super::cells::{EDGES, TABLE, Table, Variant, edge};
-use super::{Plan, Surface, measure};
+use crate::device::Own;
 use crate::device::kernels::isosurface::IS_LINES;
 use crate::error::{Error, Result};
-use crate::image::{Foreground, Image, packed_row, push, zeroed};
+use crate::image::{Foreground, Image, extend, packed_row, push, zeroed};
 use crate::progress::Ticker;
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::ArrayView3;
@@ -18,23 +19,32 @@ const TASK_VOXELS: usize = 1 << 16;
 /// The lines of a row, in the order of their vertices: edges along x, y and z, and means.
 const LINES: usize = IS_LINES;
 
-/// The parts of the work, for the progress.
+/// The slices on either side on which what is found in a slice depends: the cells in front of it and behind it; and, as
+/// triangles have the numbers of vertices of the next slice, the cells behind that one.
+pub(super) const HALO: usize = 2;
+
+/// The parts of the work, for the progress; the last one is that of the measures.
 const PARTS: u64 = 4;
 
-/// Returns the surface; see [`super::run`]. It runs in the pool of the context.
-pub(super) fn surface(plan: &Plan, input: &Image<'_>, ticker: &Ticker) -> Result<Surface> {
+/// Returns what is found in the slices `own` of a volume, or of a slab of one, which then has [`HALO`] slices more on either
+/// side, if there are so many. It runs in the pool of the context.
+pub(super) fn mesh(plan: &Plan, input: &Image<'_>, own: &Own, ticker: &Ticker) -> Result<Mesh> {
     match input {
-        Image::U8(view) => surface_of(plan, *view, ticker),
-        Image::U16(view) => surface_of(plan, *view, ticker),
-        Image::F32(view) => surface_of(plan, *view, ticker),
+        Image::U8(view) => mesh_of(plan, *view, own, ticker),
+        Image::U16(view) => mesh_of(plan, *view, own, ticker),
+        Image::F32(view) => mesh_of(plan, *view, own, ticker),
         Image::Device(_) => Err(Error::in_cuda_memory("image")),
     }
 }
 
-/// A volume with the border that closes it, of one voxel on each side, or none.
+/// A volume, or a slab of one, with the border of one voxel that closes it, or none.
 struct Volume<'a, T> {
     view: ArrayView3<'a, T>,
+    /// The voxels of the border on each side along x and y, and in front of the slices and behind them.
     border: usize,
+    ends: [usize; 2],
+    /// The number of the first slice of `view` in the whole volume.
+    first: usize,
     /// The voxels along x, y, z with the border.
     size: [usize; 3],
     /// The words of a row of bits.
@@ -46,48 +56,94 @@ struct Volume<'a, T> {
 }
 
 /// The numbers of vertices and triangles before each row, and all of them.
-pub(super) struct Places {
+struct Places {
     /// Before each line of each row.
     lines: Vec<u32>,
     /// Before the cells of each row, whose first corners are the row's voxels.
     triangles: Vec<u32>,
-    /// The rows of a slice.
-    pub(super) slice_rows: usize,
 }
 
 impl Places {
-    pub(super) fn rows(&self) -> usize {
-        self.triangles.len() - 1
-    }
-
     /// Returns the vertices of rows.
-    pub(super) fn vertices(&self, rows: &Range<usize>) -> Range<usize> {
+    fn vertices(&self, rows: &Range<usize>) -> Range<usize> {
         self.lines[LINES * rows.start] as usize..self.lines[LINES * rows.end] as usize
     }
 
     /// Returns the triangles of rows.
-    pub(super) fn triangles(&self, rows: &Range<usize>) -> Range<usize> {
+    fn triangles(&self, rows: &Range<usize>) -> Range<usize> {
         self.triangles[rows.start] as usize..self.triangles[rows.end] as usize
     }
 }
 
-fn surface_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, ticker: &Ticker) -> Result<Surface> {
+/// Vertices and triangles.
+#[derive(Default)]
+pub(super) struct Mesh {
+    pub(super) vertices: Vec<[f32; 3]>,
+    pub(super) triangles: Vec<[u32; 3]>,
+}
+
+impl Mesh {
+    /// Copies a mesh of the host, after checks.
+    pub(super) fn checked(vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> Result<Self> {
+        if vertices.len().max(triangles.len().saturating_mul(3)) >= u32::MAX as usize {
+            return Err(Error::size(format!(
+                "cannot use the mesh: it must have fewer than {} vertices and a third as many triangles (got {} and {}); cut it \
+                 into parts",
+                u32::MAX,
+                vertices.len(),
+                triangles.len()
+            )));
+        }
+        let is_finite = |vertex: &[f32; 3]| vertex.iter().all(|coordinate| coordinate.is_finite());
+        if let Some(place) = vertices.par_iter().position_first(|vertex| !is_finite(vertex)) {
+            let got = vertices[place];
+            return Err(Error::argument(format!(
+                "cannot use the mesh: its vertices must be finite (got {got:?} as vertex {place}); leave out its triangles"
+            )));
+        }
+        let count = vertices.len();
+        let there = |triangle: &[u32; 3]| triangle.iter().all(|vertex| (*vertex as usize) < count);
+        if let Some(place) = triangles.par_iter().position_first(|triangle| !there(triangle)) {
+            let got = triangles[place];
+            return Err(Error::argument(format!(
+                "cannot use the mesh: the indices of its triangles must be less than the number of its vertices, {count} (got \
+                 {got:?} as triangle {place}); count vertices from 0"
+            )));
+        }
+        let (mut copy, mut corners) = (Vec::new(), Vec::new());
+        extend(&mut copy, vertices.iter().copied())?;
+        extend(&mut corners, triangles.iter().copied())?;
+        Ok(Self { vertices: copy, triangles: corners })
+    }
+
+    /// Adds what was found in the slices that follow.
+    pub(super) fn append(&mut self, next: Self, level: f64) -> Result<()> {
+        let before = self.vertices.len();
+        check_count((before + next.vertices.len()) as u64, level)?;
+        check_count(3 * (self.triangles.len() + next.triangles.len()) as u64, level)?;
+        extend(&mut self.vertices, next.vertices)?;
+        let behind = |corners: [u32; 3]| corners.map(|vertex| vertex + before as u32);
+        extend(&mut self.triangles, next.triangles.into_iter().map(behind))
+    }
+}
+
+fn mesh_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, own: &Own, ticker: &Ticker) -> Result<Mesh> {
     let border = usize::from(plan.close);
     let (depth, height, width) = view.dim();
-    let size = [width, height, depth].map(|side| side + 2 * border);
+    // A slab that has fewer slices than it depends on is at an end of the volume.
+    let ends = [own.at.start < HALO, depth - own.at.end < HALO].map(|is_end| if is_end { border } else { 0 });
+    let size = [width + 2 * border, height + 2 * border, depth + ends[0] + ends[1]];
     let pitch = size[0].div_ceil(WORD);
     let &Plan { level, foreground, spacing, .. } = plan;
-    let volume = Volume { view, border, size, pitch, level, foreground, spacing, table: &TABLE };
+    let first = own.first - own.at.start;
+    let volume = Volume { view, border, ends, first, size, pitch, level, foreground, spacing, table: &TABLE };
     ticker.expect(PARTS * volume.rows() as u64);
     let classes = Classes::new(&volume, ticker)?;
     let marks = Marks::new(&volume, &classes, ticker)?;
-    let (vertices, triangles) = fill(&volume, &classes, &marks, ticker)?;
-    drop(classes);
-    let Marks { places, .. } = marks;
-    let normals = measure::normals(&places, &vertices, &triangles, ticker)?;
-    let measures = measure::measures(&places, plan.level, &vertices, &triangles, ticker)?;
-    ticker.add(volume.rows() as u64);
-    Ok(Surface { vertices, normals, triangles, measures })
+    // The border in front of the volume is the first slice's, the one behind it the last one's.
+    let start = if own.at.start == 0 { 0 } else { own.at.start + ends[0] };
+    let end = if own.at.end == depth { size[2] } else { own.at.end + ends[0] };
+    fill(&volume, &classes, &marks, start * size[1]..end * size[1], ticker)
 }
 
 impl<T: Pixel + Into<f64>> Volume<'_, T> {
@@ -105,9 +161,15 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
         [0, 1, self.size[1], self.size[1] + 1]
     }
 
+    /// Returns the voxels of the border in front of the first one along each axis.
+    fn before(&self) -> [usize; 3] {
+        [self.border, self.border, self.ends[0]]
+    }
+
     /// Returns a voxel; `None` beyond the volume.
     fn value(&self, voxel: [usize; 3]) -> Option<f64> {
-        let [x, y, z] = voxel.map(|at| at.wrapping_sub(self.border));
+        let before = self.before();
+        let [x, y, z] = std::array::from_fn(|axis| voxel[axis].wrapping_sub(before[axis]));
         self.view.get([z, y, x]).map(|value| (*value).into())
     }
 
@@ -120,7 +182,9 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
             // Half a voxel beyond the border.
             _ => 0.5,
         };
-        let mut position = voxel.map(|at| at as f64 - self.border as f64);
+        let (before, first) = (self.before(), [0, 0, self.first]);
+        let mut position: [f64; 3] =
+            std::array::from_fn(|axis| (voxel[axis] + first[axis]) as f64 - before[axis] as f64);
         position[axis] += share;
         std::array::from_fn(|axis| position[axis] * self.spacing[axis])
     }
@@ -168,7 +232,7 @@ struct Classes {
 
 impl Classes {
     fn new<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, ticker: &Ticker) -> Result<Self> {
-        let Volume { view, border, size: [width, height, depth], pitch, foreground, .. } = *volume;
+        let Volume { view, border, ends, size: [width, height, depth], pitch, foreground, .. } = *volume;
         let rows = volume.task_rows();
         let (mut high, mut finite): (Vec<u32>, Vec<u32>) =
             (zeroed(pitch * volume.rows())?, zeroed(pitch * volume.rows())?);
@@ -179,7 +243,7 @@ impl Classes {
             let mut packed = Vec::new();
             for (index, (high, finite)) in high.chunks_mut(pitch).zip(finite.chunks_mut(pitch)).enumerate() {
                 let row = chunk * rows + index;
-                let (y, z) = ((row % height).wrapping_sub(border), (row / height).wrapping_sub(border));
+                let (y, z) = ((row % height).wrapping_sub(border), (row / height).wrapping_sub(ends[0]));
                 let inside = y < view.dim().1 && z < view.dim().0;
                 if inside {
                     let row = view.slice(ndarray::s![z, y, ..]);
@@ -282,7 +346,7 @@ impl Marks {
             let first = lines[line / 3 * LINES + line % 3];
             before.iter_mut().for_each(|count| *count += first);
         });
-        Ok(Self { words, before, places: Places { lines, triangles, slice_rows: height } })
+        Ok(Self { words, before, places: Places { lines, triangles } })
     }
 
     /// Returns the vertex on the edge from a voxel of a row on along an axis.
@@ -356,19 +420,18 @@ pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
     )))
 }
 
-/// Vertices and triangles.
-type Mesh = (Vec<[f32; 3]>, Vec<[u32; 3]>);
-
-/// Returns the vertices and the triangles.
+/// Returns the vertices and the triangles of some rows.
 fn fill<T: Pixel + Into<f64>>(
     volume: &Volume<'_, T>,
     classes: &Classes,
     marks: &Marks,
+    all: Range<usize>,
     ticker: &Ticker,
 ) -> Result<Mesh> {
     let places = &marks.places;
-    let all = 0..places.rows();
-    let (mut vertices, mut triangles): Mesh = (zeroed(places.vertices(&all).end)?, zeroed(places.triangles(&all).end)?);
+    let before = places.vertices(&all).start as u32;
+    let mut vertices: Vec<[f32; 3]> = zeroed(places.vertices(&all).len())?;
+    let mut triangles: Vec<[u32; 3]> = zeroed(places.triangles(&all).len())?;
     let mut tasks = Vec::new();
     let (mut vertices_left, mut triangles_left) = (&mut vertices[..], &mut triangles[..]);
     for first in all.clone().step_by(volume.task_rows()) {
@@ -398,7 +461,7 @@ fn fill<T: Pixel + Into<f64>>(
                         numbers[index] = marks.vertex(volume.pitch, row, cell[0] + (corner & 1), axis);
                     });
                     variant.triangles().iter().zip(&mut triangles).for_each(|(edges, to)| {
-                        *to = edges.map(|index| numbers[index as usize]);
+                        *to = edges.map(|index| numbers[index as usize] - before);
                     });
                     if variant.mean != 0
                         && let Some(to) = vertices.next()
@@ -412,7 +475,7 @@ fn fill<T: Pixel + Into<f64>>(
         ticker.add(count);
         Ok(())
     })?;
-    Ok((vertices, triangles))
+    Ok(Mesh { vertices, triangles })
 }
 
 /// Makes the vertices on the edges of a row.

@@ -1,8 +1,8 @@
 //! Normals and measures of a mesh. Each sum is over fixed blocks of triangles, so that it does not depend on the threads, and
 //! every operation is written out, so that `kernels/isosurface_measures.cuh` has the same bits.
 
-use super::Measures;
-use super::cpu::Places;
+use super::cpu::Mesh;
+use super::{Measures, Surface};
 use crate::device::kernels::isosurface::{
     IS_BLOCK, IS_EIGHTH_TANGENT, IS_FAR_TANGENT, IS_MOST_FLAT, IS_NEAR_TANGENT, IS_NONE, IS_QUARTER_PI, IS_TERMS,
 };
@@ -19,7 +19,7 @@ const NONE: u32 = IS_NONE as u32;
 /// The triangles of a task.
 const TASK_TRIANGLES: usize = 1 << 14;
 
-/// The tasks of a thread, each with some rows, and the fewest vertices of one.
+/// The parts of a mesh for each thread, and the fewest vertices of one.
 const TASKS_PER_THREAD: usize = 4;
 const TASK_VERTICES: usize = 1 << 14;
 
@@ -43,45 +43,53 @@ fn normal(vertices: &[[f32; 3]], triangle: [u32; 3]) -> Vector {
     cross(minus(b, a), minus(c, a))
 }
 
-/// Splits rows into tasks with about equal numbers of vertices.
-fn tasks(places: &Places) -> Result<Vec<Range<usize>>> {
-    let rows = places.rows();
-    let count = places.vertices(&(0..rows)).len();
-    let most = count.div_ceil(TASKS_PER_THREAD * rayon::current_num_threads()).max(TASK_VERTICES);
-    let (mut tasks, mut first) = (Vec::new(), 0);
-    for row in 0..rows {
-        if row + 1 == rows || places.vertices(&(first..row + 1)).len() >= most {
-            push(&mut tasks, first..row + 1)?;
-            first = row + 1;
-        }
-    }
-    Ok(tasks)
+/// Some vertices, and the triangles among which all of theirs are.
+struct Part {
+    vertices: Range<usize>,
+    triangles: Range<usize>,
 }
 
-/// Returns the triangles that may have a vertex of these rows: those of their cells, and of the cells before them.
-fn around(places: &Places, rows: &Range<usize>) -> Range<usize> {
-    places.triangles(&(rows.start.saturating_sub(places.slice_rows + 1)..rows.end))
+/// Divides `count` vertices into parts. Where triangles have about the order of their vertices, a part has few of other parts.
+fn parts(count: usize, triangles: &[[u32; 3]]) -> Result<Vec<Part>> {
+    // The smallest and the largest vertex of each block of triangles.
+    let blocks = triangles.par_chunks(TASK_TRIANGLES).map(|block| {
+        block.iter().flatten().fold([u32::MAX, 0], |[low, high], vertex| [low.min(*vertex), high.max(*vertex)])
+    });
+    let blocks = par_collected(blocks)?;
+    let most = count.div_ceil(TASKS_PER_THREAD * rayon::current_num_threads()).max(TASK_VERTICES);
+    let mut parts = Vec::new();
+    for first in (0..count).step_by(most) {
+        let vertices = first..count.min(first + most);
+        let has = |[low, high]: &[u32; 2]| (*low as usize) < vertices.end && *high as usize >= vertices.start;
+        let start = blocks.iter().position(has).unwrap_or(0) * TASK_TRIANGLES;
+        let end = blocks.iter().rposition(has).map_or(0, |last| (last + 1) * TASK_TRIANGLES).min(triangles.len());
+        push(&mut parts, Part { vertices, triangles: start..end })?;
+    }
+    Ok(parts)
+}
+
+/// Returns the surface of a mesh, with normals and measures. It runs in the pool of the context.
+pub(super) fn surface(Mesh { vertices, triangles }: Mesh, level: f64, ticker: &Ticker) -> Result<Surface> {
+    let parts = parts(vertices.len(), &triangles)?;
+    let normals = normals(&parts, &vertices, &triangles, ticker)?;
+    let measures = measures(&parts, level, &vertices, &triangles, ticker)?;
+    Ok(Surface { vertices, normals, triangles, measures })
 }
 
 /// Returns the normal of each vertex.
-pub(super) fn normals(
-    places: &Places,
-    vertices: &[[f32; 3]],
-    triangles: &[[u32; 3]],
-    ticker: &Ticker,
-) -> Result<Vec<[f32; 3]>> {
+fn normals(parts: &[Part], vertices: &[[f32; 3]], triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<[f32; 3]>> {
     let mut normals: Vec<[f32; 3]> = zeroed(vertices.len())?;
     let mut left = &mut normals[..];
-    let mut parts = Vec::new();
-    for rows in tasks(places)? {
-        let (own, after) = std::mem::take(&mut left).split_at_mut(places.vertices(&rows).len());
+    let mut tasks = Vec::new();
+    for part in parts {
+        let (own, after) = std::mem::take(&mut left).split_at_mut(part.vertices.len());
         left = after;
-        push(&mut parts, (rows, own))?;
+        push(&mut tasks, (part, own))?;
     }
-    parts.into_par_iter().try_for_each(|(rows, normals)| {
-        let own = places.vertices(&rows);
+    tasks.into_par_iter().try_for_each(|(part, normals)| {
+        let own = &part.vertices;
         let mut sums: Vec<Vector> = zeroed(own.len())?;
-        for block in triangles[around(places, &rows)].chunks(TASK_TRIANGLES) {
+        for block in triangles[part.triangles.clone()].chunks(TASK_TRIANGLES) {
             ticker.check()?;
             for triangle in block {
                 if triangle.iter().any(|vertex| own.contains(&(*vertex as usize))) {
@@ -105,11 +113,9 @@ pub(super) fn normals(
 }
 
 /// Returns the other side of each edge: side k of triangle t, 3t + k, goes from its corner k to the next one.
-fn opposite_sides(places: &Places, triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
+fn opposite_sides(parts: &[Part], triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
     let sides = par_collected((0..3 * triangles.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
-    tasks(places)?.into_par_iter().try_for_each(|rows| {
-        let own = places.vertices(&rows);
-        let around = around(places, &rows);
+    parts.par_iter().try_for_each(|Part { vertices: own, triangles: around }| {
         // Calls `visit` with each side of an edge whose first vertex is the task's, that vertex and the other one.
         let for_own_sides = |visit: &mut dyn FnMut(u32, usize, u32)| {
             for (index, triangle) in triangles[around.clone()].iter().enumerate() {
@@ -284,14 +290,14 @@ fn sums_of(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], i
 }
 
 /// Measures a mesh.
-pub(super) fn measures(
-    places: &Places,
+fn measures(
+    parts: &[Part],
     level: f64,
     vertices: &[[f32; 3]],
     triangles: &[[u32; 3]],
     ticker: &Ticker,
 ) -> Result<Measures> {
-    let sides = opposite_sides(places, triangles, ticker)?;
+    let sides = opposite_sides(parts, triangles, ticker)?;
     let tasks = par_collected((0..triangles.len().div_ceil(TASK_TRIANGLES)).into_par_iter().map(|task| {
         let first = task * TASK_TRIANGLES;
         let end = triangles.len().min(first + TASK_TRIANGLES);

@@ -39,7 +39,7 @@ mod cuda;
 mod measure;
 pub(crate) mod parameters;
 
-use crate::device::{Context, DeviceNeeds, HostCopy, Workload};
+use crate::device::{Context, DeviceNeeds, HostCopy, Own, Workload};
 use crate::error::{Result, finite};
 pub use crate::image::Foreground;
 use crate::image::{Image, MOST_ANISOTROPY, check_shapes, check_spacing};
@@ -171,7 +171,8 @@ struct Plan {
 }
 
 /// Computes the isosurface of the volume `input` (u8, u16 or f32) into `surface`, which is replaced only on success. The same
-/// bits on every device, and with any number of threads.
+/// bits on every device, and with any number of threads. A function may read the slices ([`Source`](crate::Source)): then the
+/// mesh has to fit into memory, not the volume, and the CPU computes with every context.
 ///
 /// # Errors
 /// A parameter out of range, 2³² − 1 or more vertices or corners of triangles, out of memory, a device failure, or
@@ -193,43 +194,123 @@ struct Plan {
 /// ```
 pub fn run(
     context: &Context,
-    input: Image<'_>,
+    mut input: Input<'_>,
     params: &Params,
     progress: Option<&mut Progress<'_>>,
     surface: &mut Surface,
 ) -> Result<Report> {
     let started = Instant::now();
-    let mut progress = progress;
+    let (shape, mut progress) = (input.shape(), progress);
     params.check()?;
-    check_shapes(input.shape(), input.shape())?;
+    check_shapes(shape, shape)?;
     let _lock = context.lock()?;
     let &Params { foreground, close, spacing, .. } = params;
     let level = match params.level {
         Some(level) => level,
         None => {
-            let [low, high] = context.extremes(STAGE, &mut Input::Image(input), &mut progress)?;
+            let [low, high] = context.extremes(STAGE, &mut input, &mut progress)?;
             // Halved first, so that the sum does not overflow. It is not -0, whichever zero is the smallest.
             low / 2.0 + high / 2.0 + 0.0
         }
     };
     let plan = Plan { level, foreground, close, spacing };
+    let (mut report, found) = match input {
+        Input::Image(input) => of_image(context, &plan, &input, started, &mut progress)?,
+        input => of_slices(context, &plan, input, started, &mut progress)?,
+    };
+    *surface = found;
+    report.complete(started, format_args!("isosurface of {shape:?} voxels"));
+    Ok(report)
+}
+
+/// Makes a surface of a mesh, such as one that was joined of parts or smoothed: computes its normals and measures, with the bits
+/// that [`run`] gives the same mesh; [`Measures::level`] is NaN. It is replaced only on success. The CPU computes with every
+/// context, fastest where triangles have about the order of their vertices.
+///
+/// Each edge is to have one or two triangles, of opposite directions: of more, those that follow one another meet, two by two.
+///
+/// # Errors
+/// A vertex that is not finite, a triangle with a vertex that there is not, 2³² − 1 or more vertices or corners of triangles, out
+/// of memory, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+pub fn of_mesh(
+    context: &Context,
+    vertices: &[[f32; 3]],
+    triangles: &[[u32; 3]],
+    progress: Option<&mut Progress<'_>>,
+    surface: &mut Surface,
+) -> Result<Report> {
+    let started = Instant::now();
+    let mut progress = progress;
+    let _lock = context.lock()?;
+    let ticker = Ticker::new("mesh");
+    let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
+        let mesh = cpu::Mesh::checked(vertices, triangles)?;
+        measure::surface(mesh, f64::NAN, &ticker)
+    })?;
+    // The last call of the callback: a cancellation, however late, leaves the result untouched.
+    ticker.report(&mut progress)?;
+    *surface = found;
+    let mut report = Report::on_cpu(context, started, 0);
+    report.complete(started, format_args!("a mesh of {} triangles", triangles.len()));
+    Ok(report)
+}
+
+/// Computes the surface of a volume in memory.
+fn of_image(
+    context: &Context,
+    plan: &Plan,
+    input: &Image<'_>,
+    started: Instant,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<(Report, Surface)> {
     let needs = DeviceNeeds {
-        device_bytes: cuda::min_device_bytes(&plan, &input),
+        device_bytes: cuda::min_device_bytes(plan, input),
         cpu_only: input.shape().iter().any(|side| *side > cuda::MOST_SIDE),
         host_memory: !matches!(input, Image::Device(_)),
     };
-    let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload(input.shape())), &mut progress)?;
-    let (mut report, found) = context.run_on_device(
+    let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload(input.shape())), progress)?;
+    context.run_on_device(
         // The CPU takes voxels in device memory, too.
         DeviceNeeds { host_memory: true, ..needs },
         cpu_is_faster,
-        &mut progress,
-        |cuda, progress| cuda::run(context, cuda, &plan, &input, progress),
-        |progress| on_cpu(context, &plan, &input, started, progress),
+        progress,
+        |cuda, progress| cuda::run(context, cuda, plan, input, progress),
+        |progress| on_cpu(context, plan, input, started, progress),
+    )
+}
+
+/// Computes the surface of slices that a function reads, on the CPU, in slabs.
+fn of_slices(
+    context: &Context,
+    plan: &Plan,
+    input: Input<'_>,
+    started: Instant,
+    progress: &mut Option<&mut Progress<'_>>,
+) -> Result<(Report, Surface)> {
+    let depth = input.shape()[2];
+    let (parts, mesh) = context.by_slices(
+        STAGE,
+        Some(cpu::HALO),
+        (input, []),
+        progress,
+        |context, input, own, [], progress| {
+            let ticker = Ticker::new(STAGE);
+            let mesh = run_with_progress(context.pool(), progress, &ticker, || cpu::mesh(plan, input, &own, &ticker))?;
+            Ok((1, mesh))
+        },
+        |slabs, _| {
+            let (mut parts, mut whole) = (0, cpu::Mesh::default());
+            for (_, (count, mesh)) in slabs {
+                parts += count;
+                whole.append(mesh, plan.level)?;
+            }
+            Ok((parts, whole))
+        },
     )?;
-    *surface = found;
-    report.complete(started, format_args!("isosurface of {:?} voxels", input.shape()));
-    Ok(report)
+    let ticker = Ticker::at_the_end(STAGE);
+    let found = run_with_progress(context.pool(), progress, &ticker, || measure::surface(mesh, plan.level, &ticker))?;
+    let report = Report { part_count: parts, ..Report::on_cpu(context, started, depth) };
+    Ok((report, found))
 }
 
 /// Computes the surface on the CPU. Voxels in device memory, which have no room for the surface there, are copied.
@@ -243,7 +324,10 @@ fn on_cpu(
     let copy = if let Image::Device(pixels) = input { Some(HostCopy::new(context, pixels)?) } else { None };
     let input = &copy.as_ref().map_or_else(|| input.reborrow(), HostCopy::view);
     let ticker = Ticker::new(STAGE);
-    let found = run_with_progress(context.pool(), progress, &ticker, || cpu::surface(plan, input, &ticker))?;
+    let all = Own { at: 0..input.shape()[2], first: 0 };
+    let found = run_with_progress(context.pool(), progress, &ticker, || {
+        measure::surface(cpu::mesh(plan, input, &all, &ticker)?, plan.level, &ticker)
+    })?;
     // The last call of the callback: a cancellation, however late, leaves the result untouched.
     ticker.report(progress)?;
     Ok((Report::on_cpu(context, started, input.shape()[2]), found))

@@ -324,6 +324,10 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::isolines(context, in, {}, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_strength_axes(context, out, curves, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::isosurface(context, in, mesh, {}, w); });
+    isoline::isosurface(context, in, mesh);
+    isoline::surface joined;
+    isoline::surface_of_mesh(context, mesh.all().vertices, mesh.all().triangles, joined);
+    CHECK(joined.all().info.area == mesh.all().info.area && joined.all().triangles.size() == mesh.all().triangles.size());
     ends_early(__LINE__, [&](watch w) { isoline::objects(context, in, {}, numbers, things, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, mask, {}, w); });
     ends_early(__LINE__, [&](watch w) { isoline::edge_drawing(context, in, segments, {}, w); });
@@ -668,6 +672,7 @@ void slices_are_read_and_written_by_functions(const char *device) {
     }
     CHECK(number == 9 && text.find("got 1") != std::string::npos);
     params.dimensions = 3;
+    params.mode = ISOLINE_EDGE_STRENGTH_CONVERGED;
     THROWS(ISOLINE_UNSUPPORTED, "2 dimensions", isoline::edge_strength(context, source, sink, params));
     isoline::edge_strength_params again;
     isoline::edge_strength(context, source, sink, again);

@@ -300,6 +300,24 @@ void isosurface(Bytes &bytes) {
         MUST(same(found.vertices, other.vertices, 12 * found.vertex_count) && same(found.normals, other.normals, 12 * found.vertex_count));
         MUST(same(found.triangles, other.triangles, 12 * found.triangle_count) && same(&found.area, &other.area, sizeof found.area));
     }
+    isoline_surface_free(twin);
+    // The same mesh, in which one index, or one coordinate, may be another.
+    std::vector<float> vertices(found.vertices, found.vertices + 3 * found.vertex_count);
+    std::vector<uint32_t> triangles(found.triangles, found.triangles + 3 * found.triangle_count);
+    const bool spoilt = bytes.rarely(2) && !triangles.empty();
+    if (spoilt) {
+        triangles[bytes.below(unsigned(triangles.size()))] = bytes.below(65536);
+        vertices[bytes.below(unsigned(vertices.size()))] = bytes.rarely(4) ? NAN : float(bytes.below(65536));
+    }
+    twin = nullptr;
+    const isoline_status joined = CALL(isoline_surface_new(stage.device.get(), vertices.data(), found.vertex_count, triangles.data(),
+                                                           found.triangle_count, nullptr, &twin, nullptr));
+    MUST(joined == ISOLINE_OK || (spoilt && joined == ISOLINE_INVALID_ARGUMENT));
+    if (!spoilt) {
+        isoline_surface_arrays other = defaults(isoline_surface_arrays_init);
+        GOOD(isoline_surface_all(twin, &other));
+        MUST(other.area == found.area && other.euler == found.euler && other.level != other.level);
+    }
     isoline_surface_free(made);
     isoline_surface_free(twin);
 }

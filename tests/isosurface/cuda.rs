@@ -11,7 +11,7 @@ const ROUNDING: u64 = 16 << 16;
 /// Runs a call on CUDA that must succeed.
 fn on_cuda(cuda: &Context, input: Image<'_>, params: &Params) -> Vec<u64> {
     let mut found = Surface::new();
-    let report = isosurface::run(cuda, input, params, None, &mut found).expect("a good call");
+    let report = isosurface::run(cuda, input.into(), params, None, &mut found).expect("a good call");
     assert_eq!((report.device.kind, report.slices_done), (DeviceKind::Cuda, input.shape()[2] as u64));
     bits(&found)
 }
@@ -139,7 +139,7 @@ fn limited(context: &Context, limit: u64, input: Image<'_>, found: &mut Surface)
     // Memory that is left from other calls may be larger than asked for.
     context.trim();
     context.set_memory_limit(limit);
-    let done = isosurface::run(context, input, &at(0.3), None, found);
+    let done = isosurface::run(context, input.into(), &at(0.3), None, found);
     context.set_memory_limit(0);
     done
 }

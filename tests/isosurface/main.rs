@@ -9,19 +9,19 @@ mod cuda;
 use common::Numbers;
 use isoline::isolines::{self, Polylines};
 use isoline::isosurface::{self, Foreground, Params, Surface};
-use isoline::{Context, ErrorKind, Image};
+use isoline::{Context, ErrorKind, Image, Input};
 use ndarray::{Array3, ArrayView3, s};
 use std::collections::HashMap;
 use std::f64::consts::PI;
 use std::ops::ControlFlow;
 
-fn surface_on<'a>(context: &Context, input: impl Into<Image<'a>>, params: &Params) -> Surface {
+fn surface_on<'a>(context: &Context, input: impl Into<Input<'a>>, params: &Params) -> Surface {
     let mut found = Surface::new();
     isosurface::run(context, input.into(), params, None, &mut found).expect("a good call");
     found
 }
 
-fn surface_of<'a>(input: impl Into<Image<'a>>, params: &Params) -> Surface {
+fn surface_of<'a>(input: impl Into<Input<'a>>, params: &Params) -> Surface {
     surface_on(&Context::new("cpu").unwrap(), input, params)
 }
 
