@@ -176,9 +176,10 @@ class Surface:
         self.closed: bool = bool(arrays.closed)
 
     @classmethod
-    def of_mesh(cls, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, device="auto", progress=None, report=None) -> Surface:
-        """The Surface of a mesh, such as one that was joined of parts or smoothed: with its normals and measures, computed as
-        those of an isosurface. Its level is NaN.
+    def of_mesh(cls, vertices: npt.ArrayLike, triangles: npt.ArrayLike, *, device="auto", progress=None,
+                report=None) -> Surface:
+        """The Surface of a mesh, such as one that was joined of parts or smoothed, with its normals and measures. Its level
+        is NaN.
 
         vertices: an array (n, 3) of x, y and z, finite. triangles: an array (m, 3) of indices of vertices, counterclockwise
         for who looks from outside. Each edge is to have one or two triangles. The CPU computes, whatever the device.

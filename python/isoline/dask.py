@@ -111,8 +111,8 @@ def isosurface(image: da.Array, *, spacing: Spacing = None, device: str = "auto"
     """A delayed value: the Surface of a volume, as isoline.isosurface returns it.
 
     Each slab of whole slices, and the slice behind it, gives its triangles; a last task joins them, and computes the normals
-    and measures of the whole surface. The slabs are as thick as the chunks of the image. spacing: in the order of the axes. image, device: as for edge_drawing. Further keywords: the parameters of
-    isoline.isosurface; `level` must be given.
+    and measures of the whole surface. The slabs are as thick as the chunks of the image. spacing: in the order of the axes.
+    image, device: as for edge_drawing. Further keywords: the parameters of isoline.isosurface; `level` must be given.
     """
     values, steps = checked(image, "isosurface", device, parameters), per_axis(spacing, image)
     given(values, "level", "it lies between the extremes of the whole volume")
