@@ -392,11 +392,12 @@ extern "C" {
  *   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
  *   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
  *   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
- *   the targets of region snakes: each gets a contiguous range of them, with the results of one device. The
- *   level set of a volume without a narrow band (ISOLINE_LEVEL_SET_DENSE), of images in host memory, is cut into slabs
- *   along z, one for each device, with the results of one. All else runs on the first one of the list: other volumes and
- *   level sets, single slices, and images in CUDA memory, which must be that device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
- *   cancel flag; otherwise they finish their slices first.
+ *   the targets of region snakes: each gets a contiguous range of them, with the results of one device. Volumes of images
+ *   in host memory are cut into slabs along z, one for each device, with the results of one, in a number of iterations of
+ *   edge strength and in level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE). All else runs on the first one of the
+ *   list: other volumes and level sets, single slices, and images in CUDA memory, which must be that device's. A call that
+ *   fails on one device ends on the others, too, if it has a progress callback or its thread a cancel flag; otherwise they
+ *   finish their slices first.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
  *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
@@ -703,7 +704,10 @@ enum isoline_memory
      *
      * The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
      * in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
-     * device where they have up to 1 GiB. Searches along segments and of region snakes have 1 slice in memory.
+     * device where they have up to 1 GiB. A batch of a volume of edge strength has 2n slices for each device after n
+     * iterations, and is read with n slices more on either side; beside the two batches there are 2n slices that both
+     * need, and the CPU computes in two fields of float32 of all slices of a batch. One of an isosurface has 2 slices more on
+     * either side. Searches along segments and of region snakes have 1 slice in memory.
      * Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
      * number that it gets. Where a parameter is automatic and depends on the whole stack one pass over all slices comes
      * before, and for an automatic gradient threshold up to 16 slices are read.
@@ -1312,10 +1316,9 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  *
  * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
  * along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
- * converged mode it is out of memory. With "auto" the GPU does at most twice the work for this. So are volumes on a context
- * of several devices, each of which has at least twice as many slices as there are iterations, and volumes of ISOLINE_SLICES,
- * of which there are then at least twice as many slices in a batch, and the slices of iterations on either side. The converged
- * mode of a volume takes no ISOLINE_SLICES.
+ * converged mode it is out of memory. With "auto" the GPU does at most twice the work for this. Iterations on a volume are
+ * also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
+ * iterations, and where the images are ISOLINE_SLICES, which the converged mode of a volume does not take.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a
@@ -2563,7 +2566,8 @@ isoline_status isoline_isosurface(isoline_context *context,
  * computes with every context, fastest where triangles have about the order of their vertices.
  *
  * Each edge is to have one or two triangles, whose vertices run counterclockwise for who looks at them from outside; of more
- * triangles those that follow one another meet, two by two.
+ * triangles those that follow one another meet, two by two. A vertex without triangles counts as a piece, and in Euler's
+ * number: leave such vertices out.
  *
  * @param context not NULL.
  * @param vertices x, y and z of each vertex, finite; NULL if there is none.

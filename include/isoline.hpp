@@ -866,9 +866,16 @@ inline report isosurface(context &context, const any_image &input, surface &surf
     return result;
 }
 
-/** Makes a surface of a mesh: three coordinates for each vertex, three vertices for each triangle. */
+/**
+ * Makes a surface of a mesh: three coordinates for each vertex, three vertices for each triangle. Throws
+ * std::invalid_argument if the number of either is not a multiple of 3.
+ */
 inline report surface_of_mesh(context &context, span<const float> vertices, span<const std::uint32_t> triangles,
                               surface &surface, const progress &on_progress = {}) {
+    if (vertices.size() % 3 != 0 || triangles.size() % 3 != 0) {
+        throw std::invalid_argument("vertices and triangles must have three numbers each (got " +
+                                    std::to_string(vertices.size()) + " and " + std::to_string(triangles.size()) + ")");
+    }
     isoline::surface found;
     const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return detail::make(found, [&](isoline_surface **out) {

@@ -46,8 +46,8 @@ wait_for() { # wait_for NAME: waits for the step that 'beside' started
 }
 
 # Kernels for five architectures take the compiler some minutes. Where no GPU can run them, those for the cards of the fake
-# driver do; 'make build' and 'make jar-all' compile them all. All tests have the library that 'cargo test' has: it is as
-# optimised as the release build but for the order in which it is compiled, and stops where a number overflows.
+# driver do; 'make build' and 'make jar-all' compile them all. All tests have the library that 'cargo test' has: it is
+# optimised, though less than the release build, and stops where a number overflows.
 native=$target/debug
 if [ ! -e /dev/nvidiactl ]; then
     export ISOLINE_CUDA_ARCHS=${ISOLINE_CUDA_ARCHS:-90}

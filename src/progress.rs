@@ -229,6 +229,11 @@ impl Ticker {
         self.units_done.fetch_add(units, Ordering::Relaxed);
     }
 
+    /// Returns the number of units of this section that are not done.
+    pub(crate) fn units_left(&self) -> u64 {
+        self.units_total.load(Ordering::Relaxed).saturating_sub(self.units_done.load(Ordering::Relaxed))
+    }
+
     /// Returns a callback for a part of the work, of `units` units, which counts them here as they are done, and cancels the
     /// part once the whole is cancelled.
     pub(crate) fn counting(&self, units: u64) -> impl FnMut(f64, &str) -> ControlFlow<()> + '_ {

@@ -159,6 +159,9 @@ fn volumes_of_edge_strength_have_the_bits_of_the_call_on_memory() {
             let input = way.input(&bytes, PixelType::U8);
             let report = edge_strength::run(context, input, &params, None, way.floats(&mut output)).unwrap();
             assert_eq!((report.slices_done, report.iterations), (DEPTH as u64, iterations));
+            // Each device has at least twice as many slices of a batch as there are iterations.
+            let most = if iterations == 0 { DEPTH } else { DEPTH / (2 * iterations as usize) };
+            assert_eq!(report.device_count as usize, context.devices().len().min(most).max(1));
             bits(&output)
         });
     }
@@ -184,7 +187,7 @@ fn volumes_in_parts_are_read_and_written_once_in_order() {
         let params = edge_strength::Params { dimensions: Dimensions::Volume, mode, ..Default::default() };
         edge_strength::run(&context, source.into(), &params, None, sink.into()).unwrap();
         assert_eq!((read.get(), written.get()), (33, 33));
-        assert!(most.get() <= 20, "{} slices in memory", most.get());
+        assert!(most.get() <= 16 * context.devices().len() + 4, "{} slices in memory", most.get());
     }
 }
 
@@ -272,7 +275,7 @@ fn isolines_have_the_bits_of_the_call_on_memory() {
 }
 
 /// Compares the isosurface of slices that a function reads with that of memory, on each context.
-fn compare_surfaces(floats: &Array3<f32>, least_parts: u64, sides: &[(bool, Foreground)]) {
+fn compare_surfaces(floats: &Array3<f32>, sides: &[(bool, Foreground)]) {
     for &(close, foreground) in sides {
         for level in [None, Some(7500.0)] {
             let params = isosurface::Params { level, close, foreground, spacing: [0.7, 0.9, 2.5] };
@@ -285,7 +288,7 @@ fn compare_surfaces(floats: &Array3<f32>, least_parts: u64, sides: &[(bool, Fore
                 let mut found = Surface::new();
                 let input = WAYS[0].input(floats, PixelType::F32);
                 let report = isosurface::run(&context, input, &params, None, &mut found).unwrap();
-                assert!(report.slices_done as usize == floats.dim().0 && report.part_count >= least_parts);
+                assert!(report.slices_done as usize == floats.dim().0);
                 // NaN measures are equal, too.
                 assert_eq!(format!("{:?}", found.measures()), format!("{:?}", expected.measures()));
                 let [a, b] = [&found, &expected].map(|of| (of.vertices(), of.normals(), of.triangles()));
@@ -298,7 +301,7 @@ fn compare_surfaces(floats: &Array3<f32>, least_parts: u64, sides: &[(bool, Fore
 #[test]
 fn isosurfaces_have_the_bits_of_the_call_on_memory() {
     // Three batches, and the last one has a single slice.
-    compare_surfaces(&stack(WIDE, DEPTH).mapv(f32::from), 3, &[(true, Foreground::Above)]);
+    compare_surfaces(&stack(WIDE, DEPTH).mapv(f32::from), &[(true, Foreground::Above)]);
     // Every case of a cell, and cells that have no surface, in depths that parts divide in all ways. A context of several parts
     // divides a batch, too.
     let mut random = Random::new(3);
@@ -308,7 +311,7 @@ fn isosurfaces_have_the_bits_of_the_call_on_memory() {
             height if x % 19 == 0 && z % 3 == 0 => 7500.0 * (height > 0.0) as u8 as f32,
             height => 7500.0 + 3000.0 * height as f32,
         });
-        compare_surfaces(&noise, 1, &[(true, Foreground::Above), (false, Foreground::Below)]);
+        compare_surfaces(&noise, &[(true, Foreground::Above), (false, Foreground::Below)]);
     }
 }
 

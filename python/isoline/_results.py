@@ -182,7 +182,8 @@ class Surface:
         is NaN.
 
         vertices: an array (n, 3) of x, y and z, finite. triangles: an array (m, 3) of indices of vertices, counterclockwise
-        for who looks from outside. Each edge is to have one or two triangles. The CPU computes, whatever the device.
+        for who looks from outside. Each edge is to have one or two triangles. A vertex without triangles counts as a piece.
+        The CPU computes, whatever the device.
         """
         from ._context import context_of
         return context_of(device).surface(vertices, triangles, progress=progress, report=report)

@@ -11,7 +11,6 @@ import itertools
 import numpy
 
 from ._context import context_of
-from ._native import InvalidSize
 
 LINES, MEANS = 4, 3  # of a row of voxels: its vertices on edges along x, y and z, and those at means of loops
 LEAST_MEAN_EDGES = 8  # crossed edges of a cell that has such a mean
@@ -127,9 +126,6 @@ def joined(parts, level, device):
     vertices = numpy.concatenate([vertices for _, vertices, _ in parts])[own]
     triangles = numpy.concatenate([places.ravel()[first + triangles]
                                    for first, (_, _, triangles) in zip(firsts, parts)]).reshape(-1, 3)
-    if max(len(keys), triangles.size) >= 2 ** 32 - 1:
-        raise InvalidSize(f"cannot make the isosurface of level {level}: it must have fewer than {2 ** 32 - 1} vertices and "
-                          f"a third as many triangles (got {len(keys)} and {len(triangles)}); cut the volume into parts")
     found = context_of(device).surface(vertices, triangles)
     found.level = float(level)
     return found

@@ -31,11 +31,12 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 ///   "cuda:0,2", each of whose devices must work, or "cuda:all" (all CUDA devices that work). "auto" selects
 ///   the CUDA device that works and has the most free memory, else the CPU; a device that is named never falls back to
 ///   another. White space around the name is ignored. The devices of a list share the slices of stacks in host memory, and
-///   the targets of region snakes: each gets a contiguous range of them, with the results of one device. The
-///   level set of a volume without a narrow band (ISOLINE_LEVEL_SET_DENSE), of images in host memory, is cut into slabs
-///   along z, one for each device, with the results of one. All else runs on the first one of the list: other volumes and
-///   level sets, single slices, and images in CUDA memory, which must be that device's. A call that fails on one device ends on the others, too, if it has a progress callback or its thread a
-///   cancel flag; otherwise they finish their slices first.
+///   the targets of region snakes: each gets a contiguous range of them, with the results of one device. Volumes of images
+///   in host memory are cut into slabs along z, one for each device, with the results of one, in a number of iterations of
+///   edge strength and in level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE). All else runs on the first one of the
+///   list: other volumes and level sets, single slices, and images in CUDA memory, which must be that device's. A call that
+///   fails on one device ends on the others, too, if it has a progress callback or its thread a cancel flag; otherwise they
+///   finish their slices first.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
 ///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,

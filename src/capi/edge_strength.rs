@@ -172,10 +172,9 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 ///
 /// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
 /// along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
-/// converged mode it is out of memory. With "auto" the GPU does at most twice the work for this. So are volumes on a context
-/// of several devices, each of which has at least twice as many slices as there are iterations, and volumes of ISOLINE_SLICES,
-/// of which there are then at least twice as many slices in a batch, and the slices of iterations on either side. The converged
-/// mode of a volume takes no ISOLINE_SLICES.
+/// converged mode it is out of memory. With "auto" the GPU does at most twice the work for this. Iterations on a volume are
+/// also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
+/// iterations, and where the images are ISOLINE_SLICES, which the converged mode of a volume does not take.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices. With 3 dimensions its spacing is the size of a

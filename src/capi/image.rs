@@ -40,7 +40,10 @@ pub enum isoline_memory {
     ///
     /// The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
     /// in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
-    /// device where they have up to 1 GiB. Searches along segments and of region snakes have 1 slice in memory.
+    /// device where they have up to 1 GiB. A batch of a volume of edge strength has 2n slices for each device after n
+    /// iterations, and is read with n slices more on either side; beside the two batches there are 2n slices that both
+    /// need, and the CPU computes in two fields of float32 of all slices of a batch. One of an isosurface has 2 slices more on
+    /// either side. Searches along segments and of region snakes have 1 slice in memory.
     /// Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
     /// number that it gets. Where a parameter is automatic and depends on the whole stack one pass over all slices comes
     /// before, and for an automatic gradient threshold up to 16 slices are read.

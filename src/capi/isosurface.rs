@@ -161,7 +161,8 @@ pub unsafe extern "C" fn isoline_isosurface(
 /// computes with every context, fastest where triangles have about the order of their vertices.
 ///
 /// Each edge is to have one or two triangles, whose vertices run counterclockwise for who looks at them from outside; of more
-/// triangles those that follow one another meet, two by two.
+/// triangles those that follow one another meet, two by two. A vertex without triangles counts as a piece, and in Euler's
+/// number: leave such vertices out.
 ///
 /// @param context not NULL.
 /// @param vertices x, y and z of each vertex, finite; NULL if there is none.

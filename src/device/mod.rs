@@ -177,8 +177,8 @@ impl Context {
         }
         // It is described once, because the system takes longer for that than for a small call.
         let described = self.shared.cpu.get_or_init(|| {
-            let reason = "auto chose the CPU for this call: it is faster there, does not fit the GPU, or has a variant \
-                          that only the CPU has (the log says which)";
+            let reason = "this call ran on the CPU: auto expected it to be faster there, it does not fit the GPU, or only the \
+                          CPU has its variant or operation (the log says which)";
             DeviceInfo { reason: reason.into(), ..cpu_info() }
         });
         described.clone()
@@ -194,9 +194,9 @@ impl Context {
     /// are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
     ///
     /// The devices of a list share the slices of a stack in host memory, and the targets of region snakes: each gets a
-    /// contiguous range of them, and the results are the same bits as on one of the devices. So does a dense level set of a
-    /// volume in host memory, in slabs along z. All else runs on the first one: other volumes and level sets, single slices,
-    /// and images in its device memory.
+    /// contiguous range of them, and the results are the same bits as on one of the devices. So do a number of iterations of
+    /// edge strength and a dense level set of a volume in host memory, in slabs along z. All else runs on the first one: other
+    /// volumes and level sets, single slices, and images in its device memory.
     ///
     /// # Errors
     /// [`ErrorKind::InvalidArgument`] for any other text, and for a list that has a number twice;
@@ -286,8 +286,8 @@ impl Context {
             [] => return Err(Error::argument("cannot make a context of parts: there must be one at least (got none)")),
             [_] => format!("chosen by the name '{name}': the only CUDA device that works"),
             _ => format!(
-                "chosen by the name '{name}': {} share the slices of stacks, the targets of region snakes and dense level \
-                 sets of volumes, and the first one does all else",
+                "chosen by the name '{name}': {} share the slices of stacks, the targets of region snakes, iterations of edge \
+                 strength and dense level sets of volumes, and the first one does all else",
                 ids.join(", ")
             ),
         };
@@ -324,8 +324,8 @@ impl Context {
 
     /// Limits the device memory that this context takes of each of its devices, in bytes; 0 (the default) means 90 % of the
     /// memory that is free when a call starts. The distance of a volume over the limit, and iterations of edge strength on
-    /// one, are computed in parts, with the same bits; the narrow band of a level set stores φ near the front only. Any other call over the limit is refused (`cuda:N`) or runs on the CPU
-    /// (`auto`). Has no effect on the CPU.
+    /// one, are computed in parts, with the same bits; the narrow band of a level set stores φ near the front only. Any other
+    /// call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
         for part in self.parts() {
             if let Backend::Cuda(cuda) = &part.shared.backend {

@@ -66,11 +66,19 @@ impl Staged {
     }
 
     /// Copies the slices from a place on to the beginning of another staging memory.
-    fn copy_to(&self, slices: Range<usize>, other: &mut Self) {
-        let count = slices.len();
-        let from = self.bytes_of(slices.start).start..self.bytes_of(slices.end).start;
-        let to = ..other.bytes_of(count).start;
-        other.memory.pixels_mut::<u8>()[to].copy_from_slice(&self.memory.pixels::<u8>()[from]);
+    fn copy_to(
+        &self,
+        slices: Range<usize>,
+        other: &mut Self,
+        ticker: &Ticker,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<()> {
+        for (index, slice) in slices.enumerate() {
+            ticker.report(progress)?;
+            let (from, to) = (self.bytes_of(slice), other.bytes_of(index));
+            other.memory.pixels_mut::<u8>()[to].copy_from_slice(&self.memory.pixels::<u8>()[from]);
+        }
+        Ok(())
     }
 
     /// Hands slices to the host, the first one from the beginning.
@@ -198,13 +206,14 @@ impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
                 // 1. Take the slices that were read for the batch before, and read the others.
                 let again = self.end.saturating_sub(reads.start);
                 if let Some(kept) = &self.kept {
-                    kept.copy_to(0..again, &mut staged);
+                    kept.copy_to(0..again, &mut staged, ticker, progress)?;
                 }
                 staged.read(source, (reads.start + again..reads.end, again), ticker, progress)?;
                 // 2. Keep those on which the batch after it depends.
                 if slices.end < shape[2] && halo > 0 {
                     let mut kept = self.kept.take().map_or_else(|| stage(source.pixel_type(), 2 * halo), Ok)?;
-                    staged.copy_to((slices.end - reads.start).saturating_sub(halo)..reads.len(), &mut kept);
+                    let first = (slices.end - reads.start).saturating_sub(halo);
+                    staged.copy_to(first..reads.len(), &mut kept, ticker, progress)?;
                     self.kept = Some(kept);
                 }
                 self.end = reads.end;
@@ -320,7 +329,9 @@ impl Context {
         let slice_bytes = outputs.iter().flatten().map(Output::pixel_type).chain([input.pixel_type()]);
         let slice_bytes = slice_bytes.map(|pixels| shape[0] * shape[1] * pixels.bytes()).sum();
         let halo = halo.unwrap_or_else(|| unreachable!("the slices were checked"));
-        let slices = self.slices_of_batch(slice_bytes, shape[2]).max(least_slices(halo)).min(shape[2]);
+        let slices =
+            self.slices_of_batch(slice_bytes, shape[2]).max(least_slices(halo).saturating_mul(self.parts().len()));
+        let slices = slices.min(shape[2]);
         let stream = Stream { context: self, shape, slices, halo, input, kept: None, end: 0, outputs };
         let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);

@@ -319,24 +319,27 @@ mod tests {
             let input = Image::from(volume.view());
             let plan = |mode| Params { dimensions: Dimensions::Volume, mode, ..Params::default() }.plan().unwrap();
             let plan = plan(Mode::Iterate { iterations: iterations as u64 });
-            let all = 0..depth;
-            let whole = SlotLayout::new(&plan, &input, &all);
-            let bytes = |slices: usize| whole.slot_bytes(&plan) / depth as u64 * slices as u64;
-            for slices in 2 * iterations + 1..depth {
-                let layout = SlotLayout::fitting(&plan, &input, &all, bytes(slices) + 3);
-                assert!(layout.slot_bytes(&plan) <= bytes(slices), "{depth} {iterations} {slices}");
-                let mut next = 0;
-                for slot in 0..layout.count() {
-                    let (own, reads) = (layout.slices(slot), layout.reads(slot));
-                    assert_eq!((own.start, reads.len()), (next, slices), "{depth} {iterations} {slices}");
-                    assert!(reads.start <= own.start.saturating_sub(iterations) && reads.end <= depth);
-                    assert!(reads.end >= depth.min(own.end + iterations) && !own.is_empty());
-                    next = own.end;
+            // All slices, or those that a device or a batch has between those on which they depend.
+            for wanted in [0..depth, iterations..depth, 0..depth - iterations, iterations..depth - iterations] {
+                let whole = SlotLayout::new(&plan, &input, &wanted);
+                let bytes = |slices: usize| whole.slot_bytes(&plan) / depth as u64 * slices as u64;
+                for slices in 2 * iterations + 1..depth {
+                    let layout = SlotLayout::fitting(&plan, &input, &wanted, bytes(slices) + 3);
+                    assert!(layout.slot_bytes(&plan) <= bytes(slices), "{depth} {iterations} {slices}");
+                    let mut next = 0;
+                    for slot in 0..layout.count() {
+                        let (own, reads) = (layout.slices(slot), layout.reads(slot));
+                        assert_eq!((own.start, reads.len()), (next, slices), "{depth} {iterations} {slices}");
+                        next = own.end;
+                        let own = wanted.start + own.start..wanted.start + own.end;
+                        assert!(reads.start <= own.start.saturating_sub(iterations) && reads.end <= depth);
+                        assert!(reads.end >= depth.min(own.end + iterations) && !own.is_empty());
+                    }
+                    assert_eq!(next, wanted.len());
                 }
-                assert_eq!(next, depth);
+                let layout = SlotLayout::fitting(&plan, &input, &wanted, bytes(depth));
+                assert_eq!((layout.count(), layout.slices(0), layout.reads(0)), (1, 0..wanted.len(), 0..depth));
             }
-            let layout = SlotLayout::fitting(&plan, &input, &all, bytes(depth));
-            assert_eq!((layout.count(), layout.slices(0), layout.reads(0)), (1, 0..depth, 0..depth));
         }
     }
 }

@@ -23,7 +23,7 @@ const LINES: usize = IS_LINES;
 /// triangles have the numbers of vertices of the next slice, the cells behind that one.
 pub(super) const HALO: usize = 2;
 
-/// The parts of the work, for the progress; the last one is that of the measures.
+/// The parts of the work, for the progress; the last one is that of the measures, of as many units as there are rows.
 const PARTS: u64 = 4;
 
 /// Returns what is found in the slices `own` of a volume, or of a slab of one, which then has [`HALO`] slices more on either
@@ -83,8 +83,8 @@ pub(super) struct Mesh {
 }
 
 impl Mesh {
-    /// Copies a mesh of the host, after checks.
-    pub(super) fn checked(vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> Result<Self> {
+    /// Copies a mesh of the host, after checks. It runs in the pool of the context.
+    pub(super) fn checked(vertices: &[[f32; 3]], triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Self> {
         if vertices.len().max(triangles.len().saturating_mul(3)) >= u32::MAX as usize {
             return Err(Error::size(format!(
                 "cannot use the mesh: it must have fewer than {} vertices and a third as many triangles (got {} and {}); cut it \
@@ -98,7 +98,7 @@ impl Mesh {
         if let Some(place) = vertices.par_iter().position_first(|vertex| !is_finite(vertex)) {
             let got = vertices[place];
             return Err(Error::argument(format!(
-                "cannot use the mesh: its vertices must be finite (got {got:?} as vertex {place}); leave out its triangles"
+                "cannot use the mesh: its vertices must be finite (got {got:?} as vertex {place}); leave it out, with its triangles"
             )));
         }
         let count = vertices.len();
@@ -110,21 +110,30 @@ impl Mesh {
                  {got:?} as triangle {place}); count vertices from 0"
             )));
         }
-        let (mut copy, mut corners) = (Vec::new(), Vec::new());
-        extend(&mut copy, vertices.iter().copied())?;
-        extend(&mut corners, triangles.iter().copied())?;
-        Ok(Self { vertices: copy, triangles: corners })
+        let mut copy = Self::default();
+        extend_while(&mut copy.vertices, vertices, |vertex| vertex, ticker)?;
+        extend_while(&mut copy.triangles, triangles, |corners| corners, ticker)?;
+        Ok(copy)
     }
 
     /// Adds what was found in the slices that follow.
-    pub(super) fn append(&mut self, next: Self, level: f64) -> Result<()> {
+    pub(super) fn append(&mut self, next: Self, level: f64, ticker: &Ticker) -> Result<()> {
         let before = self.vertices.len();
         check_count((before + next.vertices.len()) as u64, level)?;
         check_count(3 * (self.triangles.len() + next.triangles.len()) as u64, level)?;
-        extend(&mut self.vertices, next.vertices)?;
+        extend_while(&mut self.vertices, &next.vertices, |vertex| vertex, ticker)?;
         let behind = |corners: [u32; 3]| corners.map(|vertex| vertex + before as u32);
-        extend(&mut self.triangles, next.triangles.into_iter().map(behind))
+        extend_while(&mut self.triangles, &next.triangles, behind, ticker)
     }
+}
+
+/// Adds items to a list, unless the ticker cancels it.
+fn extend_while<T: Copy>(list: &mut Vec<T>, items: &[T], make: impl Fn(T) -> T, ticker: &Ticker) -> Result<()> {
+    for block in items.chunks(TASK_VOXELS) {
+        ticker.check()?;
+        extend(list, block.iter().map(|item| make(*item)))?;
+    }
+    Ok(())
 }
 
 fn mesh_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, own: &Own, ticker: &Ticker) -> Result<Mesh> {

@@ -68,11 +68,15 @@ fn parts(count: usize, triangles: &[[u32; 3]]) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Returns the surface of a mesh, with normals and measures. It runs in the pool of the context.
-pub(super) fn surface(Mesh { vertices, triangles }: Mesh, level: f64, ticker: &Ticker) -> Result<Surface> {
+/// Returns the surface of a mesh, with normals and measures, and adds `units` of progress to the ticker. It runs in the pool of
+/// the context.
+pub(super) fn surface(mesh: Mesh, level: f64, ticker: &Ticker, units: u64) -> Result<Surface> {
+    let Mesh { vertices, triangles } = mesh;
     let parts = parts(vertices.len(), &triangles)?;
     let normals = normals(&parts, &vertices, &triangles, ticker)?;
+    ticker.add(units / 2);
     let measures = measures(&parts, level, &vertices, &triangles, ticker)?;
+    ticker.add(units - units / 2);
     Ok(Surface { vertices, normals, triangles, measures })
 }
 
@@ -118,42 +122,47 @@ fn opposite_sides(parts: &[Part], triangles: &[[u32; 3]], ticker: &Ticker) -> Re
     parts.par_iter().try_for_each(|Part { vertices: own, triangles: around }| {
         // Calls `visit` with each side of an edge whose first vertex is the task's, that vertex and the other one.
         let for_own_sides = |visit: &mut dyn FnMut(u32, usize, u32)| {
-            for (index, triangle) in triangles[around.clone()].iter().enumerate() {
-                for place in 0..3 {
-                    let [a, b] = [triangle[place], triangle[(place + 1) % 3]];
-                    let vertex = a.min(b) as usize;
-                    if own.contains(&vertex) {
-                        visit((3 * (around.start + index) + place) as u32, vertex - own.start, a.max(b));
+            for first in around.clone().step_by(TASK_TRIANGLES) {
+                ticker.check()?;
+                for (index, triangle) in triangles[first..around.end.min(first + TASK_TRIANGLES)].iter().enumerate() {
+                    for place in 0..3 {
+                        let [a, b] = [triangle[place], triangle[(place + 1) % 3]];
+                        let vertex = a.min(b) as usize;
+                        if own.contains(&vertex) {
+                            visit((3 * (first + index) + place) as u32, vertex - own.start, a.max(b));
+                        }
                     }
                 }
             }
+            Ok(())
         };
-        // The sides of each vertex that have met no other one yet, with the vertex at their other end.
-        let mut first: Vec<u32> = zeroed(own.len() + 1)?;
-        for_own_sides(&mut |_, vertex, _| first[vertex + 1] += 1);
-        ticker.check()?;
+        // 1. List the sides of each vertex, with the vertex at their other end.
+        let mut next: Vec<u32> = zeroed(own.len() + 1)?;
+        for_own_sides(&mut |_, vertex, _| next[vertex + 1] += 1)?;
         for vertex in 0..own.len() {
-            first[vertex + 1] += first[vertex];
+            next[vertex + 1] += next[vertex];
         }
-        let mut listed: Vec<[u32; 2]> = zeroed(first[own.len()] as usize)?;
-        let mut counts: Vec<u32> = zeroed(own.len())?;
+        let mut listed: Vec<[u32; 2]> = zeroed(next[own.len()] as usize)?;
         for_own_sides(&mut |side, vertex, end| {
-            let of_vertex = &mut listed[first[vertex] as usize..first[vertex + 1] as usize];
-            let count = counts[vertex] as usize;
-            match of_vertex[..count].iter().position(|other| other[0] == end) {
-                Some(place) => {
-                    let other = of_vertex[place][1];
-                    of_vertex[place] = of_vertex[count - 1];
-                    counts[vertex] -= 1;
-                    sides[side as usize].store(other, Relaxed);
-                    sides[other as usize].store(side, Relaxed);
-                }
-                None => {
-                    of_vertex[count] = [end, side];
-                    counts[vertex] += 1;
-                }
+            listed[next[vertex] as usize] = [end, side];
+            next[vertex] += 1;
+        })?;
+        // 2. Pair those with the same end. Each place has moved to the end of its vertex.
+        let mut first = 0;
+        for end in next[..own.len()].iter().map(|end| *end as usize) {
+            let of_vertex = &mut listed[std::mem::replace(&mut first, end)..end];
+            of_vertex.sort_unstable();
+            let mut left = &of_vertex[..];
+            while let [one, other, after @ ..] = left {
+                left = if one[0] == other[0] {
+                    sides[one[1] as usize].store(other[1], Relaxed);
+                    sides[other[1] as usize].store(one[1], Relaxed);
+                    after
+                } else {
+                    &left[1..]
+                };
             }
-        });
+        }
         ticker.check()
     })?;
     Ok(sides)

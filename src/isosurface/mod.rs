@@ -44,10 +44,13 @@ use crate::error::{Result, finite};
 pub use crate::image::Foreground;
 use crate::image::{Image, MOST_ANISOTROPY, check_shapes, check_spacing};
 use crate::parameter::FOREGROUNDS;
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::Report;
 use crate::stream::Input;
 use std::time::Instant;
+
+/// The share of the time of slices that a function reads in which their meshes are found.
+const SHARE_OF_MESH: f64 = 0.5;
 
 /// The name of the stage that progress callbacks get.
 const STAGE: &str = "isosurface";
@@ -228,6 +231,7 @@ pub fn run(
 /// context, fastest where triangles have about the order of their vertices.
 ///
 /// Each edge is to have one or two triangles, of opposite directions: of more, those that follow one another meet, two by two.
+/// A vertex without triangles counts as a piece, and in Euler's number: leave such vertices out.
 ///
 /// # Errors
 /// A vertex that is not finite, a triangle with a vertex that there is not, 2³² − 1 or more vertices or corners of triangles, out
@@ -244,8 +248,9 @@ pub fn of_mesh(
     let _lock = context.lock()?;
     let ticker = Ticker::new("mesh");
     let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
-        let mesh = cpu::Mesh::checked(vertices, triangles)?;
-        measure::surface(mesh, f64::NAN, &ticker)
+        ticker.expect(2);
+        let mesh = cpu::Mesh::checked(vertices, triangles, &ticker)?;
+        measure::surface(mesh, f64::NAN, &ticker, 2)
     })?;
     // The last call of the callback: a cancellation, however late, leaves the result untouched.
     ticker.report(&mut progress)?;
@@ -288,29 +293,35 @@ fn of_slices(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(Report, Surface)> {
     let depth = input.shape()[2];
-    let (parts, mesh) = context.by_slices(
-        STAGE,
-        Some(cpu::HALO),
-        (input, []),
-        progress,
-        |context, input, own, [], progress| {
-            let ticker = Ticker::new(STAGE);
-            let mesh = run_with_progress(context.pool(), progress, &ticker, || cpu::mesh(plan, input, &own, &ticker))?;
-            Ok((1, mesh))
-        },
-        |slabs, _| {
-            let (mut parts, mut whole) = (0, cpu::Mesh::default());
-            for (_, (count, mesh)) in slabs {
-                parts += count;
-                whole.append(mesh, plan.level)?;
-            }
-            Ok((parts, whole))
-        },
-    )?;
-    let ticker = Ticker::at_the_end(STAGE);
-    let found = run_with_progress(context.pool(), progress, &ticker, || measure::surface(mesh, plan.level, &ticker))?;
-    let report = Report { part_count: parts, ..Report::on_cpu(context, started, depth) };
-    Ok((report, found))
+    // 1. Find the mesh of each slab.
+    let meshes = part(progress, [0.0, SHARE_OF_MESH], STAGE, |progress| {
+        context.by_slices(
+            STAGE,
+            Some(cpu::HALO),
+            (input, []),
+            progress,
+            |context, input, own, [], progress| {
+                let ticker = Ticker::new(STAGE);
+                let found =
+                    run_with_progress(context.pool(), progress, &ticker, || cpu::mesh(plan, input, &own, &ticker));
+                Ok(vec![found?])
+            },
+            |slabs, _| Ok(slabs.into_iter().flat_map(|(_, meshes)| meshes).collect()),
+        )
+    })?;
+    // 2. Join them, and measure the whole.
+    let ticker = Ticker::after(STAGE, SHARE_OF_MESH);
+    ticker.expect(2);
+    let found = run_with_progress(context.pool(), progress, &ticker, || {
+        let mut whole = cpu::Mesh::default();
+        for mesh in meshes {
+            whole.append(mesh, plan.level, &ticker)?;
+        }
+        measure::surface(whole, plan.level, &ticker, 2)
+    })?;
+    // The last call of the callback: a cancellation, however late, leaves the result untouched.
+    ticker.report(progress)?;
+    Ok((Report::on_cpu(context, started, depth), found))
 }
 
 /// Computes the surface on the CPU. Voxels in device memory, which have no room for the surface there, are copied.
@@ -326,7 +337,8 @@ fn on_cpu(
     let ticker = Ticker::new(STAGE);
     let all = Own { at: 0..input.shape()[2], first: 0 };
     let found = run_with_progress(context.pool(), progress, &ticker, || {
-        measure::surface(cpu::mesh(plan, input, &all, &ticker)?, plan.level, &ticker)
+        let mesh = cpu::mesh(plan, input, &all, &ticker)?;
+        measure::surface(mesh, plan.level, &ticker, ticker.units_left())
     })?;
     // The last call of the callback: a cancellation, however late, leaves the result untouched.
     ticker.report(progress)?;

@@ -326,6 +326,9 @@ void every_call_ends_early(const char *device) {
     ends_early(__LINE__, [&](watch w) { isoline::isosurface(context, in, mesh, {}, w); });
     isoline::isosurface(context, in, mesh);
     isoline::surface joined;
+    ends_early(__LINE__, [&](watch w) {
+        isoline::surface_of_mesh(context, mesh.all().vertices, mesh.all().triangles, joined, w);
+    });
     isoline::surface_of_mesh(context, mesh.all().vertices, mesh.all().triangles, joined);
     CHECK(joined.all().info.area == mesh.all().info.area && joined.all().triangles.size() == mesh.all().triangles.size());
     ends_early(__LINE__, [&](watch w) { isoline::objects(context, in, {}, numbers, things, {}, w); });

@@ -113,13 +113,17 @@ static void surfaces_are_those_from_memory(const char *device) {
     const isoline_image input = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, work.drawn);
     isoline_surface *made[2] = {NULL, NULL};
     isoline_surface_arrays all[2];
+    isoline_isosurface_params at;
+    GOOD(isoline_isosurface_params_init(&at, sizeof at));
+    at.level = 100;
+    /* No call does something, but their order is checked. */
+    work.from.when = UINT64_MAX - 1;
     for (int i = 0; i < 2; i++) {
-        GOOD(isoline_isosurface(work.context, i == 0 ? &input : &work.input, NULL, NULL, &made[i], NULL));
+        GOOD(isoline_isosurface(work.context, i == 0 ? &input : &work.input, &at, NULL, &made[i], NULL));
         GOOD(isoline_surface_arrays_init(&all[i], sizeof all[i]));
         GOOD(isoline_surface_all(made[i], &all[i]));
-        /* An automatic level takes a pass over the slices before. */
-        work.from.calls = 0;
     }
+    CHECK_NUMBER(work.from.calls, DEPTH);
     CHECK(all[0].triangle_count > 0 && all[0].area == all[1].area);
     if (CHECK(all[0].triangle_count == all[1].triangle_count)) {
         CHECK(memcmp(all[0].triangles, all[1].triangles, all[0].triangle_count * 3 * sizeof(uint32_t)) == 0);
@@ -146,8 +150,11 @@ static void results_are_those_from_memory(const char *device) {
     params.dimensions = 3;
     GOOD(isoline_edge_strength(work.context, &input, &params, NULL, &floats, NULL));
     work.from.calls = work.to.calls = 0;
+    work.from.when = work.to.when = UINT64_MAX - 1;
     GOOD(isoline_edge_strength(work.context, &work.input, &params, NULL, &work.output, NULL));
     CHECK(memcmp(expected, work.strength, COUNT * sizeof(float)) == 0);
+    CHECK(work.from.calls == DEPTH && work.to.calls == DEPTH);
+    rewind_tapes(&work);
 
     isoline_distance_params by;
     GOOD(isoline_distance_params_init(&by, sizeof by));

@@ -74,6 +74,22 @@ fn images_of_a_cut_volume_may_be_in_device_memory() {
 }
 
 #[test]
+fn what_each_of_several_devices_has_of_a_volume_may_be_cut() {
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
+    let volume = drawing(90, 40, 71);
+    let params = iterate(Dimensions::Volume, 6.0, 5);
+    let expected = strength(&cuda, volume.view(), &params);
+    for count in [2, 3] {
+        let context = Context::of_parts(&vec!["cuda:0"; count]).unwrap();
+        context.set_memory_limit(13 * slice_bytes(&volume.view().into()));
+        let (got, report) = run(&context, Image::from(volume.view()), &params);
+        assert_bits(&got, &expected, &format!("{count} devices"));
+        assert_eq!((report.device_count as usize, report.slices_done), (count, 90));
+        assert_eq!(report.part_count, (90 / count).div_ceil(3) as u64);
+    }
+}
+
+#[test]
 fn a_volume_that_cannot_be_cut_is_refused_by_name_and_left_to_the_cpu_by_auto() {
     let Some([cuda, cpu]) = cuda_and_cpu() else { return };
     let volume = drawing(60, 40, 71);
