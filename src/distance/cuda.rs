@@ -19,7 +19,7 @@ mod launch;
 use super::{Params, STAGE};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, Event, Pipeline, Side, SliceOperation, Slot, Stream, check_device_pixels,
+    Buffer, Cuda, DeviceSlices, Event, Pipeline, Side, SliceOperation, Slot, Stream, check_device_pixels, useful_slots,
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
@@ -29,9 +29,6 @@ use launch::{DeviceField, Launcher, Passes};
 use ndarray::ArrayViewMut3;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// The largest number of groups of slices in flight.
-const SLOTS: usize = 4;
 
 /// The size of the distances of a group of slices or rows, which are computed together: large enough to fill a device, and
 /// small enough to overlap with the copies of other groups.
@@ -189,7 +186,8 @@ impl Call<'_> {
         // 1. Allocate as many slots as are useful and fit the memory budget.
         let slot = slot_bytes(&source, direct, together) + workspace as u64;
         let when = |wanted: bool, bytes: usize| if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) };
-        let slots = (0..cuda.slots_that_fit(slot, SLOTS.min(pipeline.count))?).map(|_| {
+        let most = useful_slots(shape.iter().product::<usize>() * size_of::<f32>()).min(pipeline.count);
+        let slots = (0..cuda.slots_that_fit(slot, most)?).map(|_| {
             let buffers = Buffers {
                 reached: [cuda.event()?, cuda.event()?],
                 values: when(!direct, shape.iter().product::<usize>() * size_of::<f32>())?,

@@ -1,15 +1,21 @@
 //! The slice pipeline: while one slot computes a slice (or a group of slices, or a volume), another uploads the next and
-//! downloads the result before. A slot owns a stream and the buffers of one slice in flight.
+//! downloads the result before. A slot owns a stream and the buffers of one slice in flight. Results for ordinary host memory
+//! have a thread of their own, if there are several batches of them.
 
 use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_is_direct};
-use crate::device::{Context, Slices};
-use crate::error::Result;
+use crate::device::{Context, Slices, cpu};
+use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::{self, Progress, Ticker, may_cancel};
+use crate::progress::{self, POLL_INTERVAL, Progress, Ticker, may_cancel};
 use crate::report::Report;
 use rayon::ThreadPool;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+
+/// The beginning of the name of the thread that downloads.
+const THREAD_NAME: &str = "isoline-download-";
 
 /// The events of a slice: before its upload, after it, after the computation, and after the download.
 pub(crate) type Times = [Event; 4];
@@ -17,18 +23,24 @@ pub(crate) type Times = [Event; 4];
 /// The bytes of results that are copied together, if there are as many slices: enough to reach the speed of the link.
 const TOGETHER_BYTES: usize = 128 << 20;
 
-/// The smallest number of slices in flight, and the largest: small ones are many, so that two batches are in flight.
-const SLOTS: [usize; 2] = [3, 32];
+/// The least bytes of results that are worth a thread for their downloads.
+const LEAST_BESIDE: usize = 16 << 20;
+
+/// The batches in flight: one is uploaded, one is computed, and one is downloaded.
+const BATCHES: usize = 3;
+
+/// The smallest number of slices in flight, and the largest.
+const SLOTS: [usize; 2] = [BATCHES, 48];
 
 /// Returns the number of slices in flight that keep the link busy, for results of `bytes` bytes.
 pub(crate) fn useful_slots(bytes: usize) -> usize {
-    (2 * TOGETHER_BYTES / bytes.max(1)).clamp(SLOTS[0], SLOTS[1])
+    (BATCHES * TOGETHER_BYTES / bytes.max(1)).clamp(SLOTS[0], SLOTS[1])
 }
 
 /// The progress and the report of a call whose slices run in a pipeline.
 pub(crate) struct Pipeline<'a, 'p, 'q> {
     pub(crate) progress: &'a mut Option<&'p mut Progress<'q>>,
-    pub(crate) ticker: Ticker,
+    pub(crate) ticker: Arc<Ticker>,
     pub(crate) report: Report,
     /// The number of slices.
     pub(crate) count: usize,
@@ -47,7 +59,7 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
     ) -> Result<Self> {
         cuda.bind()?;
         cuda.memory().reset_peak();
-        let ticker = Ticker::new(stage);
+        let ticker = Arc::new(Ticker::new(stage));
         ticker.report(progress)?;
         Ok(Self { progress, ticker, report: Report::new(context.device()), count, others: [0; 2] })
     }
@@ -92,12 +104,21 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
         input: Option<&Image<'_>>,
         mut output: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
-        let (pool, transfer) = (context.pool(), cuda.transfer());
-        // The download of a single image or volume begins when the image is computed: until then this thread reports progress.
         let direct = output.as_deref().is_some_and(output_is_direct);
-        let queue_downloads = direct && self.count > 1;
+        // All of it at once: a slice alone may be smaller than a huge page.
+        if let (Some(output), false) = (output.as_deref_mut(), direct) {
+            output.use_huge_pages();
+        }
         let slot_bytes = copied_bytes(operation, input, output.as_deref());
         let together = slots_together(slot_bytes, slots.len());
+        let has_results = slots.first().is_some_and(|slot| O::result(&slot.buffers).is_some());
+        let is_worth_a_thread = self.count > together && self.count * slot_bytes >= LEAST_BESIDE;
+        if let (Some(output), true) = (output.as_deref_mut(), has_results && !direct && is_worth_a_thread) {
+            return self.run_beside_downloads(context, cuda, operation, (slots, together), input, output.reborrow());
+        }
+        let (pool, transfer) = (context.pool(), cuda.transfer());
+        // The download of a single image or volume begins when the image is computed: until then this thread reports progress.
+        let queue_downloads = direct && self.count > 1;
         let in_flight = slots.len() / together;
         let batches = self.count.div_ceil(together);
         for step in 0..batches + in_flight {
@@ -106,84 +127,37 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             let begin = if step < batches { slices(step) } else { 0..0 };
             let end = step.checked_sub(in_flight).map_or(0..0, slices);
             // 1. Wait for the slices that the slots have computed.
-            let mut uploaded = 0.0f64;
             for (slice, slot) in end.clone().zip(&*batch) {
                 self.wait(&slot.times, slice, 0.95)?;
-                uploaded = slot.times[0].seconds_to(&slot.times[1])?.max(uploaded);
-                self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
                 if queue_downloads {
                     slot.times[3].synchronize()?;
                     self.report.seconds_download += slot.times[2].seconds_to(&slot.times[3])?;
                 }
             }
-            self.report.seconds_upload += uploaded;
+            self.add_computed(batch.iter().take(end.len()), operation, &end)?;
             for (slice, slot) in end.clone().zip(&*batch) {
                 operation.finish(self, &slot.buffers, slice, output.as_deref_mut())?;
             }
-            for (slice, slot) in begin.clone().zip(&*batch) {
-                self.poll(slice, 0.0)?;
-                slot.stream.record(&slot.times[0])?;
-            }
-            // 2. Download their results while the next slices are uploaded.
-            let (batch_now, operation_now, ticker) = (&*batch, &*operation, &self.ticker);
-            // In place, the slices that are read come after those that are written.
-            let first = if begin.is_empty() { 0 } else { operation_now.slices(begin.start).start };
-            let (mut written, read) = match (input, output.as_deref_mut()) {
-                (None, Some(output)) if !begin.is_empty() => Some(output.reborrow().split_at(first)).unzip(),
-                (_, output) => (output.map(ImageMut::reborrow), None),
-            };
-            let up = || {
-                // The thread may have worked for another device.
-                cuda.bind()?;
-                let (source, first) = match (input, &read) {
-                    (Some(input), _) => (input.reborrow(), 0),
-                    (None, Some(read)) => (read.view(), first),
-                    (None, None) => return Ok(()),
-                };
-                let slots = begin.clone().zip(batch_now).map(|(slice, slot)| {
-                    let Range { start, end } = operation_now.reads(slice);
-                    (start - first..end - first, &slot.stream, &slot.upload)
-                });
-                Upload::queue(pool, &source, slots, ticker)
-            };
-            let mut down = || -> Result<f64> {
+            // 2. Download their results.
+            let results = end.clone().zip(&*batch).filter_map(|(slice, slot)| {
+                let (side, pitch) = O::result(&slot.buffers)?;
+                Some((operation.slices(slice), DeviceRows { stream: &slot.stream, side, pitch }))
+            });
+            let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
+            if let (Some(output), false) = (output.as_deref_mut(), results.is_empty()) {
                 let started = Instant::now();
-                cuda.bind()?;
-                let results = end.clone().zip(batch_now).filter_map(|(slice, slot)| {
-                    let (side, pitch) = O::result(&slot.buffers)?;
-                    Some((operation_now.slices(slice), DeviceRows { stream: &slot.stream, side, pitch }))
-                });
-                let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
-                if let Some(output) = &mut written {
+                self.copy(pool, slot_bytes, |ticker| {
+                    cuda.bind()?;
                     transfer.download(pool, output, &results, ticker)?;
-                }
-                if direct {
-                    results.iter().try_for_each(|(_, rows)| rows.stream.synchronize())?;
-                }
-                Ok(started.elapsed().as_secs_f64())
-            };
-            let overlap = !begin.is_empty() && !end.is_empty() && !queue_downloads;
-            let both = || if overlap { pool.join(up, down) } else { (up(), down()) };
-            let takes_long = self.count == 1 || slot_bytes > TOGETHER_BYTES;
-            let (queued, downloaded) = if takes_long && self.progress.is_some() {
-                // This thread calls the callback meanwhile.
-                progress::run(pool, self.progress, ticker, || Ok(both()))?
-            } else {
-                both()
-            };
-            queued?;
-            self.report.seconds_download += downloaded?;
-            if let Some(slice) = end.last() {
-                self.report.slices_done = operation.slices(slice).end as u64;
+                    if direct { results.iter().try_for_each(|(_, rows)| rows.stream.synchronize()) } else { Ok(()) }
+                })?;
+                self.report.seconds_download += started.elapsed().as_secs_f64();
             }
-            // 3. Queue the computations.
+            // 3. Upload the next slices, and queue their computations.
+            let slots = (begin.clone(), batch.iter());
+            self.begin(context, cuda, operation, slots, (&source_of(input, output.as_deref()), 0), slot_bytes)?;
             for (slice, slot) in begin.zip(batch) {
-                let source = input.map(Image::reborrow).or_else(|| output.as_deref().map(ImageMut::view));
-                let source = source.unwrap_or_else(|| unreachable!("without an input there is an output"));
-                let pixels = slot.upload.slices(&source, &operation.reads(slice));
-                slot.stream.record(&slot.times[1])?;
-                operation.compute(self, slot, pixels, slice, output.as_deref())?;
-                slot.stream.record(&slot.times[2])?;
+                self.compute(operation, slot, &source_of(input, output.as_deref()), slice, output.as_deref())?;
                 if let (Some((side, pitch)), Some(output), true) =
                     (O::result(&slot.buffers), output.as_deref_mut(), queue_downloads)
                 {
@@ -192,6 +166,191 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 }
                 slot.stream.record(&slot.times[3])?;
             }
+        }
+        Ok(())
+    }
+
+    /// Does what [`run`](Self::run) does where several batches of `together` slots have results for ordinary host memory.
+    /// Another thread downloads one batch after the other, so that the link is not idle while this one uploads slices and
+    /// queues their computations.
+    fn run_beside_downloads<'o, O: SliceOperation>(
+        &mut self,
+        context: &Context,
+        cuda: &Cuda,
+        operation: &mut O,
+        (slots, together): (&mut [Slot<O::Buffers>], usize),
+        input: Option<&Image<'_>>,
+        output: ImageMut<'o>,
+    ) -> Result<()> {
+        let (pool, transfer, ticker) = (context.pool(), cuda.transfer(), self.ticker.clone());
+        let slot_bytes = copied_bytes(operation, input, Some(&output));
+        let batches = slots.chunks_exact_mut(together).map(|batch| batch.iter_mut().collect::<Vec<_>>());
+        let mut free: Vec<_> = batches.collect();
+        // Each has room for all batches, so that sending never waits.
+        let (give, given) = mpsc::sync_channel::<Batch<'_, 'o, O::Buffers>>(free.len());
+        let (done, finished) = mpsc::sync_channel(free.len());
+        let downloads = {
+            let ticker = ticker.clone();
+            move || {
+                for mut batch in given {
+                    let mut download = || {
+                        cuda.bind()?;
+                        // The computation is not a part of the time of the download.
+                        for slot in &batch.slots {
+                            while !slot.times[2].is_done()? {
+                                ticker.check()?;
+                                std::thread::sleep(Duration::from_micros(50));
+                            }
+                        }
+                        let started = Instant::now();
+                        let results = batch.slots.iter().zip(&batch.places).filter_map(|(slot, place)| {
+                            let (side, pitch) = O::result(&slot.buffers)?;
+                            Some((place.clone(), DeviceRows { stream: &slot.stream, side, pitch }))
+                        });
+                        let results: Vec<_> = results.collect();
+                        transfer.download(pool, &mut batch.output, &results, &ticker)?;
+                        Ok(started.elapsed())
+                    };
+                    let time = download();
+                    if done.send((batch.slices, batch.slots, time)).is_err() {
+                        break;
+                    }
+                }
+            }
+        };
+        let thread = cpu::start_threads(1, THREAD_NAME)?;
+        thread.in_place_scope(|scope| {
+            scope.spawn(|_| downloads());
+            let run = || {
+                let (mut rest, mut first, mut waiting, mut next) = (output, 0, 0, 0..self.count.min(together));
+                while waiting > 0 || !next.is_empty() {
+                    // 1. Wait until a batch is downloaded, if no slots are free or no slices are left.
+                    let Some(mut batch) = free.pop().filter(|_| !next.is_empty()) else {
+                        let (slices, batch, time): (_, Vec<_>, Result<Duration>) = self.next_finished(&finished)?;
+                        self.report.seconds_download += time?.as_secs_f64();
+                        self.add_computed(batch.iter().map(|slot| &**slot), operation, &slices)?;
+                        waiting -= 1;
+                        free.push(batch);
+                        continue;
+                    };
+                    batch.truncate(next.len());
+                    // 2. Upload the next slices, and queue their computations.
+                    let places: Vec<_> = next.clone().map(|slice| operation.slices(slice)).collect();
+                    let end = places.last().map_or(first, |place| place.end);
+                    let (own, after) = rest.split_at(end - first);
+                    // In place, the slices of a batch are read before they are written.
+                    let (source, before) = input.map_or_else(|| (own.view(), first), |input| (input.reborrow(), 0));
+                    let slots = (next.clone(), batch.iter().map(|slot| &**slot));
+                    self.begin(context, cuda, operation, slots, (&source, before), slot_bytes)?;
+                    for (slice, slot) in next.clone().zip(&mut batch) {
+                        self.compute(operation, slot, &source, slice, None)?;
+                    }
+                    // 3. Let the other thread download the results.
+                    let places = places.into_iter().map(|place| place.start - first..place.end - first).collect();
+                    let slices = next.clone();
+                    give.send(Batch { slices, slots: batch, places, output: own }).map_err(|_| Error::cancelled())?;
+                    (rest, first, waiting) = (after, end, waiting + 1);
+                    next = next.end..self.count.min(next.end + together);
+                }
+                Ok(())
+            };
+            let result = run();
+            if result.is_err() {
+                ticker.cancel();
+            }
+            // The other thread ends when no more batches can come.
+            drop(give);
+            result
+        })
+    }
+
+    /// Returns the next batch that the other thread has downloaded; reports progress until then.
+    fn next_finished<T>(&mut self, finished: &Receiver<T>) -> Result<T> {
+        loop {
+            match finished.recv_timeout(POLL_INTERVAL) {
+                Ok(batch) => return Ok(batch),
+                Err(RecvTimeoutError::Timeout) => self.ticker.report(self.progress)?,
+                // The other thread ends first only by a panic, which is raised when it is joined.
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::cancelled()),
+            }
+        }
+    }
+
+    /// Runs a copy. While one that takes long runs, this thread reports progress.
+    fn copy(
+        &mut self,
+        pool: &ThreadPool,
+        slot_bytes: usize,
+        work: impl FnOnce(&Ticker) -> Result<()> + Send,
+    ) -> Result<()> {
+        let (ticker, takes_long) = (self.ticker.clone(), self.count == 1 || slot_bytes > TOGETHER_BYTES);
+        if takes_long && self.progress.is_some() {
+            progress::run(pool, self.progress, &ticker, || work(&ticker))
+        } else {
+            work(&ticker)
+        }
+    }
+
+    /// Queues the uploads of slices of `source`, whose first slice has the number `first`, to their slots.
+    fn begin<'s, O: SliceOperation>(
+        &mut self,
+        context: &Context,
+        cuda: &Cuda,
+        operation: &O,
+        (slices, slots): (Range<usize>, impl Iterator<Item = &'s Slot<O::Buffers>>),
+        (source, first): (&Image<'_>, usize),
+        slot_bytes: usize,
+    ) -> Result<()>
+    where
+        O::Buffers: 's,
+    {
+        let mut uploads = Vec::new();
+        for (slice, slot) in slices.zip(slots) {
+            self.poll(slice, 0.0)?;
+            slot.stream.record(&slot.times[0])?;
+            let Range { start, end } = operation.reads(slice);
+            uploads.push((start - first..end - first, &slot.stream, &slot.upload));
+        }
+        self.copy(context.pool(), slot_bytes, |ticker| {
+            // The thread may have worked for another device.
+            cuda.bind()?;
+            Upload::queue(context.pool(), source, uploads.into_iter(), ticker)
+        })
+    }
+
+    /// Queues the computation of a slice that is in its slot.
+    fn compute<O: SliceOperation>(
+        &mut self,
+        operation: &mut O,
+        slot: &mut Slot<O::Buffers>,
+        source: &Image<'_>,
+        slice: usize,
+        output: Option<&ImageMut<'_>>,
+    ) -> Result<()> {
+        let pixels = slot.upload.slices(source, &operation.reads(slice));
+        slot.stream.record(&slot.times[1])?;
+        operation.compute(self, slot, pixels, slice, output)?;
+        slot.stream.record(&slot.times[2])
+    }
+
+    /// Adds the times of slices that are computed to the report.
+    fn add_computed<'s, O: SliceOperation>(
+        &mut self,
+        slots: impl Iterator<Item = &'s Slot<O::Buffers>>,
+        operation: &O,
+        slices: &Range<usize>,
+    ) -> Result<()>
+    where
+        O::Buffers: 's,
+    {
+        let mut uploaded = 0.0f64;
+        for slot in slots {
+            uploaded = slot.times[0].seconds_to(&slot.times[1])?.max(uploaded);
+            self.report.seconds_compute += slot.times[1].seconds_to(&slot.times[2])?;
+        }
+        self.report.seconds_upload += uploaded;
+        if let Some(slice) = slices.clone().last() {
+            self.report.slices_done = operation.slices(slice).end as u64;
         }
         Ok(())
     }
@@ -234,11 +393,21 @@ impl<B> Slot<B> {
     }
 }
 
+/// Slices in flight whose results go to host memory together.
+struct Batch<'s, 'o, B> {
+    /// Their numbers in the pipeline.
+    slices: Range<usize>,
+    slots: Vec<&'s mut Slot<B>>,
+    /// The slices of `output` that are the results of each.
+    places: Vec<Range<usize>>,
+    output: ImageMut<'o>,
+}
+
 /// An operation that computes one output slice from each input slice (or a group from a group, or a volume from a
 /// volume); all are called slices here, and counted by the pipeline.
 pub(crate) trait SliceOperation: Sync {
     /// The device memory of one slice in flight.
-    type Buffers: Sync;
+    type Buffers: Send + Sync;
 
     /// Returns the slices of the image that slice `slice` of the pipeline is.
     fn slices(&self, slice: usize) -> Range<usize>;
@@ -274,6 +443,15 @@ pub(crate) trait SliceOperation: Sync {
     fn result(buffers: &Self::Buffers) -> Option<(Side, usize)>;
 }
 
+/// Returns the image that a pipeline reads: the output where it works in place.
+fn source_of<'a>(input: Option<&'a Image<'_>>, output: Option<&'a ImageMut<'_>>) -> Image<'a> {
+    match (input, output) {
+        (Some(input), _) => input.reborrow(),
+        (None, Some(output)) => output.view(),
+        (None, None) => unreachable!("without an input there is an output"),
+    }
+}
+
 /// Returns the larger of the numbers of bytes of a slice in the input and in the output.
 fn copied_bytes<O: SliceOperation>(operation: &O, input: Option<&Image<'_>>, output: Option<&ImageMut<'_>>) -> usize {
     let of = |slices: Range<usize>, [width, height, _]: [usize; 3], pixel_bytes: usize| {
@@ -283,10 +461,9 @@ fn copied_bytes<O: SliceOperation>(operation: &O, input: Option<&Image<'_>>, out
     read.max(output.map_or(0, |output| of(operation.slices(0), output.shape(), output.pixel_type().bytes())))
 }
 
-/// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], with at least one other such batch
-/// in flight.
+/// Returns the number of slots that copy together: as many as have [`TOGETHER_BYTES`], if [`BATCHES`] of them are in flight.
 fn slots_together(bytes: usize, slots: usize) -> usize {
-    (TOGETHER_BYTES / bytes.max(1)).clamp(1, (slots / 2).max(1))
+    (TOGETHER_BYTES / bytes.max(1)).clamp(1, (slots / BATCHES).max(1))
 }
 
 impl Cuda {

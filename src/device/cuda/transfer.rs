@@ -19,9 +19,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, Weak};
 
-/// The size of a staging buffer in bytes, and the number of those of a thread. Smaller or fewer ones leave the link idle:
+/// The size of a staging buffer in bytes, and the most of those of a thread. Smaller or fewer ones leave the link idle:
 /// 512 MiB to the host take 22 ms with two buffers of 512 KiB, 15 ms with two of 1 MiB and 13 ms with four.
-const STAGING_BYTES: usize = 1 << 20;
+const STAGING_BYTES: usize = 2 << 20;
 const STAGING_BUFFERS: usize = 4;
 
 /// The smallest part of an image that is worth a copy of its own, and the smallest share of a thread, in bytes.
@@ -36,11 +36,13 @@ const MAX_QUEUED_BYTES: usize = 512 << 20;
 /// planes along x and z are a slice apart.
 const MAX_PITCH: usize = i32::MAX as usize;
 
-/// The largest number of threads that fill or empty staging buffers: with more, the memory of the host is the limit.
-const MAX_COPIERS: usize = 8;
+/// The largest number of threads that fill or empty staging buffers: with more, the memory of the host is the limit. Eight are
+/// enough for memory that was used before; into memory fresh from the system, whose pages are cleared at their first use, 1 GiB
+/// takes 73 ms with eight and 48 ms with twelve.
+const MAX_COPIERS: usize = 12;
 
-/// The largest number of copiers that are kept for later copies: a call copies both ways at once, and two calls may run
-/// side by side. Their buffers have 96 MiB.
+/// The largest number of copiers that are kept for later copies: a call copies both ways at once. Their buffers have at most
+/// 192 MiB.
 const MAX_KEPT_COPIERS: usize = 24;
 
 /// A stream and page-locked staging buffers, for one thread.
@@ -195,23 +197,17 @@ impl Transfer {
         }
     }
 
-    /// Returns a copier that was not in use, or else a new one.
-    fn lease(&self) -> Result<Leased<'_>> {
+    /// Returns a copier that was not in use, or else a new one, with so many buffers at least.
+    fn lease(&self, buffers: usize) -> Result<Leased<'_>> {
         let kept = self.copiers.lock().unwrap_or_else(|e| e.into_inner()).pop();
-        let copier = match kept {
+        let mut copier = match kept {
             Some(copier) => copier,
-            None => {
-                let buffers = 0..STAGING_BUFFERS;
-                Copier {
-                    stream: Stream::new(&self.context, false)?,
-                    staging: buffers
-                        .clone()
-                        .map(|_| PageLocked::new(&self.context, STAGING_BYTES))
-                        .collect::<Result<_>>()?,
-                    copied: buffers.map(|_| Event::untimed(&self.context)).collect::<Result<_>>()?,
-                }
-            }
+            None => Copier { stream: Stream::new(&self.context, false)?, staging: Vec::new(), copied: Vec::new() },
         };
+        while copier.staging.len() < buffers {
+            copier.copied.push(Event::untimed(&self.context)?);
+            copier.staging.push(PageLocked::new(&self.context, STAGING_BYTES)?);
+        }
         Ok(Leased { copier: Some(copier), transfer: self })
     }
 
@@ -244,16 +240,16 @@ impl Transfer {
         .collect()
     }
 
-    /// Calls `work` with a copier on each of `copiers` threads.
+    /// Calls `work` with a copier that has `buffers` buffers on each of `copiers` threads.
     fn on_copiers(
         &self,
         pool: &ThreadPool,
-        copiers: usize,
+        (copiers, buffers): (usize, usize),
         work: impl Fn(&mut Copier) -> Result<()> + Sync,
     ) -> Result<()> {
         let one = || {
             self.context.bind_to_thread().map_err(|e| super::failed("activate the CUDA context", e))?;
-            let mut leased = self.lease()?;
+            let mut leased = self.lease(buffers)?;
             work(leased.copier())?;
             leased.give_back();
             Ok(())
@@ -317,7 +313,7 @@ impl Transfer {
             staged.into_iter().map(|(view, to)| ((view, view.dim()), (to, view.dim().1))).unzip();
         let ready = self.record_ready(to.iter().map(|(to, _)| *to))?;
         let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayView3::split_at)?;
-        self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
+        self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
             // The copies of a copier are made in order, so the last one of an image stands for all of them.
             let mut last: Option<(usize, usize)> = None;
             for index in (0..buffers).cycle() {
@@ -446,7 +442,7 @@ impl Transfer {
         }
         let ready = self.record_ready(from.iter().map(|(from, _)| *from))?;
         let Division { copiers, buffers, parts } = Self::divide(pool, views, pixel_bytes, ArrayViewMut3::split_at)?;
-        self.on_copiers(pool, copiers, |Copier { stream, staging, copied }| {
+        self.on_copiers(pool, (copiers, buffers), |Copier { stream, staging, copied }| {
             let mut in_flight: VecDeque<(usize, _)> = VecDeque::new();
             for index in (0..buffers).cycle() {
                 if in_flight.len() == buffers
