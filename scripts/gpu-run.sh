@@ -2,7 +2,7 @@
 # Runs everything in this bundle on a machine with an NVIDIA GPU and writes a record of it.
 #
 # Usage: ./run.sh RESULTS [PART...]     (no words: all parts)
-#   tests      rust and c: the Rust and the C test programs
+#   tests      rust and c: the Rust and the C test programs; rust:NAME for one of Rust's, as rust:level_set
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
 #   bench      every bench; bench:NAME for one, as bench:level_set; those in Python are left out like an oracle
@@ -17,14 +17,14 @@
 # Exit status: 0 if everything that ran passed, on a GPU.
 set -uo pipefail
 
-usage='usage: run.sh RESULTS [tests] [rust] [c] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck] [synccheck]'
+usage='usage: run.sh RESULTS [tests] [rust] [rust:NAME] [c] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck] [synccheck]'
 here=$(cd "$(dirname "$0")" && pwd)
 results=${1:?$usage}
 shift
 parts=${*:-tests macro oracle bench sanitizer}
 for part in $parts; do
     case "$part" in
-        tests | rust | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck | synccheck) ;;
+        tests | rust | rust:* | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck | synccheck) ;;
         memcheck:* | racecheck:* | initcheck:* | synccheck:*) ;;
         *)
             printf "run: there is no part '%s'\n%s\n" "$part" "$usage" >&2
@@ -162,10 +162,11 @@ skipped_python() { # skipped_python NAME: whether the last program, NAME, lacked
     suite "$1 (skipped: $missing)" 0 0 1 "$took" 0
 }
 
-if wanted tests rust; then
+if [[ " $parts" =~ \ (tests|rust) ]]; then
     for program in "$work"/rust/*; do
         [ -e "$program" ] || continue
         name=rust/$(basename "$program")
+        wanted tests rust "rust:$(basename "$program")" || continue
         only=()
         if [ "$name" = rust/out_of_memory ]; then
             # Its tests of the CPU need no GPU, and take minutes with many threads.
