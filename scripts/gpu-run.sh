@@ -2,7 +2,7 @@
 # Runs everything in this bundle on a machine with an NVIDIA GPU and writes a record of it.
 #
 # Usage: ./run.sh RESULTS [PART...]     (no words: all parts)
-#   tests      rust and c: the Rust and the C test programs; rust:NAME for one of Rust's, as rust:level_set
+#   tests      rust and c: the Rust and the C test programs; rust:NAME or c:NAME for one, as rust:level_set
 #   macro      ImageJ runs a macro on the GPU and on the CPU
 #   oracle     Python programs that compare with another library; left out, saying so, where that is not installed
 #   bench      every bench; bench:NAME for one, as bench:level_set; those in Python are left out like an oracle
@@ -17,14 +17,14 @@
 # Exit status: 0 if everything that ran passed, on a GPU.
 set -uo pipefail
 
-usage='usage: run.sh RESULTS [tests] [rust] [rust:NAME] [c] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck] [synccheck]'
+usage='usage: run.sh RESULTS [tests] [rust] [rust:NAME] [c] [c:NAME] [macro] [oracle] [bench] [bench:NAME] [sanitizer] [memcheck] [racecheck] [initcheck] [synccheck]'
 here=$(cd "$(dirname "$0")" && pwd)
 results=${1:?$usage}
 shift
 parts=${*:-tests macro oracle bench sanitizer}
 for part in $parts; do
     case "$part" in
-        tests | rust | rust:* | c | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck | synccheck) ;;
+        tests | rust | rust:* | c | c:* | macro | oracle | bench | bench:* | sanitizer | memcheck | racecheck | initcheck | synccheck) ;;
         memcheck:* | racecheck:* | initcheck:* | synccheck:*) ;;
         *)
             printf "run: there is no part '%s'\n%s\n" "$part" "$usage" >&2
@@ -181,10 +181,11 @@ if [[ " $parts" =~ \ (tests|rust) ]]; then
         suite "$name" "$((passed - skipped))" "$(number 'failed;')" "$skipped" "$took" "$status"
     done
 fi
-if wanted tests c; then
+if [[ " $parts " =~ \ (tests|c|c:[^ ]*)\  ]]; then
     for program in "$work"/c/*; do
         [ -f "$program" ] || continue
         name=c/$(basename "$program")
+        wanted tests c "c:$(basename "$program")" || continue
         logged "$name" "$program"
         suite "$name" "$(number 'passed,')" "$(number 'failed')" "$(number 'skipped\)')" "$took" "$status"
     done

@@ -311,6 +311,10 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             let Range { start, end } = operation.reads(slice);
             uploads.push((start - first..end - first, &slot.stream, &slot.upload));
         }
+        if uploads.is_empty() {
+            // The results may have been written: the call must not be cancelled any more.
+            return Ok(());
+        }
         self.copy(context.pool(), slot_bytes, |ticker| {
             // The thread may have worked for another device.
             cuda.bind()?;
