@@ -3,6 +3,8 @@
 The records must come from one bundle and one kind of GPU, and nothing may be in two of them. The result passes if all
 of them do. What none of them has, tests, sanitizer runs and benches, is taken from the earlier record, where it passed, and
 says its commit and, of another kind of GPU, its device: for changes that do not touch what it tests or measures.
+With --passed the records may be of runs that were cut off, or in which something failed: what passed is taken, and
+what did not is named.
 """
 
 import argparse
@@ -79,6 +81,18 @@ def add_rest(record, earlier):
         record[key] += taken
 
 
+def keep_passed(record):
+    """Leaves out of a record what did not pass; returns the names of that."""
+    left_out = []
+    for key, identity in LISTS.items():
+        for entry in list(record[key]):
+            if entry["outcome"] not in ("pass", "clean"):
+                left_out.append(" ".join(entry[part] for part in identity))
+                record[key].remove(entry)
+    record["outcome"] = "pass"
+    return left_out
+
+
 def load(name):
     with open(name, encoding="utf-8") as file:
         return json.load(file)
@@ -89,10 +103,16 @@ def main():
     parser.add_argument("out", metavar="OUT.json")
     parser.add_argument("records", metavar="RECORD.json", nargs="+")
     parser.add_argument("--rest-of", metavar="EARLIER.json")
+    parser.add_argument("--passed", action="store_true")
     options = parser.parse_args()
     if os.path.exists(options.out) and "runs" not in load(options.out):
         sys.exit(f"merge: {options.out} is the record of a run, and is not written over; name the new file first")
-    record = merged(options.records, [load(name) for name in options.records])
+    records = [load(name) for name in options.records]
+    for name, record in zip(options.records, records):
+        left_out = keep_passed(record) if options.passed else []
+        if left_out:
+            print(f"merge: left out of {name}: {', '.join(left_out)}")
+    record = merged(options.records, records)
     if options.rest_of:
         add_rest(record, load(options.rest_of))
     with open(options.out, "w", encoding="utf-8") as file:

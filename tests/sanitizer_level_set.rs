@@ -131,8 +131,8 @@ fn sparse_limit(cuda: &Context, input: Image<'_>, mask: &Array3<u8>, params: &Pa
 #[test]
 fn sanitizer_level_set_sparse() {
     let Some(contexts) = cuda_and_cpu() else { return };
-    let shape = if few_sizes() { (48, 18, 41) } else { (90, 49, 93) };
-    // A ball of few tiles.
+    // A ball of few tiles in a volume so large that a limit leaves room for a sparse phi only.
+    let shape = (90, 49, 93);
     let start = Array3::from_shape_fn(shape, |(z, y, x)| {
         let off = |at: usize, side: usize| at.abs_diff(side / 2).pow(2);
         u8::from(off(z, shape.0) + off(y, shape.1) + off(x, shape.2) <= 16)
@@ -146,7 +146,7 @@ fn sanitizer_level_set_sparse() {
         (u16s.view().into(), regions),
         (f32s.view().into(), of_spacing([1.0; 3])),
     ];
-    for (input, params) in cases {
+    for (input, params) in cases.into_iter().take(if few_sizes() { 1 } else { 3 }) {
         contexts[0].set_memory_limit(sparse_limit(&contexts[0], input, &start, &params));
         // Long enough for tiles to be released. Their φ is not that of a φ in rows, but for the front.
         let [got, expected] = contexts.each_ref().map(|context| run(context, input, &start, &params, 18));
