@@ -25,7 +25,8 @@ step() { # step NAME COMMAND...
     times+=("$name $((SECONDS - began)) s")
 }
 
-# The tests of the plugin wait for windows most of the time, and the linter does not use all cores; other steps run meanwhile.
+# The tests of the plugin wait for windows most of the time, and the linter and others do not use all cores: they run side by
+# side.
 beside() { # beside NAME COMMAND: starts it; what it prints comes at 'wait_for NAME'
     local name=$1
     shift
@@ -58,16 +59,17 @@ wait_for lint
 beside java mvn --batch-mode --no-transfer-progress -f fiji-plugin/pom.xml verify -Disoline.native.dir="$native"
 step rust cargo test --locked
 step header scripts/header.sh --check
+wait_for java
+beside fuzz-build scripts/fuzz.sh --build
 step install tests/install_test.sh "$native"
 step multiprocessing .tools/venv/bin/python tests/multiprocessing_test.py "$native"
 step python env ISOLINE_LIBRARY="$native" .tools/venv/bin/python -m pytest --quiet python
 step parameters .tools/venv/bin/python scripts/parameter_tables.py "$native" --check
 step examples scripts/test-examples.sh "$native"
-step fuzz-build scripts/fuzz.sh --build
+wait_for fuzz-build
 # 'make valgrind' takes minutes more. AddressSanitizer in the library of the fuzz targets finds most of what it does, but not
 # reads of memory that was never written.
 step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
-wait_for java
 # An odd number of targets leaves a core idle at the end.
 beside fuzz scripts/fuzz.sh
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
