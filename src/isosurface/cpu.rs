@@ -26,8 +26,8 @@ pub(super) const HALO: usize = 2;
 /// The parts of the work, for the progress; the last one is that of the measures, of as many units as there are rows.
 const PARTS: u64 = 4;
 
-/// Returns what is found in the slices `own` of a volume, or of a slab of one, which then has [`HALO`] slices more on either
-/// side, if there are so many. It runs in the pool of the context.
+/// Returns what is found in the slices `own` of a volume, or of a slab of one. The slab has [`HALO`] slices more on either side,
+/// fewer only where the volume ends. It runs in the pool of the context.
 pub(super) fn mesh(plan: &Plan, input: &Image<'_>, own: &Own, ticker: &Ticker) -> Result<Mesh> {
     match input {
         Image::U8(view) => mesh_of(plan, *view, own, ticker),

@@ -247,17 +247,27 @@ pub fn of_mesh(
     let mut progress = progress;
     let _lock = context.lock()?;
     let ticker = Ticker::new("mesh");
-    let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
-        ticker.expect(2);
+    ticker.expect(2);
+    *surface = in_pool(context, &mut progress, &ticker, || {
         let mesh = cpu::Mesh::checked(vertices, triangles, &ticker)?;
         measure::surface(mesh, f64::NAN, &ticker, 2)
     })?;
-    // The last call of the callback: a cancellation, however late, leaves the result untouched.
-    ticker.report(&mut progress)?;
-    *surface = found;
     let mut report = Report::on_cpu(context, started, 0);
     report.complete(started, format_args!("a mesh of {} triangles", triangles.len()));
     Ok(report)
+}
+
+/// Makes a surface on the worker threads, while this one reports progress.
+fn in_pool(
+    context: &Context,
+    progress: &mut Option<&mut Progress<'_>>,
+    ticker: &Ticker,
+    work: impl FnOnce() -> Result<Surface> + Send,
+) -> Result<Surface> {
+    let found = run_with_progress(context.pool(), progress, ticker, work)?;
+    // The last call of the callback: a cancellation, however late, leaves the result untouched.
+    ticker.report(progress)?;
+    Ok(found)
 }
 
 /// Computes the surface of a volume in memory.
@@ -312,15 +322,13 @@ fn of_slices(
     // 2. Join them, and measure the whole.
     let ticker = Ticker::after(STAGE, SHARE_OF_MESH);
     ticker.expect(2);
-    let found = run_with_progress(context.pool(), progress, &ticker, || {
+    let found = in_pool(context, progress, &ticker, || {
         let mut whole = cpu::Mesh::default();
         for mesh in meshes {
             whole.append(mesh, plan.level, &ticker)?;
         }
         measure::surface(whole, plan.level, &ticker, 2)
     })?;
-    // The last call of the callback: a cancellation, however late, leaves the result untouched.
-    ticker.report(progress)?;
     Ok((Report::on_cpu(context, started, depth), found))
 }
 
@@ -336,12 +344,10 @@ fn on_cpu(
     let input = &copy.as_ref().map_or_else(|| input.reborrow(), HostCopy::view);
     let ticker = Ticker::new(STAGE);
     let all = Own { at: 0..input.shape()[2], first: 0 };
-    let found = run_with_progress(context.pool(), progress, &ticker, || {
+    let found = in_pool(context, progress, &ticker, || {
         let mesh = cpu::mesh(plan, input, &all, &ticker)?;
         measure::surface(mesh, plan.level, &ticker, ticker.units_left())
     })?;
-    // The last call of the callback: a cancellation, however late, leaves the result untouched.
-    ticker.report(progress)?;
     Ok((Report::on_cpu(context, started, input.shape()[2]), found))
 }
 

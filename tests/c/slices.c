@@ -1,6 +1,6 @@
 /*
  * Images that callbacks read and write slice by slice (ISOLINE_SLICES): the results of the call on memory, a file that does
- * not fit into the address space, callbacks that fail, cancel or call the library, and every misuse. tests/streams.rs has
+ * not fit into the address space, callbacks that fail, cancel or call the library, and every misuse. tests/streams has
  * the bits of all operations, and how many slices are held at a time.
  */
 #include "images.h"
