@@ -116,6 +116,8 @@ impl Slabs {
             let mut solver = Solver::without_phi(&plan, loaded, own_planes)?;
             let Phi::Rows([to, other]) = &solver.phi else { unreachable!("a dense phi is in rows") };
             let values = Image::F32(phi.slice(s![planes, .., ..]));
+            // The gaps between rows are copied with them.
+            solver.stream.fill(to, 0, to.bytes(), 0)?;
             transfer::upload(cuda, device.pool(), &solver.stream, &values, to, &solver.layout)?;
             inside += solver.sanitize_phi([to, other], plan.far, false)?.unwrap_or_default();
             solver.inside = NEVER_DONE;
