@@ -7,8 +7,6 @@
 //
 //   1. Points: the first pixels of the octets, coarse to fine, FAN times as many on each level. A point examines the
 //      octets between those where its two neighbours found their least sums, and skips those whose bound is no better.
-//      In columns of up to 1024 pixels one thread finds the last three points between two others, one after another: no
-//      barrier, and fewer octets between than for three at once.
 //   2. Octets: a thread computes eight pixels at once in registers, from the octets between those where this octet's
 //      point and the next one found their least sums.
 //
@@ -34,7 +32,7 @@
 #include "distance_search.cuh"
 #include <cuda/std/type_traits>
 
-// A block's columns, its shared memory, and the phases of the pass over them. Phases 1 to 5 follow each other in
+// A block's columns, its shared memory, and the phases of the pass over them. Phases 1 to 4 follow each other in
 // process(); all end with a barrier.
 template <u32 C, bool TABLE, bool FAR>
 struct ColumnBlock {
@@ -44,10 +42,6 @@ struct ColumnBlock {
     using WORD = typename RESULTS::Word;
     // One of FAN points of a level was on the level before. Long columns have fewer levels.
     static constexpr u32 FAN_BITS = C <= 8 && !FAR ? 3 : 2, FAN = 1 << FAN_BITS;
-    // One thread finds the last points, between two that are OWN octets apart. Not in long columns, where points are
-    // wide.
-    static constexpr u32 OWN_BITS = C >= 16 ? 2 : 0, OWN = 1 << OWN_BITS;
-    static_assert(OWN_BITS == 0 || OWN == 4, "the middle, then the quarters");
 
     const isoline_dt_columns &job;
     const u32 length, step_bits;
@@ -315,38 +309,17 @@ struct ColumnBlock {
     // Phase 3: the points, level by level; first those furthest apart and both ends.
     __device__ __forceinline__ void search_points()
     {
-        u32 bits = OWN_BITS;
+        u32 bits = 0;
         while (FAN << bits < intervals) bits += FAN_BITS;
         for (bool top = true;; top = false, bits -= FAN_BITS) {
             const u32 spans = (intervals - 1) >> bits;
             const Level level{top, bits, top ? spans + 2 : spans - (spans >> FAN_BITS), intervals};
             if (__syncthreads_or(search_level(level))) search_wide_points(level);
-            if (bits == OWN_BITS) break;
+            if (bits == 0) break;
         }
     }
 
-    // Phase 4: the last points: a thread finds those between two that are known, the middle, then the quarters.
-    __device__ __forceinline__ void search_last_points()
-    {
-        for (u32 own = r << OWN_BITS; own < octets; own += threads << OWN_BITS) {
-#pragma unroll 1
-            for (u32 pass = 0; pass != OWN - 1; ++pass) {
-                const u32 k = own + (pass == 0 ? OWN / 2 : 2 * pass - 1), apart = pass == 0 ? OWN / 2 : 1;
-                if (k >= intervals) continue;
-                u32 first, last;
-                between(results, k - apart, k + apart, first, last);
-                float sign;
-                Found found = start(column, k, sign);
-                // Points that have many octets to examine are left to the octets.
-                if (last > first && last - first >= DT_WIDE_POINT) found.low = 2 * first, found.high = 2 * last + 1;
-                else dt_search(column, terms, k, sign, first, last, found);
-                results[k * C] = RESULTS::pack(found.low, found.high);
-            }
-        }
-        __syncthreads();
-    }
-
-    // Instead of phases 3 and 4, near a boundary: each point searches around itself.
+    // Instead of phase 3, near a boundary: each point searches around itself.
     __device__ __forceinline__ void search_points_around()
     {
         for (u32 k = r; k <= intervals; k += threads) {
@@ -391,7 +364,7 @@ struct ColumnBlock {
         }
     }
 
-    // Phase 5: the octets, then those that have many quads to examine, a warp each.
+    // Phase 4: the octets, then those that have many quads to examine, a warp each.
     __device__ __forceinline__ void process_octets()
     {
         Octet octet;
@@ -401,9 +374,7 @@ struct ColumnBlock {
                 if (octet.last - octet.first >= DT_WIDE && octet.last > octet.first && leave(octet.home)) continue;
                 search_octet(octet);
             }
-            if (!is_column) continue;
-            if (C >= 16 && octet.largest < DT_FAR) octet.template store<true>(to(), job);
-            else octet.store(to(), job);
+            if (is_column) octet.store(to(), job);
         }
         __syncthreads();
         const u32 wide = take_list();
@@ -430,12 +401,8 @@ struct ColumnBlock {
         column.values = FAR ? from : values;
         if constexpr (FAR) column.stride = job.from_stride, column.length = job.length;
         else column.minima = minima;
-        if (search_around) {
-            search_points_around();
-        } else {
-            search_points();
-            if (OWN_BITS > 0) search_last_points();
-        }
+        if (search_around) search_points_around();
+        else search_points();
         process_octets();
     }
 };

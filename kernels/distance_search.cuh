@@ -272,12 +272,7 @@ __device__ __forceinline__ void dt_octet(const COLUMN &column, const TERMS &term
 // -------------------------------------------------------------------------------------------- eight pixels of a column
 
 // Returns the root, rounded once, of a number of at least 1.
-template <bool FINITE>
-__device__ __forceinline__ float dt_sqrt(float square)
-{
-    const float better = sqrt_rn(square);
-    return !FINITE && square == DT_FAR ? DT_FAR : better;
-}
+__device__ __forceinline__ float dt_sqrt(float square) { return square == DT_FAR ? DT_FAR : sqrt_rn(square); }
 
 // Eight pixels of a column.
 struct Octet {
@@ -356,8 +351,7 @@ struct Octet {
         }
     }
 
-    // FINITE: no least sum is infinite.
-    template <bool FINITE = false>
+    // Writes the squares, or in the last pass the distances.
     __device__ __forceinline__ void store(float *to, const isoline_dt_columns &job) const
     {
         const u32 p = home * DT_OCTET, count = min(job.length - p, DT_OCTET);
@@ -370,12 +364,12 @@ struct Octet {
             });
         } else if (outside == -inside) {
             write(target, stride, count, [&](u32 j, u32 is_inside) {
-                return __uint_as_float(__float_as_uint(__fmul_rn(dt_sqrt<FINITE>(best[j]), outside)) | is_inside << 31);
+                return __uint_as_float(__float_as_uint(__fmul_rn(dt_sqrt(best[j]), outside)) | is_inside << 31);
             });
         } else {
             write(target, stride, count, [&](u32 j, u32 is_inside) {
                 const float factor = is_inside ? inside : outside;
-                return factor == 0 ? 0.0f : __fmul_rn(dt_sqrt<FINITE>(best[j]), factor);
+                return factor == 0 ? 0.0f : __fmul_rn(dt_sqrt(best[j]), factor);
             });
         }
     }
@@ -540,6 +534,6 @@ __device__ __forceinline__ void dt_near_column(const u32 *words, const u32 *pair
             octet.best[2 * i] = value(permute_bytes<0x7610>(least, 0x4B000000));
             octet.best[2 * i + 1] = value(permute_bytes<0x7632>(least, 0x4B000000));
         }
-        octet.template store<true>(to, job);
+        octet.store(to, job);
     }
 }

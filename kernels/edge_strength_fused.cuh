@@ -19,21 +19,11 @@
 constexpr int STREAM_RING = 8;       // input rows in shared memory: requested or in use
 constexpr int STREAM_AHEAD = 4;      // rows requested before they are needed
 constexpr int STREAM_NIBBLES = 16;   // entries of the tables indexed by four mask bits
-// Copies of each table entry, side by side: one for each of eight lanes, but Turing's shared memory is too small for
-// that.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr int STREAM_COPIES = 1;
-constexpr int STREAM_SHARED_MEMORY = 64 * 1024;   // of a multiprocessor
-constexpr int STREAM_SHARED_EXTRA = 0;            // that the system takes for each block
-#else
-constexpr int STREAM_COPIES = 8;
-constexpr int STREAM_SHARED_MEMORY = 100 * 1024;
-constexpr int STREAM_SHARED_EXTRA = 1024;
-#endif
+constexpr int STREAM_SHARED_MEMORY = 64 * 1024;   // of a multiprocessor: Turing's, the smallest
 // Mask bits are shifted and masked to become the byte offset of an entry.
-constexpr int NIBBLE_SHIFT = STREAM_COPIES == 1 ? 4 : 7;
+constexpr int NIBBLE_SHIFT = 4;
 constexpr u32 NIBBLE_MASK = (STREAM_NIBBLES - 1) << NIBBLE_SHIFT;
-static_assert(sizeof(float4[STREAM_COPIES]) == 1u << NIBBLE_SHIFT, "so it is");
+static_assert(sizeof(float4) == 1u << NIBBLE_SHIFT, "so it is");
 static_assert(STREAM_HALO >= STREAM_STEPS && STREAM_HALO % STREAM_COLUMNS == 0, "a halo of whole lanes");
 static_assert(STREAM_STEPS % 2 == 0 && STREAM_RING == STREAM_STEPS, "rows are unrolled STREAM_STEPS at a time");
 static_assert(STREAM_AHEAD < STREAM_RING, "a row asked for does not overwrite one in use");
@@ -41,18 +31,16 @@ static_assert(STREAM_STEPS <= MAX_STEPS && STREAM_HALO <= MASK_WORD_BITS, "weigh
 static_assert(STREAM_MIN_SIDE >= STREAM_SPAN, "the lanes beyond the image's end mirror into it");
 static_assert(STREAM_MIN_SIDE >= 4 * STREAM_STEPS + STREAM_AHEAD, "so do the rows asked for beyond it");
 
-// The shared memory of a warp. Each lane reads only what it copied itself, so that no barrier is needed. Eight lanes at
-// a time read 16 bytes each, in one access if no two of them need the same banks: that is why the tables hold copies.
+// The shared memory of a warp. Each lane reads only what it copied itself, so that no barrier is needed.
 struct StreamShared {
-    float4 steps[STREAM_NIBBLES]
-                [STREAM_COPIES];   // time steps (dt, or 0 on the shape) of four pixels by their mask bits
+    float4 steps[STREAM_NIBBLES];   // time steps (dt, or 0 on the shape) of four pixels by their mask bits
     union {
         float input[STREAM_RING][STREAM_SPAN];
-        float4 starts[STREAM_NIBBLES][STREAM_COPIES];   // used in the first pass instead: 1 on the shape, 0 beside it
+        float4 starts[STREAM_NIBBLES];   // used in the first pass instead: 1 on the shape, 0 beside it
     };
     u32 mask[STREAM_RING][WARP];
 };
-static_assert(STREAM_BLOCKS * (sizeof(StreamShared) + STREAM_SHARED_EXTRA) <= STREAM_SHARED_MEMORY, "the blocks fit");
+static_assert(STREAM_BLOCKS * sizeof(StreamShared) <= STREAM_SHARED_MEMORY, "the blocks fit");
 
 // The source of a pass's rows. Each has a loop of its own: all in one would not fit the instruction cache.
 //   QUADS       `in`, the width a multiple of 4: four pixels beyond a border are the mirrored four in reverse order
@@ -60,16 +48,15 @@ static_assert(STREAM_BLOCKS * (sizeof(StreamShared) + STREAM_SHARED_EXTRA) <= ST
 //   SHAPE       the mask, whose pads are mirrored already: the first pass, where v is 1 on the shape and 0 beside it
 enum class StreamSource { QUADS, COLUMNWISE, SHAPE };
 
-// Takes a row through the first L levels, from i rows after the begin of a trip: level t makes the row before the last
-// one of level t - 1 from three rows of that level.
-template <int L>
+// Takes a row through the levels, from i rows after the begin of a trip: level t makes the row before the last one of
+// level t - 1 from three rows of that level.
 __device__ __forceinline__ void stream_levels(float (&kept)[STREAM_STEPS][2][STREAM_COLUMNS],
                                               const float (&m)[STREAM_STEPS][STREAM_COLUMNS],
                                               float (&row)[STREAM_COLUMNS], int i, const isoline_es_weights &weights)
 {
     constexpr int T = STREAM_STEPS, C = STREAM_COLUMNS;
 #pragma unroll
-    for (int t = 1; t <= L; ++t) {
+    for (int t = 1; t <= T; ++t) {
         float *up = kept[t - 1][(i + t + 1) & 1];
         const float *centre = kept[t - 1][(i + t) & 1];
         const float *step_m = m[(i + T - t) % T];
@@ -107,7 +94,6 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
     // The lane's first bit of a mask row; lanes beyond the halo read the last pad bits, which are not used.
     const u32 mask_at = min(static_cast<u32>(x0 + MASK_LEAD * MASK_WORD_BITS), mask_pitch * MASK_WORD_BITS - C);
     const u32 mask_shift = mask_at % MASK_WORD_BITS - NIBBLE_SHIFT;   // modulo 32: a rotation
-    const u32 copy = lane % STREAM_COPIES * sizeof(float4);
     const u32 row_bytes = pitch * sizeof(float), mask_row_bytes = mask_pitch * sizeof(u32);
     const char *mask_lane = reinterpret_cast<const char *>(mask + mask_at / MASK_WORD_BITS);
     const int quad = !mirrored ? x0 : x0 < 0 ? -C - x0 : max(2 * width - C - x0, 0);
@@ -140,20 +126,17 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
 #pragma unroll 1
     for (int r = 0; r < STREAM_AHEAD; ++r) request(mirror_once(y0 - T + r, height), r);
 
-    // Moves T rows down, through the first LEVELS levels.
-    auto trip = [&](int start, auto levels) {
-        constexpr int L = decltype(levels)::value;
-
-        // The mirrored indices of the rows that this trip requests, one per lane.
-        const int asked = mirror_once(y0 - T + start + STREAM_AHEAD + lane % T, height);
+    // A trip moves T rows down.
+#pragma unroll 1
+    for (int start = 0; start < rows + 2 * T; start += T) {
 #pragma unroll
         for (int i = 0; i < T; ++i) {
             // 1. Request a row, and take the one that was requested STREAM_AHEAD rows ago.
-            request(__shfl_sync(ALL_LANES, asked, i), (i + STREAM_AHEAD) % STREAM_RING);
+            request(mirror_once(y0 - T + start + STREAM_AHEAD + i, height), (i + STREAM_AHEAD) % STREAM_RING);
             __pipeline_wait_prior(STREAM_AHEAD);
             const u32 word = shared.mask[i][lane];
-            const u32 at = (__funnelshift_r(word, word, mask_shift) & NIBBLE_MASK) | copy;
-            auto entry = [&](const float4(*table)[STREAM_COPIES]) {
+            const u32 at = __funnelshift_r(word, word, mask_shift) & NIBBLE_MASK;
+            auto entry = [&](const float4 *table) {
                 return reinterpret_cast<const float *>(reinterpret_cast<const char *>(table) + at);
             };
             float row[C];
@@ -165,45 +148,38 @@ __device__ __forceinline__ void stream_strip(const float *__restrict__ in, float
             }
 
             // 2. The levels, each from the row that the level before has just made.
-            stream_levels<L>(kept, m, row, i, weights);
-            if (L < T)
-#pragma unroll
-                for (int j = 0; j < C; ++j) kept[L % T][(i + L) & 1][j] = row[j];
+            stream_levels(kept, m, row, i, weights);
             load_vector<4>(m[i], entry(shared.steps));
 
             // 3. The last level's row is T rows behind the row read, which began T rows above the chunk.
             const u32 y = start + i - 2 * T;
-            if (L == T && writes && y < static_cast<u32>(rows)) {
+            if (writes && y < static_cast<u32>(rows)) {
                 if (FLUSH)
 #pragma unroll
                     for (int j = 0; j < C; ++j) row[j] = flush(row[j], FLUSH_THRESHOLD);
                 store_vector<4>(reinterpret_cast<float *>(out_lane + wide_product(y, row_bytes)), row);
             }
         }
-    };
-    // Before row 2t level t has no valid input, so the first trip needs only a few levels.
-    trip(0, cuda::std::integral_constant<int, (T - 1) / 2>{});
-#pragma unroll 1
-    for (int start = T; start < rows + 2 * T; start += T) trip(start, cuda::std::integral_constant<int, T>{});
+    }
     __pipeline_wait_prior(0);   // no copy may be pending to shared memory that the next block gets
 }
 
 template <StreamSource SOURCE>
 __device__ __forceinline__ void stream_tables(StreamShared &shared, float dt)
 {
-    for (int i = threadIdx.x; i < STREAM_NIBBLES * STREAM_COPIES; i += WARP) {
-        const int bits = i / STREAM_COPIES, copy = i % STREAM_COPIES;
+    const int bits = threadIdx.x;
+    if (bits < STREAM_NIBBLES) {
         auto each = [&](float on, float off) {
             return make_float4(bits & 1 ? on : off, bits & 2 ? on : off, bits & 4 ? on : off, bits & 8 ? on : off);
         };
-        shared.steps[bits][copy] = each(0.0f, dt);
-        if (SOURCE == StreamSource::SHAPE) shared.starts[bits][copy] = each(1.0f, 0.0f);
+        shared.steps[bits] = each(0.0f, dt);
+        if (SOURCE == StreamSource::SHAPE) shared.starts[bits] = each(1.0f, 0.0f);
     }
     __syncwarp();
 }
 
 // Block (32), one warp; grid strips*chunks, strips = ceil(width/112), chunks = ceil(height/chunk_rows); strips vary
-// fastest, so that neighbours find their common columns in the cache. Shared memory 7168 bytes (Turing: 5376). Per
+// fastest, so that neighbours find their common columns in the cache. Shared memory 5376 bytes. Per
 // pixel and launch: reads 4 bytes and a mask bit, times (128/112)*(1 + 16/chunk_rows), most of the excess from the
 // cache; writes 4 (up to 3 columns beyond the width too, within the pitch). Preconditions: sides >= 128 and below 2^30.
 //

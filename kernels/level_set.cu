@@ -33,9 +33,7 @@ __device__ __forceinline__ void dense_iteration(const float *from, float *to, co
     wait_for_previous_launch();
     PartialStatistics stats{};
     const bool done = dense<PIXEL, DENSE_ROWS, UNIT>(from, to, image, setup, context, chunks, stats);
-    if (!done) return;
-    const PartialStatistics sums = stats.warp_sum();
-    if (threadIdx.x == 0) context.add(sums);
+    if (done) context.add(stats);
 }
 
 // Blocks of (32, DENSE_WARPS) threads, a chunk of planes each; the grid is that of dense().
@@ -126,7 +124,7 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
     }
 
     // 3. Statistics.
-    add_block_statistics<ITERATION_WARPS>(context, stats);
+    context.add(stats);
     return true;
 }
 

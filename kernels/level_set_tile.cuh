@@ -240,26 +240,6 @@ __device__ __forceinline__ void count_two_voxels(const LevelSetSetup &setup, con
     }
 }
 
-// Adds the sums of a block of WARPS warps to the iteration's statistics, by way of shared memory; all its threads call
-// it. There is one atomic addition per block and number, because all of them go to one address, where they are
-// serialised. (A block has far fewer than 2^32 voxels.)
-template <u32 WARPS>
-__device__ __forceinline__ void add_block_statistics(const IterationContext &context, const PartialStatistics &stats)
-{
-    __shared__ PartialStatistics of_warps[WARPS];
-    const PartialStatistics own = stats.warp_sum();
-    if (threadIdx.x % WARP == 0) of_warps[threadIdx.x / WARP] = own;
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    PartialStatistics sums{};
-#pragma unroll
-    for (u32 i = 0; i < WARPS; ++i) {
-        sums.changed += of_warps[i].changed, sums.near += of_warps[i].near;
-        sums.inside += of_warps[i].inside, sums.squares += of_warps[i].squares;
-    }
-    context.add(sums);
-}
-
 constexpr u64 NO_ELEMENT = ~0ull;   // the index of an element that is beyond the image
 
 // Copies ROWS elements of column x, a lane's, from one phi to the other, and the repeated elements beside the borders.

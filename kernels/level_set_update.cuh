@@ -242,9 +242,11 @@ struct IterationContext : IterationArguments {
         const u64 stopped = __ldcg(&convergence->stopped);
         return stopped == 0 || iteration < stopped;
     }
-    // Adds the sums of a warp or a block to the iteration's statistics; one of its threads calls it.
-    __device__ __forceinline__ void add(const PartialStatistics &sums) const
+    // Adds the sums of a warp, whose lanes all call it, to the iteration's statistics.
+    __device__ __forceinline__ void add(const PartialStatistics &of_lane) const
     {
+        const PartialStatistics sums = of_lane.warp_sum();
+        if (threadIdx.x % WARP != 0) return;
         IterationStatistics *to = statistics_of(iteration);
         if (sums.changed) atomicAdd(&to->changed, static_cast<u64>(sums.changed));
         if (sums.near) atomicAdd(&to->near, static_cast<u64>(sums.near));
