@@ -42,18 +42,15 @@ pub(super) fn start_threads(count: usize, name: &'static str) -> Result<Arc<Thre
     Ok(Arc::new(pool))
 }
 
-/// Returns the number of slices of a stack that are computed side by side, each on one thread where there are several:
-/// one that occupies all cores, or as many as there are threads; of small ones more, so that handing them to the threads
-/// takes little of the time.
+/// Returns the number of slices of a stack that are computed side by side: as many as there are threads, because no
+/// computation of one slice occupies all threads all the time; of small slices more, so that handing them to the threads takes
+/// little of the time; of large ones fewer, because each takes memory.
 pub(crate) fn slices_side_by_side(pool: &ThreadPool, slice_pixels: usize) -> usize {
-    const LARGE_SLICE: usize = 1 << 20;
-    const PIXELS: usize = 1 << 16;
+    const LEAST_PIXELS: usize = 1 << 16;
+    const MOST_PIXELS: usize = 1 << 25;
     const MOST_PER_THREAD: usize = 32;
-    let threads = pool.current_num_threads();
-    if slice_pixels >= LARGE_SLICE {
-        return 1;
-    }
-    (PIXELS / slice_pixels.max(1)).clamp(threads, MOST_PER_THREAD * threads)
+    let (threads, pixels) = (pool.current_num_threads(), slice_pixels.max(1));
+    (LEAST_PIXELS / pixels).clamp(threads, MOST_PER_THREAD * threads).min((MOST_PIXELS / pixels).max(1))
 }
 
 fn cores() -> usize {
