@@ -65,7 +65,7 @@ mod types;
 
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_size, check_type};
+use crate::image::{Dimensions, Image, ImageMut, PixelType, check_shapes, check_size, check_type};
 use crate::progress::{Progress, Ticker};
 pub use crate::report::Outcome;
 use crate::report::Report;
@@ -192,6 +192,10 @@ impl LevelSet {
     ) -> Result<Self> {
         params.check()?;
         check_shapes(input.shape(), input.shape())?;
+        // Nothing moves along z in a single slice; its tiles have no depth, and its steps are those of two axes.
+        let is_slice = input.shape()[2] == 1;
+        let dimensions = if is_slice { Dimensions::Slices } else { params.dimensions };
+        let params = &Params { dimensions, ..params.clone() };
         check_size("initial mask", mask.shape(), "the input", input.shape())?;
         coarse::check(params, &input, &mask)?;
         if let (Image::Device(_), true) = (input, params.has_edge_pixels()) {

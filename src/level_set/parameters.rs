@@ -11,7 +11,7 @@ pub(crate) const DIMENSIONS: Parameter = Parameter::choice(
     c"Dimensions",
     3,
     &DIMENSIONS_CHOICES,
-    c"Each slice of a stack is segmented by itself, or the stack as one volume.",
+    c"Each slice of a stack is segmented by itself, or the stack as one volume. A single slice is an image either way.",
 );
 
 pub(crate) const VARIANT: Parameter = Parameter::choice(

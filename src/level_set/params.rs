@@ -85,7 +85,7 @@ pub enum Variant {
 /// The parameters; [`Params::default`] gives each its default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
-    /// One volume (default), or slices, each segmented separately.
+    /// One volume (default), or slices, each segmented separately. A volume of a single slice is that slice.
     pub dimensions: Dimensions,
     /// The voxel's size along x, y, z, each from 1e-9 to 1e9 and at most 1000 times another. Default 1, 1, 1.
     /// Curvature, distances and speeds are in its unit. With [`Dimensions::Slices`] that along z is not used, and may

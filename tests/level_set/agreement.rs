@@ -192,12 +192,16 @@ fn a_slice_in_a_stack_equals_the_slice_alone() {
                 let params = Params { time_step: Some(stack.state().time_step), ..params.clone() };
                 let alone = image.slice(ndarray::s![z..=z, .., ..]);
                 let mask = mask.slice(ndarray::s![z..=z, .., ..]).to_owned();
-                let mut surface = start(context, alone, &mask, &params);
-                surface.step(30, None).unwrap();
-                let got = phi_of(&surface, (1, dim.1, dim.2));
                 let expected = together.slice(ndarray::s![z..=z, .., ..]).to_owned();
-                if z < 2 {
-                    assert_bits(&got, &expected, &format!("{name} {variant:?} slice {z}"));
+                // A volume of a single slice is that slice.
+                for dimensions in [Dimensions::Slices, Dimensions::Volume] {
+                    let params = Params { dimensions, ..params.clone() };
+                    let mut surface = start(context, alone, &mask, &params);
+                    surface.step(30, None).unwrap();
+                    let got = phi_of(&surface, (1, dim.1, dim.2));
+                    if z < 2 {
+                        assert_bits(&got, &expected, &format!("{name} {variant:?} {dimensions:?} slice {z}"));
+                    }
                 }
             }
         }
