@@ -565,8 +565,8 @@ isoline_status isoline_progress_init(isoline_progress *progress,
  * isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth a part may
  * have been written, too. Solvers are as before the call, or after its last whole iteration.
  *
- * Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
- * buffer, and what frees an object.
+ * Not ended by the flag: what frees an object. While a device is opened or a buffer page-locked, the call returns, and the
+ * driver goes on on a thread of the library ("Cancel" above).
  *
  * @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
@@ -1904,7 +1904,8 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
  *   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
- *   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs" above says.
+ *   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs"
+ *   above says.
  */
 isoline_status isoline_edge_drawing(isoline_context *context,
                                     const isoline_image *input,
@@ -1952,8 +1953,8 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
  * @param params NULL for the defaults; `gradient_threshold` is not used.
  * @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
- *   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after
- *   the other.
+ *   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls
+ *   on one context run one after the other.
  */
 isoline_status isoline_edge_drawing_threshold(isoline_context *context,
                                               const isoline_image *input,
@@ -1981,7 +1982,7 @@ isoline_status isoline_edge_drawing_threshold(isoline_context *context,
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
  *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_edge_drawing_lines(isoline_context *context,
                                           const isoline_image *input,
@@ -2013,7 +2014,7 @@ isoline_status isoline_edge_drawing_lines(isoline_context *context,
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
  *   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_edge_drawing_ellipses(isoline_context *context,
                                              const isoline_image *input,
@@ -2103,16 +2104,17 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  * memory.
  *
  * @param context not NULL.
- * @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis
- *   from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
+ * @param mask not NULL; any type; host or CUDA memory, or with 2 dimensions slices. Its spacing is the size of a pixel: along
+ *   each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
  *   used.
  * @param params NULL for the defaults.
  * @param progress NULL for none.
- * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
+ * @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or with 2 dimensions slices.
+ *   Its spacing is not used.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
- *   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. May be
- *   called on any thread; calls on one context run one after the other.
+ *   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ *   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_distance(isoline_context *context,
                                 const isoline_image *mask,
@@ -2329,7 +2331,7 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT; _INVALID_SIZE, also for 2^32 - 1 or more
  *   crossings of a slice and level; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
- *   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+ *   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_isolines(isoline_context *context,
                                 const isoline_image *input,
@@ -2412,8 +2414,8 @@ extern "C" {
  *   on failure.
  * @param report NULL for none; else after isoline_report_init.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE for other pixels
- *   than ISOLINE_F32; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
- *   May be called on any thread; calls on one context run one after the other.
+ *   than ISOLINE_F32; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+ *   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
  */
 isoline_status isoline_edge_strength_axes(isoline_context *context,
                                           const isoline_image *strength,
@@ -2769,7 +2771,10 @@ typedef struct isoline_level_set isoline_level_set;
 typedef struct {
     /** The size of the struct, set by isoline_level_set_params_init. */
     uint32_t struct_size;
-    /** 3 (default): the stack is one volume. 2: each slice is an image of its own; all slices advance together. */
+    /**
+     * 3 (default): the stack is one volume; a single slice is an image. 2: each slice is an image of its own; all slices
+     * advance together.
+     */
     uint32_t dimensions;
     /** An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT. */
     uint32_t variant;
@@ -2948,9 +2953,9 @@ isoline_status isoline_level_set_new(isoline_context *context,
  * takes about as long as one iteration of the whole image, once per run.
  *
  * @param level_set not NULL.
- * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50. With
- *   `pyramid_levels` the first step of at least one iteration first lets the coarse levels come to rest, with up to 10000
- *   iterations each, which do not count.
+ * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50, unless
+ *   the first one meets the stopping criterion: the next one goes on from there. With `pyramid_levels` the first step of at
+ *   least one iteration first lets the coarse levels come to rest, with up to 10000 iterations each, which do not count.
  * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
  *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
  *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step

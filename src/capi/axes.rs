@@ -37,8 +37,8 @@ use crate::edge_strength::{self, AxisParams};
 ///   on failure.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _INVALID_TYPE for other pixels
-///   than ISOLINE_F32; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
-///   May be called on any thread; calls on one context run one after the other.
+///   than ISOLINE_F32; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+///   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_strength_axes(
     context: *mut isoline_context,

@@ -84,16 +84,17 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// memory.
 ///
 /// @param context not NULL.
-/// @param mask not NULL; any type; host or CUDA memory, or slices. Its spacing is the size of a pixel: along each axis
-///   from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
+/// @param mask not NULL; any type; host or CUDA memory, or with 2 dimensions slices. Its spacing is the size of a pixel: along
+///   each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. With 2 dimensions the spacing along z is not
 ///   used.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.
-/// @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA. Its spacing is not used.
+/// @param output not NULL; ISOLINE_F32, the mask's size, its own memory, host or CUDA, or with 2 dimensions slices.
+///   Its spacing is not used.
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
-///   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY. May be
-///   called on any thread; calls on one context run one after the other.
+///   _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
+///   _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance(
     context: *mut isoline_context,

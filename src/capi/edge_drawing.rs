@@ -272,7 +272,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE, _INVALID_TYPE, _OVERLAP;
 ///   _UNSUPPORTED for a variant that the device does not have or CUDA pixels with a CPU context; _OUT_OF_MEMORY;
-///   _DEVICE_FAILED; _CANCELLED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs" above says.
+///   _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. After an error `segments` is untouched, and `edges` as "Outputs"
+///   above says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing(
     context: *mut isoline_context,
@@ -375,8 +376,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
 /// @param params NULL for the defaults; `gradient_threshold` is not used.
 /// @param threshold not NULL; receives the threshold, in the image's own units. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, _INVALID_ARGUMENT, _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with
-///   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. May be called on any thread; calls on one context run one after
-///   the other.
+///   a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls
+///   on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_threshold(
     context: *mut isoline_context,
@@ -417,7 +418,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
 ///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_lines(
     context: *mut isoline_context,
@@ -465,7 +466,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
 /// @param report NULL for none; else after isoline_report_init.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for segments that have points or slices
 ///   outside of the image; _INVALID_SIZE; _UNSUPPORTED for CUDA pixels with a CPU context; _OUT_OF_MEMORY; _DEVICE_FAILED;
-///   _CANCELLED; _BUSY. May be called on any thread; calls on one context run one after the other.
+///   _CANCELLED; _CALLBACK_FAILED; _BUSY. May be called on any thread; calls on one context run one after the other.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_edge_drawing_ellipses(
     context: *mut isoline_context,

@@ -110,7 +110,8 @@ impl From<Outcome> for isoline_level_set_outcome {
 pub struct isoline_level_set_params {
     /// The size of the struct, set by isoline_level_set_params_init.
     pub struct_size: u32,
-    /// 3 (default): the stack is one volume. 2: each slice is an image of its own; all slices advance together.
+    /// 3 (default): the stack is one volume; a single slice is an image. 2: each slice is an image of its own; all slices
+    /// advance together.
     pub dimensions: u32,
     /// An isoline_level_set_variant. Default: ISOLINE_LEVEL_SET_DEFAULT.
     pub variant: u32,
@@ -347,9 +348,9 @@ pub unsafe extern "C" fn isoline_level_set_new(
 /// takes about as long as one iteration of the whole image, once per run.
 ///
 /// @param level_set not NULL.
-/// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50. With
-///   `pyramid_levels` the first step of at least one iteration first lets the coarse levels come to rest, with up to 10000
-///   iterations each, which do not count.
+/// @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50, unless
+///   the first one meets the stopping criterion: the next one goes on from there. With `pyramid_levels` the first step of at
+///   least one iteration first lets the coarse levels come to rest, with up to 10000 iterations each, which do not count.
 /// @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
 ///   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
 ///   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step

@@ -60,8 +60,8 @@ pub unsafe extern "C" fn isoline_progress_init(
 /// isoline_level_set_statistics, isoline_snake_statistics, isoline_snake_region_sums and isoline_polygons_smooth a part may
 /// have been written, too. Solvers are as before the call, or after its last whole iteration.
 ///
-/// Not ended by the flag: the opening of a device by isoline_context_new and isoline_device_info, the page-locking of a
-/// buffer, and what frees an object.
+/// Not ended by the flag: what frees an object. While a device is opened or a buffer page-locked, the call returns, and the
+/// driver goes on on a thread of the library ("Cancel" above).
 ///
 /// @param flag stays valid until this thread sets another one or ends; NULL (the default) for none.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an address that is no multiple of the size of an int;
