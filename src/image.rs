@@ -205,22 +205,12 @@ fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>, ticker: 
 impl ImageMut<'_> {
     /// Returns width, height and depth in pixels.
     pub fn shape(&self) -> [usize; 3] {
-        match self {
-            Self::U8(view) => shape_of(view.dim()),
-            Self::U16(view) => shape_of(view.dim()),
-            Self::F32(view) => shape_of(view.dim()),
-            Self::Device(pixels) => pixels.shape,
-        }
+        self.view().shape()
     }
 
     /// Returns the type of a pixel.
     pub fn pixel_type(&self) -> PixelType {
-        match self {
-            Self::U8(_) => PixelType::U8,
-            Self::U16(_) => PixelType::U16,
-            Self::F32(_) => PixelType::F32,
-            Self::Device(pixels) => pixels.pixel_type,
-        }
+        self.view().pixel_type()
     }
 
     /// Returns the same pixels for a shorter time.

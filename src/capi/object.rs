@@ -3,7 +3,7 @@
 use super::log::log_error;
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
-use super::{check, guard_or, null};
+use super::{check, guard, guard_or, isoline_status, null};
 use crate::device::{CallGuard, CallLock, Context};
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Progress, Report};
@@ -64,6 +64,31 @@ impl<T> Solver<T> {
         })?;
         Ok(SolverGuard { state, _turn: turn })
     }
+}
+
+/// Hands out the entries of a list, without a copy, as the struct of C that has their layout.
+///
+/// # Safety
+/// `list` is NULL or came from the library and has not been freed; `all` and `count` are NULL or writable. An `E` has the
+/// layout of a `C`.
+pub(super) unsafe fn all<T, E, C>(
+    (list, argument): (*const T, &str),
+    entries: impl FnOnce(&T) -> &[E],
+    all: *mut *const C,
+    count: *mut usize,
+) -> isoline_status {
+    guard(|| {
+        // SAFETY: as the caller ensures.
+        let entries = entries(unsafe { borrow(list, argument) }?);
+        check::not_null(all, "all")?;
+        check::not_null(count, "count")?;
+        // SAFETY: not NULL; writable, as the caller ensures.
+        unsafe {
+            all.write(check::address(entries).cast());
+            count.write(entries.len());
+        }
+        Ok(())
+    })
 }
 
 /// An object that C holds.

@@ -6,7 +6,7 @@ use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
 use super::sized::{self, same_layout};
-use super::{check, guard, isoline_status, object};
+use super::{guard, isoline_status, object};
 use crate::error::Result;
 use crate::objects::{self, Object, Objects, Params, parameters};
 use crate::parameter::FOREGROUNDS;
@@ -222,18 +222,8 @@ pub unsafe extern "C" fn isoline_object_list_all(
     all: *mut *const isoline_object,
     count: *mut usize,
 ) -> isoline_status {
-    guard(|| {
-        // SAFETY: as the caller ensures.
-        let found = unsafe { object::borrow(objects, "objects") }?.0.all();
-        check::not_null(all, "all")?;
-        check::not_null(count, "count")?;
-        // SAFETY: not NULL; writable, as the caller ensures. An Object has the layout of an isoline_object (asserted above).
-        unsafe {
-            all.write(check::address(found).cast());
-            count.write(found.len());
-        }
-        Ok(())
-    })
+    // SAFETY: as the caller ensures. An Object has the layout of an isoline_object (asserted above).
+    unsafe { object::all((objects, "objects"), |objects| objects.0.all(), all, count) }
 }
 
 /// Frees a list of objects, after which every pointer into it dangles. It must not be used again. May be called on any

@@ -306,18 +306,8 @@ pub unsafe extern "C" fn isoline_lines_all(
     all: *mut *const isoline_line,
     count: *mut usize,
 ) -> isoline_status {
-    guard(|| {
-        // SAFETY: as the caller ensures.
-        let lines = unsafe { object::borrow(lines, "lines") }?;
-        check::not_null(all, "all")?;
-        check::not_null(count, "count")?;
-        // SAFETY: not NULL; writable, as the caller ensures. A Line has the layout of an isoline_line (asserted above).
-        unsafe {
-            all.write(check::address(&lines.0).cast());
-            count.write(lines.0.len());
-        }
-        Ok(())
-    })
+    // SAFETY: as the caller ensures. A Line has the layout of an isoline_line (asserted above).
+    unsafe { object::all((lines, "lines"), |lines| &lines.0, all, count) }
 }
 
 /// Frees lines, after which every pointer into them dangles. They must not be used again. May be called on any thread, before
@@ -414,18 +404,8 @@ pub unsafe extern "C" fn isoline_ellipses_all(
     all: *mut *const isoline_ellipse,
     count: *mut usize,
 ) -> isoline_status {
-    guard(|| {
-        // SAFETY: as the caller ensures.
-        let ellipses = unsafe { object::borrow(ellipses, "ellipses") }?;
-        check::not_null(all, "all")?;
-        check::not_null(count, "count")?;
-        // SAFETY: not NULL; writable, as the caller ensures. An Ellipse has the layout of an isoline_ellipse (asserted above).
-        unsafe {
-            all.write(check::address(&ellipses.0).cast());
-            count.write(ellipses.0.len());
-        }
-        Ok(())
-    })
+    // SAFETY: as the caller ensures. An Ellipse has the layout of an isoline_ellipse (asserted above).
+    unsafe { object::all((ellipses, "ellipses"), |ellipses| &ellipses.0, all, count) }
 }
 
 /// Frees circles and ellipses, after which every pointer into them dangles. They must not be used again. May be called on any

@@ -360,6 +360,27 @@ impl Event {
     }
 }
 
+/// Events behind the last two launches on a stream. No more than two are in its queue, for which a cancelled call waits.
+pub(crate) struct ShortQueue {
+    reached: [Event; 2],
+    next: usize,
+}
+
+impl ShortQueue {
+    pub(crate) fn new(cuda: &Cuda) -> Result<Self> {
+        Ok(Self { reached: [cuda.event()?, cuda.event()?], next: 0 })
+    }
+
+    /// Waits for the launch before the last one; the launch that the stream has just got is the last one then.
+    pub(crate) fn follow(&mut self, stream: &Stream) -> Result<()> {
+        let oldest = &self.reached[self.next];
+        oldest.synchronize()?;
+        stream.record(oldest)?;
+        self.next = 1 - self.next;
+        Ok(())
+    }
+}
+
 /// A texture object bound to a device buffer of floats, read without filtering.
 pub(crate) struct Texture(sys::CUtexObject);
 

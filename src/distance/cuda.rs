@@ -19,7 +19,8 @@ mod launch;
 use super::{Params, STAGE};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, Event, Pipeline, Side, SliceOperation, Slot, Stream, check_device_pixels, useful_slots,
+    Buffer, Cuda, DeviceSlices, Pipeline, ShortQueue, Side, SliceOperation, Slot, Stream, check_device_pixels,
+    useful_slots,
 };
 use crate::error::Result;
 use crate::image::{Dimensions, Image, ImageMut, PixelType};
@@ -186,11 +187,12 @@ impl Call<'_> {
         // 1. Allocate as many slots as are useful and fit the memory budget.
         let slot = slot_bytes(&source, direct, together) + workspace as u64;
         let when = |wanted: bool, bytes: usize| if wanted { cuda.memory().device(bytes).map(Some) } else { Ok(None) };
-        let most = useful_slots(shape.iter().product::<usize>() * size_of::<f32>()).min(pipeline.count);
+        let bytes = shape.iter().product::<usize>() * size_of::<f32>();
+        let most = useful_slots(&source, Some(output), bytes).min(pipeline.count);
         let slots = (0..cuda.slots_that_fit(slot, most)?).map(|_| {
             let buffers = Buffers {
-                reached: [cuda.event()?, cuda.event()?],
-                values: when(!direct, shape.iter().product::<usize>() * size_of::<f32>())?,
+                queue: ShortQueue::new(cuda)?,
+                values: when(!direct, bytes)?,
                 pitch: width * size_of::<f32>(),
                 workspace: when(workspace > 0, workspace)?,
             };
@@ -204,8 +206,8 @@ impl Call<'_> {
 
 /// The memory of one group in flight.
 struct Buffers {
-    /// Events behind every second launch, which keep the queue short if the call can be cancelled.
-    reached: [Event; 2],
+    /// Keeps the queue short if the call can be cancelled.
+    queue: ShortQueue,
     /// The distances, and the bytes of a row of them; `None` if the kernels write to the caller's memory.
     values: Option<Buffer>,
     pitch: usize,
@@ -236,7 +238,7 @@ impl SliceOperation for Distance {
         output: Option<&ImageMut<'_>>,
     ) -> Result<()> {
         let slices = self.slices(group);
-        let (stream, Buffers { reached, values, workspace, .. }) = (&slot.stream, &slot.buffers);
+        let (stream, Buffers { queue, values, workspace, .. }) = (&slot.stream, &mut slot.buffers);
         let field = match (values, output) {
             (Some(values), _) => DeviceField::packed(values.address(), self.shape),
             (None, Some(ImageMut::Device(own))) => DeviceField {
@@ -245,17 +247,12 @@ impl SliceOperation for Distance {
             },
             (None, _) => unreachable!("only device memory is written directly"),
         };
-        let mut launches = 0;
         let workspace = workspace.as_ref().map(Buffer::address);
         self.launcher.queue(stream, slices.len(), pixels, field, workspace, &mut |share| {
             if !may_cancel(pipeline.progress) {
                 return Ok(());
             }
-            if launches >= reached.len() {
-                reached[launches % reached.len()].synchronize()?;
-            }
-            stream.record(&reached[launches % reached.len()])?;
-            launches += 1;
+            queue.follow(stream)?;
             pipeline.poll(group, share * 0.9)
         })
     }

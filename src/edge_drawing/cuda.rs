@@ -20,7 +20,7 @@ use crate::device::cuda::{
     useful_slots,
 };
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut};
+use crate::image::{Image, ImageMut, reserved};
 use crate::progress::Progress;
 use crate::report::Report;
 use launch::{Job, Launcher, RAW_ALIGNMENT, SliceLayout};
@@ -189,7 +189,7 @@ impl Call<'_, '_> {
         let Self { context, cuda, plan, layout, .. } = *self;
         let finder = want_segments.then(|| SegmentFinder::new(context, cuda, layout, plan.unit, plan.min_length));
         let finder = finder.transpose()?;
-        let mut slots = self.slots(useful_slots(layout.raw_bytes()), finder.as_ref())?;
+        let mut slots = self.slots(useful_slots(self.input, edges.as_ref(), layout.raw_bytes()), finder.as_ref())?;
         // The finder is dropped, and waited for, before the slots, whose memory it uses.
         let mut drawing = Drawing { call: self, finder };
         pipeline.run(context, cuda, &mut drawing, &mut slots, Some(self.input), edges.as_mut())?;
@@ -242,29 +242,26 @@ impl SliceOperation for Drawing<'_, '_> {
         Ok(())
     }
 
-    /// Queues the making of a slice's segments, and expands its bits to the caller's memory.
+    /// Queues the making of the slices' segments, and expands their bits to the caller's memory.
     fn finish(
         &mut self,
         pipeline: &mut Pipeline<'_, '_, '_>,
-        buffers: &Buffers,
-        slice: usize,
+        slots: &[Slot<Buffers>],
+        slices: Range<usize>,
         edges: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
         let (context, layout) = (self.call.context, &self.call.layout);
-        if let (Some(finder), Some(memory)) = (&mut self.finder, &buffers.segments) {
-            finder.find(&buffers.job, memory, slice, pipeline.count - slice)?;
+        for (slice, Slot { buffers, .. }) in slices.clone().zip(slots) {
+            if let (Some(finder), Some(memory)) = (&mut self.finder, &buffers.segments) {
+                finder.find(&buffers.job, memory, slice, pipeline.count - slice)?;
+            }
         }
-        if let (Some(back), Some(ImageMut::U8(view))) = (&buffers.bits_back, edges) {
-            let words = bytemuck::cast_slice(&back.as_slice()[..layout.bit_bytes()]);
-            expand::expand(
-                context.pool(),
-                words,
-                layout.bit_pitch,
-                view.slice_mut(s![slice, .., ..]),
-                &pipeline.ticker,
-            )?;
-        }
-        Ok(())
+        let Some(ImageMut::U8(view)) = edges else { return Ok(()) };
+        let backs = slots.iter().filter_map(|slot| slot.buffers.bits_back.as_ref());
+        let mut maps: Vec<&[u32]> = reserved(slots.len())?;
+        maps.extend(backs.map(|back| bytemuck::cast_slice::<u8, u32>(&back.as_slice()[..layout.bit_bytes()])));
+        let planes = view.slice_mut(s![slices.start..slices.start + maps.len(), .., ..]);
+        expand::expand(context.pool(), &maps, layout.bit_pitch, planes, &pipeline.ticker)
     }
 
     fn result(buffers: &Buffers) -> Option<(Side, usize)> {

@@ -129,8 +129,8 @@ pub(super) fn three_bits(words: &[u64], index: usize) -> usize {
     (pair[0] >> shift | (pair[1] << 1) << (WORD - 1 - shift)) as usize & 7
 }
 
-/// The bytes of eight pixels, for each value of eight bits.
-const BYTES: [[u8; 8]; 256] = {
+/// The bytes of eight pixels, 0 or 255 each, for each value of eight bits.
+pub(super) static BYTES: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut bits = 0;
     while bits < 256 {

@@ -16,7 +16,7 @@ use super::prepare::InitialValues;
 use super::{Mode, Outcome, Plan, STAGE, Variant};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
+    Buffer, Cuda, DeviceSlices, Pipeline, ShortQueue, Side, SliceOperation, Slot, Stream, Texture, check_device_pixels,
     useful_slots,
 };
 use crate::error::{Error, Result};
@@ -157,7 +157,7 @@ pub(super) fn run(
     let launcher = Launcher::new(cuda, plan, initial, layout.field, input.pixel_type())?;
     let mut call = Call { launcher: &launcher, initial: *initial, outcome: Outcome::none(plan), cuda, plan, layout };
     // 2. Allocate as many slots as are useful and fit the memory budget.
-    let most = useful_slots(layout.packed_result_bytes()).min(layout.count());
+    let most = useful_slots(input, Some(output), layout.packed_result_bytes()).min(layout.count());
     let wanted = cuda.slots_that_fit(layout.slot_bytes(plan), most)?;
     let slots = (0..wanted).map(|_| Slot::new(cuda, input, layout.field.shape[2], 1, call.buffers()?));
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
@@ -279,25 +279,19 @@ impl Call<'_> {
     ) -> Result<usize> {
         /// The number of pixel updates between two polls: about a millisecond on a large GPU, 20 on a small one.
         const UPDATES_PER_POLL: u64 = 4_000_000_000;
-        /// The number of polls in flight: one batch runs, and one is queued behind it.
-        const POLLS: usize = 2;
         let pixels = self.layout.field.shape.iter().product::<usize>() as u64;
         let total = self.plan.centre_weights.len();
         let launcher = self.launcher;
         let mut binding = launcher.bind(&buffers.values, buffers.textures.as_ref(), &buffers.mask);
-        let reached = [self.cuda.event()?, self.cuda.event()?];
-        let (mut done, mut since, mut polls) = (0, 0u64, 0);
+        let mut queue = ShortQueue::new(self.cuda)?;
+        let (mut done, mut since) = (0, 0u64);
         while done < total {
             let steps = binding.launch(stream, done)?;
             done += steps;
             since += steps as u64 * pixels;
             if since >= UPDATES_PER_POLL && done < total {
                 since = 0;
-                if polls >= POLLS {
-                    reached[polls % POLLS].synchronize()?;
-                }
-                stream.record(&reached[polls % POLLS])?;
-                polls += 1;
+                queue.follow(stream)?;
                 pipeline.poll(slice, done as f64 / total as f64)?;
             }
         }

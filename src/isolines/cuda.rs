@@ -63,7 +63,7 @@ pub(super) fn run(
         check_device_pixels(cuda, "the input", pixels)?;
     }
     let slice_bytes = width * height * input.pixel_type().bytes();
-    let most = useful_slots(slice_bytes).min(input.shape()[2]);
+    let most = useful_slots(input, None, slice_bytes).min(input.shape()[2]);
     let slots = (0..cuda.slots_that_fit(min_device_bytes(plan, input), most)?)
         .map(|_| Slot::new(cuda, input, 1, 1, Place { pixels: DeviceSlices { address: 0, strides: [0; 2] } }));
     let mut slots = slots.collect::<Result<Vec<_>>>()?;
@@ -236,21 +236,23 @@ impl SliceOperation for Finder<'_> {
     fn finish(
         &mut self,
         pipeline: &mut Pipeline<'_, '_, '_>,
-        place: &Place,
-        slice: usize,
+        slots: &[Slot<Place>],
+        slices: Range<usize>,
         _: Option<&mut ImageMut<'_>>,
     ) -> Result<()> {
-        let plan = self.plan;
-        for (index, level) in plan.levels.iter().enumerate() {
-            let (found, [computed, downloaded]) = self.find(place.pixels, *level)?;
-            pipeline.report.seconds_compute += computed;
-            pipeline.report.seconds_download += downloaded;
-            self.waiting_crossings += found.next.len();
-            push(&mut self.waiting, (slice, *level, found))?;
-            if self.waiting_crossings >= LINKED_TOGETHER {
-                self.link(pipeline)?;
+        let levels = &self.plan.levels;
+        for (slice, slot) in slices.zip(slots) {
+            for (index, level) in levels.iter().enumerate() {
+                let (found, [computed, downloaded]) = self.find(slot.buffers.pixels, *level)?;
+                pipeline.report.seconds_compute += computed;
+                pipeline.report.seconds_download += downloaded;
+                self.waiting_crossings += found.next.len();
+                push(&mut self.waiting, (slice, *level, found))?;
+                if self.waiting_crossings >= LINKED_TOGETHER {
+                    self.link(pipeline)?;
+                }
+                pipeline.poll(slice, (index + 1) as f64 / levels.len() as f64)?;
             }
-            pipeline.poll(slice, (index + 1) as f64 / plan.levels.len() as f64)?;
         }
         Ok(())
     }

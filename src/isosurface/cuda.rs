@@ -12,7 +12,7 @@ use super::measure::Sums;
 use super::{Plan, STAGE, Surface};
 use crate::device::Context;
 use crate::device::cuda::{
-    Buffer, Cuda, Event, Pinned, Pipeline, Side, Stream, Upload, check_device_pixels, check_sides, geometry,
+    Buffer, Cuda, Pinned, Pipeline, ShortQueue, Side, Stream, Upload, check_device_pixels, check_sides, geometry,
 };
 use crate::device::kernels::isosurface::{
     IS_BLOCK, IS_LINES, IS_THREADS, IS_TILE, WARP, isoline_is_job as Job, isoline_is_list as List,
@@ -147,9 +147,8 @@ struct Finder<'a> {
     budget: u64,
     /// The stream comes before the memory, because dropping it waits for its work.
     stream: Stream,
-    /// Events behind the last two launches, which keep the queue short if the call can be cancelled.
-    reached: [Event; 2],
-    launches: usize,
+    /// Keeps the queue short if the call can be cancelled.
+    queue: ShortQueue,
     /// The parts of the work that are done.
     steps: f64,
     job: Job,
@@ -177,8 +176,7 @@ impl<'a> Finder<'a> {
             grid,
             budget: cuda.budget()?,
             stream: cuda.stream()?,
-            reached: [cuda.event()?, cuda.event()?],
-            launches: 0,
+            queue: ShortQueue::new(cuda)?,
             steps: 0.0,
             job: Job::default(),
             cells: 0,
@@ -270,12 +268,7 @@ impl<'a> Finder<'a> {
             // demands of a volume of this size and a mesh of these counts, and live until the stream is done.
             unsafe { self.stream.launch(&kernel, blocks, &[&self.job, &(first as u64), &(own as u64)]) }?;
             if may_cancel(pipeline.progress) {
-                let place = self.launches % self.reached.len();
-                if self.launches >= self.reached.len() {
-                    self.reached[place].synchronize()?;
-                }
-                self.stream.record(&self.reached[place])?;
-                self.launches += 1;
+                self.queue.follow(&self.stream)?;
                 let done = (first - items.start) as f64 / count as f64;
                 pipeline.poll(0, (self.steps + done) / STEPS)?;
             }
