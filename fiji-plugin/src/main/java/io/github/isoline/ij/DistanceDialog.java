@@ -19,7 +19,7 @@ import java.util.Locale;
  */
 final class DistanceDialog extends OperationDialog<DistanceSettings> {
     DistanceDialog(ImagePlus image, DistanceSettings defaults) throws IsolineException {
-        super(image, DistancePlugin.COMMAND, "Felzenszwalb, Huttenlocher; Meijster et al.", defaults);
+        super(image, Isoline.SIGNED_DISTANCE.command, "Felzenszwalb, Huttenlocher; Meijster et al.", defaults);
     }
 
     @Override

@@ -12,7 +12,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> imple
     private double usedThreshold = Double.NaN;
 
     EdgeDrawingDialog(ImagePlus image, EdgeDrawingSettings defaults) throws IsolineException {
-        super(image, EdgeDrawingPlugin.COMMAND, "\u00d6zsen, Topal, Ak\u0131nlar", defaults);
+        super(image, Isoline.EDGE_DRAWING.command, "\u00d6zsen, Topal, Ak\u0131nlar", defaults);
     }
 
     @Override

@@ -31,7 +31,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     private byte[][] edges;
 
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
-        super(image, settings, EdgeDrawingPlugin.COMMAND);
+        super(image, settings, Isoline.EDGE_DRAWING.command);
         boolean wanted = settings.wantsFound();
         lines = wanted && settings.isLines() ? new FoundLines(planes, settings) : null;
         ellipses = wanted && settings.isEllipses() ? new FoundEllipses(planes, settings) : null;

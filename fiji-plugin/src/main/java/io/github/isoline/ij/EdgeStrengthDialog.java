@@ -13,7 +13,7 @@ import java.util.Locale;
  */
 final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
     EdgeStrengthDialog(ImagePlus image, EdgeStrengthSettings defaults) throws IsolineException {
-        super(image, EdgeStrengthPlugin.COMMAND, "Kele\u015f 2016", defaults);
+        super(image, Isoline.EDGE_STRENGTH.command, "Kele\u015f 2016", defaults);
     }
 
     @Override

@@ -37,7 +37,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     private int[] shapeCounts;
 
     EdgeStrengthJob(ImagePlus image, EdgeStrengthSettings settings) throws BadInput {
-        super(image, settings, EdgeStrengthPlugin.COMMAND);
+        super(image, settings, Isoline.EDGE_STRENGTH.command);
         found = settings.finds() ? new FoundAxes(planes, settings) : null;
     }
 

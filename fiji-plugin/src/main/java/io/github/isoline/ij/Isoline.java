@@ -44,22 +44,26 @@ public final class Isoline {
     /** The operations by their names. */
     static final Map<String, Call<?>> OPERATIONS = new LinkedHashMap<>();
 
-    private static final Call<EdgeStrengthSettings> EDGE_STRENGTH =
-            new Call<>("edge_strength", EdgeStrengthSettings::new, EdgeStrengthJob::new);
-    private static final Call<EdgeDrawingSettings> EDGE_DRAWING =
-            new Call<>("edge_drawing", EdgeDrawingSettings::new, EdgeDrawingJob::new);
-    private static final Call<DistanceSettings> SIGNED_DISTANCE =
-            new Call<>("signed_distance", DistanceSettings::new, DistanceJob::new);
-    private static final Call<IsolinesSettings> ISOLINES =
-            new Call<>("isolines", IsolinesSettings::new, IsolinesJob::new);
-    private static final Call<IsosurfaceSettings> ISOSURFACE =
-            new Call<>("isosurface", IsosurfaceSettings::new, IsosurfaceJob::new);
-    private static final Call<ObjectsSettings> OBJECTS =
-            new Call<>("grow_objects", ObjectsSettings::new, ObjectsJob::new);
-    private static final Call<LevelSetSettings> LEVEL_SET =
-            new Call<>("level_set", LevelSetSettings::new, LevelSetJob::new);
-    private static final Call<SnakeSettings> REGION_SNAKE =
-            new Call<>("region_snake", SnakeSettings::new, SnakeJob::new);
+    static final Call<EdgeStrengthSettings> EDGE_STRENGTH = new Call<>(
+            "edge_strength",
+            "Edge Strength Function",
+            EdgeStrengthSettings::new,
+            EdgeStrengthDialog::new,
+            EdgeStrengthJob::new);
+    static final Call<EdgeDrawingSettings> EDGE_DRAWING = new Call<>(
+            "edge_drawing", "Edge Drawing", EdgeDrawingSettings::new, EdgeDrawingDialog::new, EdgeDrawingJob::new);
+    static final Call<DistanceSettings> SIGNED_DISTANCE = new Call<>(
+            "signed_distance", "Signed Distance", DistanceSettings::new, DistanceDialog::new, DistanceJob::new);
+    static final Call<IsolinesSettings> ISOLINES =
+            new Call<>("isolines", "Isolines", IsolinesSettings::new, IsolinesDialog::new, IsolinesJob::new);
+    static final Call<IsosurfaceSettings> ISOSURFACE =
+            new Call<>("isosurface", "Isosurface", IsosurfaceSettings::new, IsosurfaceDialog::new, IsosurfaceJob::new);
+    static final Call<ObjectsSettings> OBJECTS =
+            new Call<>("grow_objects", "Grow Objects", ObjectsSettings::new, ObjectsDialog::new, ObjectsJob::new);
+    static final Call<LevelSetSettings> LEVEL_SET =
+            new Call<>("level_set", "Level Set", LevelSetSettings::new, LevelSetDialog::new, LevelSetJob::new);
+    static final Call<SnakeSettings> REGION_SNAKE =
+            new Call<>("region_snake", "Region Snake", SnakeSettings::new, SnakeDialog::new, SnakeJob::new);
 
     private Isoline() {}
 
@@ -266,15 +270,38 @@ public final class Isoline {
         return text.toString();
     }
 
-    /** An operation that scripts can call. */
-    private static final class Call<S extends Settings> {
-        final StackCommand.SettingsConstructor<S> newSettings;
-        final StackCommand.JobConstructor<S> newJob;
+    /** An operation that scripts and the menu can call, with the constructors of its classes. */
+    static final class Call<S extends Settings> {
+        /** The name of its command, without the dots of the menu. */
+        final String command;
 
-        Call(String name, StackCommand.SettingsConstructor<S> newSettings, StackCommand.JobConstructor<S> newJob) {
+        final NewSettings<S> newSettings;
+        final New<S, OperationDialog<S>> newDialog;
+        final New<S, StackJob<S>> newJob;
+
+        private Call(
+                String name,
+                String command,
+                NewSettings<S> newSettings,
+                New<S, OperationDialog<S>> newDialog,
+                New<S, StackJob<S>> newJob) {
+            this.command = command;
             this.newSettings = newSettings;
+            this.newDialog = newDialog;
             this.newJob = newJob;
             OPERATIONS.put(name, this);
+        }
+
+        /** The constructor of the parameters, with their defaults. */
+        @FunctionalInterface
+        interface NewSettings<S> {
+            S create() throws IsolineException;
+        }
+
+        /** The constructor of a dialog or a job. */
+        @FunctionalInterface
+        interface New<S, T> {
+            T create(ImagePlus image, S settings) throws BadInput, IsolineException;
         }
 
         /** @param options a text or a map */

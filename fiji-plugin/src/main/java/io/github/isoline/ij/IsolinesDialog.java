@@ -12,7 +12,7 @@ import java.util.Locale;
 /** The dialog of the isolines command, with a live preview. It does not block. */
 final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
     IsolinesDialog(ImagePlus image, IsolinesSettings defaults) throws IsolineException {
-        super(image, IsolinesPlugin.COMMAND, "Lorensen, Cline", defaults);
+        super(image, Isoline.ISOLINES.command, "Lorensen, Cline", defaults);
     }
 
     @Override

@@ -19,7 +19,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
     private double[] levels;
 
     IsolinesJob(ImagePlus image, IsolinesSettings settings) throws BadInput {
-        super(image, settings, IsolinesPlugin.COMMAND);
+        super(image, settings, Isoline.ISOLINES.command);
         found = new FoundCurves(planes, settings);
     }
 

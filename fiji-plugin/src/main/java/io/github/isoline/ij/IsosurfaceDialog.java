@@ -13,7 +13,7 @@ import java.util.Locale;
 /** The dialog of the isosurface command. Its preview shows where the surface cuts the current slice. */
 final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
     IsosurfaceDialog(ImagePlus image, IsosurfaceSettings defaults) throws IsolineException {
-        super(image, IsosurfacePlugin.COMMAND, "Lorensen, Cline; Nielson, Hamann", defaults);
+        super(image, Isoline.ISOSURFACE.command, "Lorensen, Cline; Nielson, Hamann", defaults);
         if (!Viewer3D.isInstalled()) {
             // It may have been installed when the choice was remembered.
             settings.reset(IsosurfaceSettings.VIEWER);

@@ -105,7 +105,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
 
     @Override
     RowTable rowTable() {
-        return RowTable.of(IsosurfacePlugin.COMMAND, image, Collections.singletonList("Surface area"));
+        return RowTable.of(Isoline.ISOSURFACE.command, image, Collections.singletonList("Surface area"));
     }
 
     @Override

@@ -38,7 +38,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     private boolean chosenSide;
 
     LevelSetDialog(ImagePlus image, LevelSetSettings defaults) throws IsolineException {
-        super(image, LevelSetPlugin.COMMAND, "Mostofi 2009", defaults);
+        super(image, Isoline.LEVEL_SET.command, "Mostofi 2009", defaults);
     }
 
     @Override

@@ -347,8 +347,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     RowTable rowTable() {
         String other = isVolume() ? "Area" : "Volume";
         return objects == null
-                ? RowTable.of(LevelSetPlugin.COMMAND, image, Collections.singletonList("Outcome"), "Object", other)
-                : RowTable.of(LevelSetPlugin.COMMAND, image, Arrays.asList("Outcome", "Object"), other);
+                ? RowTable.of(Isoline.LEVEL_SET.command, image, Collections.singletonList("Outcome"), "Object", other)
+                : RowTable.of(Isoline.LEVEL_SET.command, image, Arrays.asList("Outcome", "Object"), other);
     }
 
     private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {

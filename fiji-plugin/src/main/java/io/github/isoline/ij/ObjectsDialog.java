@@ -16,7 +16,7 @@ import java.util.List;
  */
 final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     ObjectsDialog(ImagePlus image, ObjectsSettings defaults) throws IsolineException {
-        super(image, ObjectsPlugin.COMMAND, "Elsey et al.; Zhu, Yuille", defaults);
+        super(image, Isoline.OBJECTS.command, "Elsey et al.; Zhu, Yuille", defaults);
         Roi roi = image.getRoi();
         if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
             // A user who has drawn an area or points wants to start from them.

@@ -153,7 +153,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     @Override
     RowTable rowTable() {
         return RowTable.of(
-                ObjectsPlugin.COMMAND, image, Arrays.asList("Object", "Voxels"), isVolume() ? "Area" : "Volume");
+                Isoline.OBJECTS.command, image, Arrays.asList("Object", "Voxels"), isVolume() ? "Area" : "Volume");
     }
 
     @Override

@@ -13,7 +13,7 @@ import java.util.List;
  */
 final class SnakeDialog extends OperationDialog<SnakeSettings> {
     SnakeDialog(ImagePlus image, SnakeSettings defaults) throws IsolineException {
-        super(image, SnakePlugin.COMMAND, "Perrot et al. 2011", defaults);
+        super(image, Isoline.REGION_SNAKE.command, "Perrot et al. 2011", defaults);
     }
 
     @Override

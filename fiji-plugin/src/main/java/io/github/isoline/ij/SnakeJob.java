@@ -383,8 +383,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     @Override
     RowTable rowTable() {
         return start.isTrack()
-                ? RowTable.of(SnakePlugin.COMMAND, image, Collections.singletonList("Track"))
-                : RowTable.of(SnakePlugin.COMMAND, image, Collections.singletonList("Target"), "Track");
+                ? RowTable.of(Isoline.REGION_SNAKE.command, image, Collections.singletonList("Track"))
+                : RowTable.of(Isoline.REGION_SNAKE.command, image, Collections.singletonList("Target"), "Track");
     }
 
     /** Returns the way in which the search ended. */

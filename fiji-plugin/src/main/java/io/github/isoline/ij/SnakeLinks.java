@@ -124,7 +124,7 @@ final class SnakeLinks {
         }
         if (GraphicsEnvironment.isHeadless()) {
             RunLog.warn(
-                    SnakePlugin.COMMAND,
+                    Isoline.REGION_SNAKE.command,
                     planes.image,
                     "ImageJ has no table of links without a display; a script gets it with Result.getLinks().");
             return;

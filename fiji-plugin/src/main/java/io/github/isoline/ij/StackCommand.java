@@ -11,87 +11,56 @@ import java.awt.EventQueue;
 import java.awt.GraphicsEnvironment;
 
 /**
- * A command that works on the current image: shows the dialog, locks the image, runs the job with progress and Escape,
- * and shows the result.
+ * The commands of Plugins > Isoline that work on the current image: each shows its dialog, locks the image, runs the
+ * job with progress and Escape, and shows the result.
  */
-abstract class StackCommand<S extends Settings> implements PlugIn {
-    private final String command;
-    private final SettingsConstructor<S> newSettings;
-    private final DialogConstructor<S> newDialog;
-    private final JobConstructor<S> newJob;
-    private StackJob<S> job;
+public final class StackCommand implements PlugIn {
+    private StackJob<?> job;
     private ImagePlus result;
 
-    /** The parameters' constructor. */
-    @FunctionalInterface
-    interface SettingsConstructor<S> {
-        S create() throws IsolineException;
-    }
-
-    /** The dialog's constructor. */
-    @FunctionalInterface
-    interface DialogConstructor<S extends Settings> {
-        OperationDialog<S> create(ImagePlus image, S settings) throws BadInput, IsolineException;
-    }
-
-    /** The job's constructor. */
-    @FunctionalInterface
-    interface JobConstructor<S extends Settings> {
-        StackJob<S> create(ImagePlus image, S settings) throws BadInput, IsolineException;
-    }
-
     /**
-     * Creates the command.
+     * Runs the command of an operation.
      *
-     * @param command its name, without the dots of the menu
+     * @param operation its name as {@link Isoline#options} takes it; plugins.config has it
      */
-    StackCommand(
-            String command,
-            SettingsConstructor<S> newSettings,
-            DialogConstructor<S> newDialog,
-            JobConstructor<S> newJob) {
-        this.command = command;
-        this.newSettings = newSettings;
-        this.newDialog = newDialog;
-        this.newJob = newJob;
-    }
-
     @Override
-    public final void run(String arg) {
-        Host.guard(Host.name(command, WindowManager.getCurrentImage()), this::execute);
+    public void run(String operation) {
+        Isoline.Call<?> call = Isoline.OPERATIONS.get(operation);
+        Host.guard(Host.name(call.command, WindowManager.getCurrentImage()), () -> execute(call));
     }
 
     /** Returns the image of the last run, null if it failed, was cancelled or makes none; for callers from Java. */
-    public final ImagePlus getResult() {
+    public ImagePlus getResult() {
         return result;
     }
 
-    /** Returns the last job; null before the first one, and if the dialog was cancelled. */
-    final StackJob<S> job() {
-        return job;
+    /** Returns φ of the last run, null if it was not requested or is no level set; for callers from Java. */
+    public ImagePlus getPhi() {
+        return job instanceof LevelSetJob ? ((LevelSetJob) job).phiImage() : null;
     }
 
     /** Returns the parameters of a macro or of the dialog; null if it was cancelled. */
-    private S settings(ImagePlus image) throws BadInput, IsolineException {
+    private static <S extends Settings> S settings(Isoline.Call<S> call, ImagePlus image)
+            throws BadInput, IsolineException {
         String options = Macro.getOptions();
-        S settings = newSettings.create();
+        S settings = call.newSettings.create();
         if (options != null || GraphicsEnvironment.isHeadless()) {
             return Settings.fromMacro(settings, options);
         }
         // The check comes before the dialog, so that no dialog is filled in in vain; the dialog offers the luminance.
         settings.set(Settings.LUMINANCE, true).check(image);
         return OperationDialog.alone(
-                image, () -> newDialog.create(image, settings).ask());
+                image, () -> call.newDialog.create(image, settings).ask());
     }
 
-    private void execute() throws BadInput, IsolineException {
+    private <S extends Settings> void execute(Isoline.Call<S> call) throws BadInput, IsolineException {
         result = null;
         ImagePlus image = WindowManager.getCurrentImage();
         if (image == null) {
             throw new BadInput("No image is open. Open one and run the command again.");
         }
-        S settings = settings(image);
-        job = settings == null ? null : newJob.create(image, settings);
+        S settings = settings(call, image);
+        job = settings == null ? null : call.newJob.create(image, settings);
         if (job == null) {
             return;
         }
@@ -100,15 +69,15 @@ abstract class StackCommand<S extends Settings> implements PlugIn {
         result = made;
         job.otherImages().forEach(other -> show(other, ""));
         IJ.showProgress(1.0);
-        show(result, log());
+        show(result, log(call.command));
         if (job.stopped) {
             // A macro that the user stopped must not continue with the next image.
-            Host.stopped(Host.name(command, image));
+            Host.stopped(Host.name(call.command, image));
         }
     }
 
     /** Logs the run and its warnings in lines, and returns a short line, since the status bar has no room for more. */
-    private String log() throws IsolineException {
+    private String log(String command) throws IsolineException {
         String done = job.summary();
         RunLog.done(command, job.image, done + " (" + job.context().device().reason() + ")");
         job.warnings().forEach(warning -> RunLog.warn(command, job.image, warning));

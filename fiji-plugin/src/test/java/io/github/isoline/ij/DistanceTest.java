@@ -405,7 +405,7 @@ class DistanceTest extends HeadlessTest implements CommandContract {
     @Test
     void fromJavaWithoutMacroOrWindow() {
         ImagePlus horse = open("horse.png");
-        DistancePlugin plugin = (DistancePlugin) IJ.runPlugIn(horse, DistancePlugin.class.getName(), "");
+        StackCommand plugin = (StackCommand) IJ.runPlugIn(horse, StackCommand.class.getName(), "signed_distance");
         assertEquals("Signed distance (pixels) of horse.png", plugin.getResult().getTitle());
     }
 

@@ -220,7 +220,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     void fromJavaWithoutMacroOrWindowAnOutputMustBeNamed() {
         ImagePlus horse = open("horse.png");
         Outcome outcome = captured(() -> {
-            EdgeDrawingPlugin plugin = (EdgeDrawingPlugin) IJ.runPlugIn(horse, EdgeDrawingPlugin.class.getName(), "");
+            StackCommand plugin = (StackCommand) IJ.runPlugIn(horse, StackCommand.class.getName(), "edge_drawing");
             assertNull(plugin.getResult());
             return "";
         });

@@ -293,7 +293,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
     @Test
     void fromJavaWithoutMacroOrWindow() {
         ImagePlus horse = open("horse.png");
-        EdgeStrengthPlugin plugin = (EdgeStrengthPlugin) ij.IJ.runPlugIn(horse, EdgeStrengthPlugin.class.getName(), "");
+        StackCommand plugin = (StackCommand) ij.IJ.runPlugIn(horse, StackCommand.class.getName(), "edge_strength");
         assertNotNull(plugin.getResult());
         assertEquals("ESF of horse.png", plugin.getResult().getTitle());
         assertNull(horse.getOverlay());

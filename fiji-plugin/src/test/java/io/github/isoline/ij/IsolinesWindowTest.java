@@ -34,7 +34,7 @@ class IsolinesWindowTest extends WindowTest {
         void dialog(ImagePlus image) throws Exception {
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
-            Dialog dialog = open(image, IsolinesPlugin.COMMAND + "...");
+            Dialog dialog = open(image, "Isolines...");
             await("a preview", () -> status(dialog).contains(" ms on "));
             String first = status(dialog);
             say("first status", first);

@@ -135,7 +135,7 @@ class IsosurfaceWindowTest extends WindowTest {
                 view(image, recorder);
                 return;
             }
-            Dialog dialog = open(image, IsosurfacePlugin.COMMAND + "...");
+            Dialog dialog = open(image, "Isosurface...");
             say("viewer offered", offersViewer(dialog));
             await("a preview", () -> status(dialog).contains(" cuts this slice in "));
             String first = status(dialog);
@@ -183,7 +183,7 @@ class IsosurfaceWindowTest extends WindowTest {
                 say("log", IJ.getLog());
                 return;
             }
-            Dialog dialog = open(image, IsosurfacePlugin.COMMAND + "...");
+            Dialog dialog = open(image, "Isosurface...");
             await("a preview", () -> status(dialog).contains(" cuts this slice in "));
             toggle(checkbox(dialog, "Show in 3D Viewer"), true);
             type(dialog, IsosurfaceSettings.LEVEL, "90.5");

@@ -320,14 +320,14 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     @Test
     void fromJavaBothImagesAreInReach() throws Exception {
         ImagePlus image = disc(40, 36, 10);
-        LevelSetPlugin plugin = new LevelSetPlugin();
+        StackCommand plugin = new StackCommand();
         captured(() -> {
             ij.WindowManager.setTempCurrentImage(image);
             Thread thread = new Thread(
                     () -> {
                         ij.WindowManager.setTempCurrentImage(image);
                         ij.Macro.setOptions("start=box mask_stack phi ");
-                        plugin.run("");
+                        plugin.run("level_set");
                     },
                     "Run$_Level Set...");
             thread.start();

@@ -35,7 +35,7 @@ class ObjectsWindowTest extends WindowTest {
             image.show();
             Recorder recorder = new Recorder();
             recorder.setLocation(20, 700);
-            Dialog dialog = open(image, ObjectsPlugin.COMMAND + "...");
+            Dialog dialog = open(image, "Grow Objects...");
             await("a preview", () -> status(dialog).contains(" in this slice alone"));
             say("first status", status(dialog));
             await("outlines", () -> image.getOverlay() != null);

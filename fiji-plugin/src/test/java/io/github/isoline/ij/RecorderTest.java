@@ -4,15 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.github.isoline.IsolineException;
 import io.github.isoline.Operation;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
 /** Tests the keys of all commands with ImageJ's macro recorder, and the labels with the help. */
@@ -106,18 +106,19 @@ class RecorderTest {
         assertTrue(tried.contains("edge_contrast") && tried.contains("gradient_threshold"), tried.toString());
     }
 
-    private static Settings settings(String command) throws ReflectiveOperationException {
-        return (Settings) Class.forName(command).getDeclaredConstructor().newInstance();
+    private static Settings settings(String operation) throws IsolineException {
+        return Isoline.OPERATIONS.get(operation).newSettings.create();
     }
 
-    /** Returns the parameter classes of all commands in the menu that have parameters. */
-    private static List<String> commands() throws Exception {
-        try (BufferedReader config = new BufferedReader(new InputStreamReader(
-                RecorderTest.class.getResourceAsStream("/plugins.config"), StandardCharsets.UTF_8))) {
-            return config.lines()
-                    .filter(line -> line.endsWith("Plugin") && !line.contains("DevicesPlugin"))
-                    .map(line -> line.replaceAll(".*, *(.*)Plugin", "$1Settings"))
-                    .collect(Collectors.toList());
+    /** Returns the operations of all commands in the menu that have parameters. */
+    private static List<String> commands() {
+        Matcher line = Pattern.compile("\"(.+)\\.\\.\\.\", [\\w.]+\\.StackCommand\\(\"(.+)\"\\)")
+                .matcher(Resource.text("/plugins.config"));
+        List<String> operations = new ArrayList<>();
+        while (line.find()) {
+            operations.add(line.group(2));
+            assertEquals(line.group(1), Isoline.OPERATIONS.get(line.group(2)).command);
         }
+        return operations;
     }
 }

@@ -45,7 +45,7 @@ abstract class WindowTest {
         startDisplay("1280x900x24");
         Path jars = Files.createDirectories(home.resolve("plugins").resolve("jars"));
         Files.copy(Paths.get(location(com.sun.jna.Native.class)), jars.resolve("jna.jar"));
-        Path classes = Paths.get(location(EdgeStrengthPlugin.class));
+        Path classes = Paths.get(location(StackCommand.class));
         Path jar = home.resolve("plugins").resolve("Isoline_-test.jar");
         try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(jar));
                 Stream<Path> files = Files.walk(classes)) {
