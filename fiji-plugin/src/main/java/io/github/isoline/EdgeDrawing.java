@@ -1,5 +1,6 @@
 package io.github.isoline;
 
+import com.sun.jna.Function;
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.DoubleByReference;
 import com.sun.jna.ptr.PointerByReference;
@@ -117,14 +118,15 @@ public final class EdgeDrawing {
     public static Result lines(
             Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
             throws IsolineException {
-        PointerByReference found = new PointerByReference();
-        try {
-            Report done = along(
-                    IsolineLibrary::isoline_edge_drawing_lines, context, params, input, edges, found, depth, progress);
-            return new Result(done, null, Lines.copyOf(found.getValue()), null);
-        } finally {
-            IsolineLibrary.isoline_lines_free(found.getValue());
-        }
+        return along(
+                "lines",
+                (done, found) -> new Result(done, null, Lines.copyOf(found), null),
+                context,
+                params,
+                input,
+                edges,
+                depth,
+                progress);
     }
 
     /**
@@ -143,61 +145,49 @@ public final class EdgeDrawing {
     public static Result ellipses(
             Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
             throws IsolineException {
-        PointerByReference found = new PointerByReference();
-        try {
-            Report done = along(
-                    IsolineLibrary::isoline_edge_drawing_ellipses,
-                    context,
-                    params,
-                    input,
-                    edges,
-                    found,
-                    depth,
-                    progress);
-            return new Result(done, null, null, Ellipses.copyOf(found.getValue()));
-        } finally {
-            IsolineLibrary.isoline_ellipses_free(found.getValue());
-        }
+        return along(
+                "ellipses",
+                (done, found) -> new Result(done, null, null, Ellipses.copyOf(found)),
+                context,
+                params,
+                input,
+                edges,
+                depth,
+                progress);
     }
 
-    /** A call of the library that finds something along segments. */
-    @FunctionalInterface
-    private interface Search {
-        int find(
-                Pointer context,
-                Structs.Image input,
-                Pointer segments,
-                Pointer params,
-                Structs.Progress progress,
-                PointerByReference found,
-                Structs.Report report);
-    }
-
-    /** Draws segments and searches along them; the caller frees what is found. */
-    private static Report along(
-            Search search,
+    /**
+     * Draws segments and finds something along them.
+     *
+     * @param noun the name of what is found in the library's functions, such as "lines" in isoline_lines_free
+     */
+    private static Result along(
+            String noun,
+            Operation.Copy<Pointer, Result> copy,
             Context context,
             Params params,
             PixelBuffer input,
             PixelBuffer edges,
-            PointerByReference found,
             int depth,
             Progress progress)
             throws IsolineException {
         PointerByReference segments = new PointerByReference();
+        PointerByReference found = new PointerByReference();
         try {
             Report done =
                     draw(context, params, input, edges, segments, depth, Progress.part(progress, 0, DRAWING_SHARE));
             Structs.Image in = input.describe(depth);
             Pointer struct = params.struct(NAME);
+            Function search = NativeLoader.function("isoline_edge_drawing_" + noun);
             done.add(Report.of(
                     context,
                     Progress.part(progress, DRAWING_SHARE, 1),
-                    (at, callback, report) ->
-                            search.find(at, in, segments.getValue(), struct, callback, found, report)));
-            return done;
+                    (at, callback, report) -> search.invokeInt(
+                            new Object[] {at, in, segments.getValue(), struct, callback, found, report})));
+            return copy.of(done, found.getValue());
         } finally {
             IsolineLibrary.isoline_segments_free(segments.getValue());
+            NativeLoader.function("isoline_" + noun + "_free").invokeVoid(new Object[] {found.getValue()});
         }
     }
 

@@ -6,8 +6,8 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation} calls
- * the others by name: operations from one image to another, or to an object with arrays.
+ * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation} and
+ * {@link EdgeDrawing} call the others by name: operations from one image to another, or to an object with arrays.
  *
  * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version, so that a bad library
  * is a message and not a class that can never be loaded again. {@code size_t} is a Java {@code long}: only 64-bit
@@ -82,31 +82,9 @@ final class IsolineLibrary {
 
     static native void isoline_segments_free(Pointer segments);
 
-    static native int isoline_edge_drawing_lines(
-            Pointer context,
-            Structs.Image input,
-            Pointer segments,
-            Pointer params,
-            Structs.Progress progress,
-            PointerByReference lines,
-            Structs.Report report);
-
     static native int isoline_lines_all(Pointer lines, PointerByReference all, LongByReference count);
 
-    static native void isoline_lines_free(Pointer lines);
-
-    static native int isoline_edge_drawing_ellipses(
-            Pointer context,
-            Structs.Image input,
-            Pointer segments,
-            Pointer params,
-            Structs.Progress progress,
-            PointerByReference ellipses,
-            Structs.Report report);
-
     static native int isoline_ellipses_all(Pointer ellipses, PointerByReference all, LongByReference count);
-
-    static native void isoline_ellipses_free(Pointer ellipses);
 
     static native int isoline_objects(
             Pointer context,
