@@ -1,7 +1,7 @@
 package io.github.isoline.ij;
 
 import java.util.Arrays;
-import java.util.BitSet;
+import java.util.function.IntToDoubleFunction;
 
 /**
  * Makes a start of an outline: it has few nodes, since the search adds nodes where they help, and nodes that lie close
@@ -73,57 +73,26 @@ final class NodeThinner {
                 opposite = i;
             }
         }
-        BitSet keep = new BitSet(count);
-        keep.set(0);
-        keep.set(opposite);
-        // These spans are still to be split; the end of the last one is the first node again.
-        int[] spans = new int[2 * count + 4];
-        int open = 0;
-        spans[open++] = 0;
-        spans[open++] = opposite;
-        spans[open++] = opposite;
-        spans[open++] = count;
-        while (open > 0) {
-            int to = spans[--open];
-            int from = spans[--open];
-            int farthest = farthest(nodes, from, to, tolerance);
-            if (farthest >= 0) {
-                keep.set(farthest);
-                spans[open++] = from;
-                spans[open++] = farthest;
-                spans[open++] = farthest;
-                spans[open++] = to;
-            }
+        int[] kept = Simplifier.keep(count, opposite, tolerance, (from, to) -> distance(nodes, from, to % count));
+        int[] fewer = new int[2 * kept.length];
+        for (int i = 0; i < kept.length; i++) {
+            fewer[2 * i] = nodes[2 * kept[i]];
+            fewer[2 * i + 1] = nodes[2 * kept[i] + 1];
         }
-        int[] kept = new int[2 * keep.cardinality()];
-        int used = 0;
-        for (int i = keep.nextSetBit(0); i >= 0; i = keep.nextSetBit(i + 1)) {
-            kept[used++] = nodes[2 * i];
-            kept[used++] = nodes[2 * i + 1];
-        }
-        return kept;
+        return fewer;
     }
 
-    /** Returns the node between two others that is farthest from the line between them; -1 if none is too far. */
-    private static int farthest(int[] nodes, int from, int to, double tolerance) {
-        int count = nodes.length / 2;
-        int end = to % count;
+    /** Returns the distances of nodes from the line through two others. */
+    private static IntToDoubleFunction distance(int[] nodes, int from, int to) {
         double ax = nodes[2 * from];
         double ay = nodes[2 * from + 1];
-        double dx = nodes[2 * end] - ax;
-        double dy = nodes[2 * end + 1] - ay;
+        double dx = nodes[2 * to] - ax;
+        double dy = nodes[2 * to + 1] - ay;
         double length = Math.hypot(dx, dy);
-        double most = tolerance;
-        int found = -1;
-        for (int i = from + 1; i < to; i++) {
+        return i -> {
             double x = nodes[2 * i] - ax;
             double y = nodes[2 * i + 1] - ay;
-            double away = length == 0 ? Math.hypot(x, y) : Math.abs(x * dy - y * dx) / length;
-            if (away > most) {
-                most = away;
-                found = i;
-            }
-        }
-        return found;
+            return length == 0 ? Math.hypot(x, y) : Math.abs(x * dy - y * dx) / length;
+        };
     }
 }
