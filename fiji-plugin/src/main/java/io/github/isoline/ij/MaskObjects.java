@@ -5,8 +5,11 @@ import java.awt.Rectangle;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.IntBinaryOperator;
 
-/** The objects of a mask: components of pixels that are connected by their sides, in a slice or a volume. */
+/**
+ * The objects of a mask: components of pixels of one value that are connected by their sides, in a slice or a volume.
+ */
 final class MaskObjects {
     /** Holds for each slice the number of the object that a pixel belongs to, from 1 on; 0 outside. */
     final int[][] labels;
@@ -15,24 +18,37 @@ final class MaskObjects {
     final int count;
 
     /**
-     * Numbers the objects in the order of their first pixels: slice by slice, row by row.
+     * Numbers the objects in the order of their first pixels: slice by slice, row by row. All values but 0 count as
+     * one.
      *
      * @param slices of one volume, or a single one; 0 outside
      */
     MaskObjects(byte[][] slices, int width) {
-        labels = new int[slices.length][slices[0].length];
+        this(slices.length, slices[0].length, width, (z, i) -> slices[z][i] == 0 ? 0 : 1);
+    }
+
+    /**
+     * Numbers the objects in that order.
+     *
+     * @param depth the number of slices
+     * @param pixels the number of pixels of a slice
+     * @param values the value of a pixel by its slice and its place there; 0 outside
+     */
+    MaskObjects(int depth, int pixels, int width, IntBinaryOperator values) {
+        labels = new int[depth][pixels];
         // Each provisional number points to a smaller one of the same object, or to itself.
         int[] parents = new int[64];
         int used = 0;
-        for (int z = 0; z < slices.length; z++) {
-            for (int i = 0; i < labels[z].length; i++) {
-                if (slices[z][i] == 0) {
+        for (int z = 0; z < depth; z++) {
+            for (int i = 0; i < pixels; i++) {
+                int value = values.applyAsInt(z, i);
+                if (value == 0) {
                     continue;
                 }
                 int[] before = {
-                    i % width == 0 ? 0 : labels[z][i - 1],
-                    i < width ? 0 : labels[z][i - width],
-                    z == 0 ? 0 : labels[z - 1][i],
+                    i % width == 0 || values.applyAsInt(z, i - 1) != value ? 0 : labels[z][i - 1],
+                    i < width || values.applyAsInt(z, i - width) != value ? 0 : labels[z][i - width],
+                    z == 0 || values.applyAsInt(z - 1, i) != value ? 0 : labels[z - 1][i],
                 };
                 int least = 0;
                 for (int other : before) {

@@ -38,16 +38,14 @@ final class MaskOutlines {
 
     private final int width;
     private final int height;
-    private final int[] values;
 
     /** Holds the number of the part that contains a pixel, from 1 on; 0 outside all. */
     private final int[] parts;
 
-    private MaskOutlines(int[] values, int width) {
-        this.values = values;
+    private MaskOutlines(int[] parts, int width) {
+        this.parts = parts;
         this.width = width;
-        height = values.length / width;
-        parts = new int[values.length];
+        height = parts.length / width;
     }
 
     /**
@@ -56,44 +54,22 @@ final class MaskOutlines {
      * @param values 0 outside
      */
     static List<Part> of(int[] values, int width) {
-        MaskOutlines outlines = new MaskOutlines(values, width);
-        List<Part> found = new ArrayList<>();
+        MaskObjects objects = new MaskObjects(1, values.length, width, (z, pixel) -> values[pixel]);
+        MaskOutlines outlines = new MaskOutlines(objects.labels[0], width);
+        int[] pixels = new int[objects.count + 1];
+        int[] firsts = new int[objects.count + 1];
         for (int pixel = 0; pixel < values.length; pixel++) {
-            if (values[pixel] != 0 && outlines.parts[pixel] == 0) {
-                int number = found.size() + 1;
-                int pixels = outlines.fill(pixel, number);
-                found.add(new Part(values[pixel], pixels, outlines.trace(pixel, number)));
+            int number = outlines.parts[pixel];
+            if (pixels[number]++ == 0) {
+                firsts[number] = pixel;
             }
+        }
+        List<Part> found = new ArrayList<>();
+        for (int number = 1; number <= objects.count; number++) {
+            int first = firsts[number];
+            found.add(new Part(values[first], pixels[number], outlines.trace(first, number)));
         }
         return found;
-    }
-
-    /** Numbers the pixels of a part, and returns their count. */
-    private int fill(int first, int number) {
-        int[] open = new int[64];
-        int waiting = 0;
-        int count = 0;
-        parts[first] = number;
-        open[waiting++] = first;
-        while (waiting > 0) {
-            int pixel = open[--waiting];
-            count++;
-            if (waiting + DX.length > open.length) {
-                open = Arrays.copyOf(open, 2 * open.length);
-            }
-            for (int d = 0; d < DX.length; d++) {
-                int x = pixel % width + DX[d];
-                int y = pixel / width + DY[d];
-                if (x >= 0 && x < width && y >= 0 && y < height) {
-                    int next = y * width + x;
-                    if (parts[next] == 0 && values[next] == values[first]) {
-                        parts[next] = number;
-                        open[waiting++] = next;
-                    }
-                }
-            }
-        }
-        return count;
     }
 
     private boolean isIn(int x, int y, int number) {
