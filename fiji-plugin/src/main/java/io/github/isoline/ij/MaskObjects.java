@@ -104,16 +104,7 @@ final class MaskObjects {
             }
         }
         Map<Integer, Roi> outlines = new TreeMap<>();
-        bounds.forEach((label, box) -> {
-            byte[] mask = new byte[box.width * box.height];
-            for (int i = 0; i < mask.length; i++) {
-                int at = (box.y + i / box.width) * width + box.x + i % box.width;
-                mask[i] = (byte) (here[at] == label ? 255 : 0);
-            }
-            Roi roi = Outline.of(mask, box.width, box.height);
-            roi.setLocation(box.x + roi.getBounds().x, box.y + roi.getBounds().y);
-            outlines.put(label, roi);
-        });
+        bounds.forEach((label, box) -> outlines.put(label, Outline.of(here, width, label, box)));
         return outlines;
     }
 }

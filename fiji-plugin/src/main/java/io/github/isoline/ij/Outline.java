@@ -6,6 +6,7 @@ import ij.plugin.filter.ThresholdToSelection;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 import io.github.isoline.Polygons;
+import java.awt.Rectangle;
 import java.awt.geom.Path2D;
 
 /** Converts masks and polygons to selections. */
@@ -24,6 +25,18 @@ final class Outline {
         ByteProcessor pixels = new ByteProcessor(width, height, mask);
         pixels.setThreshold(WHITE, WHITE, ImageProcessor.NO_LUT_UPDATE);
         return new ThresholdToSelection().convert(pixels);
+    }
+
+    /** Returns the border of the pixels of a label that a plane has: they all lie in a box within the plane. */
+    static Roi of(int[] labels, int width, int label, Rectangle box) {
+        byte[] mask = new byte[box.width * box.height];
+        for (int i = 0; i < mask.length; i++) {
+            int at = (box.y + i / box.width) * width + box.x + i % box.width;
+            mask[i] = (byte) (labels[at] == label ? WHITE : 0);
+        }
+        Roi outline = of(mask, box.width, box.height);
+        outline.setLocation(box.x + outline.getBounds().x, box.y + outline.getBounds().y);
+        return outline;
     }
 
     /** Returns any number of polygons as one element. */

@@ -115,14 +115,6 @@ final class SnakePixels {
 
     /** Returns the border of the pixels of a target, which has some and all of them in a box within the image. */
     Roi outline(int number, Rectangle box) {
-        byte[] mask = new byte[box.width * box.height];
-        for (int i = 0; i < mask.length; i++) {
-            int at = (box.y + i / box.width) * width + box.x + i % box.width;
-            mask[i] = (byte) (numbers[at] == number ? 0xff : 0);
-        }
-        Roi outline = Outline.of(mask, box.width, box.height);
-        Rectangle found = outline.getBounds();
-        outline.setLocation(box.x + found.x, box.y + found.y);
-        return outline;
+        return Outline.of(numbers, width, number, box);
     }
 }
