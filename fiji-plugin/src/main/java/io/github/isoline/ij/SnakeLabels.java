@@ -5,6 +5,7 @@ import ij.process.LUT;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import java.awt.Color;
+import java.lang.reflect.Array;
 import java.util.List;
 
 /** The label image: pixels hold the number of their target, else 0. */
@@ -20,10 +21,8 @@ final class SnakeLabels {
     private final HyperStackSelection planes;
     private final int largest;
 
-    /** Holds the labels of each plane; only one of the two arrays is used. */
-    private final short[][] small;
-
-    private final float[][] large;
+    /** Holds the labels of each plane, as short[] or float[]. */
+    private final Object[] labels;
 
     /**
      * Creates an empty label image.
@@ -34,9 +33,7 @@ final class SnakeLabels {
         this.planes = planes;
         this.largest = largest;
         int pixels = planes.image.getWidth() * planes.image.getHeight();
-        boolean fits = largest <= MOST_OF_16_BITS;
-        small = fits ? Parallel.fill(new short[planes.size()][], () -> new short[pixels]) : null;
-        large = fits ? null : Parallel.fill(new float[planes.size()][], () -> new float[pixels]);
+        labels = Parallel.fill(new Object[planes.size()], () -> empty(type(largest), pixels));
     }
 
     /** Returns the image of labels that are known. */
@@ -45,11 +42,7 @@ final class SnakeLabels {
         for (int place = 0; place < labels.length; place++) {
             int[] plane = labels[place];
             for (int i = 0; plane != null && i < plane.length; i++) {
-                if (made.small != null) {
-                    made.small[place][i] = (short) plane[i];
-                } else {
-                    made.large[place][i] = plane[i];
-                }
+                set(made.labels[place], i, plane[i]);
             }
         }
         return made.image();
@@ -69,26 +62,31 @@ final class SnakeLabels {
         return largest <= MOST_OF_16_BITS ? PixelBuffer.Type.U16 : PixelBuffer.Type.F32;
     }
 
+    /** Returns an array of pixels without a label. */
+    static Object empty(PixelBuffer.Type type, int pixels) {
+        return type == PixelBuffer.Type.U16 ? new short[pixels] : new float[pixels];
+    }
+
+    /** Gives a label to a pixel of such an array. */
+    static void set(Object plane, int pixel, int label) {
+        if (plane instanceof short[]) {
+            ((short[]) plane)[pixel] = (short) label;
+        } else {
+            ((float[]) plane)[pixel] = label;
+        }
+    }
+
     /**
      * Adds a plane; labels that it has already stay.
      *
      * @param targets those that the library numbered from 1 on
      */
     void take(PixelBuffer buffer, int place, List<SnakeTarget> targets) {
-        if (small != null) {
-            short[] plane = small[place];
-            short[] found = new short[plane.length];
-            buffer.read(0, found);
-            for (int i = 0; i < plane.length; i++) {
-                int number = found[i] & MOST_OF_16_BITS;
-                plane[i] = number == 0 || plane[i] != 0 ? plane[i] : (short) label(targets.get(number - 1));
-            }
-        } else {
-            float[] plane = large[place];
-            float[] found = new float[plane.length];
-            buffer.read(0, found);
-            for (int i = 0; i < plane.length; i++) {
-                plane[i] = found[i] == 0 || plane[i] != 0 ? plane[i] : label(targets.get((int) found[i] - 1));
+        Object plane = labels[place];
+        int[] found = SnakePixels.read(buffer, Array.getLength(plane));
+        for (int i = 0; i < found.length; i++) {
+            if (found[i] != 0 && IntensitySample.value(plane, i) == 0) {
+                set(plane, i, label(targets.get(found[i] - 1)));
             }
         }
     }
@@ -100,7 +98,7 @@ final class SnakeLabels {
 
     /** Returns the new image. */
     ImagePlus image() {
-        return of(planes, small != null ? small : large, largest);
+        return of(planes, labels, largest);
     }
 
     /** Returns black, and colours that distinguish neighbouring numbers. */

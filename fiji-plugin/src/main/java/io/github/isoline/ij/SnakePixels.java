@@ -60,8 +60,9 @@ final class SnakePixels {
         }
     }
 
-    private static int[] read(PixelBuffer labels, int count) {
-        Object pixels = labels.type() == PixelBuffer.Type.U16 ? new short[count] : new float[count];
+    /** Returns the numbers of a plane that the library has drawn. */
+    static int[] read(PixelBuffer labels, int count) {
+        Object pixels = SnakeLabels.empty(labels.type(), count);
         labels.read(0, pixels);
         int[] numbers = new int[count];
         for (int i = 0; i < count; i++) {
@@ -77,17 +78,11 @@ final class SnakePixels {
 
     /** Writes the labels. */
     void write(PixelBuffer labels) {
-        boolean small = labels.type() == PixelBuffer.Type.U16;
-        short[] words = new short[small ? numbers.length : 0];
-        float[] floats = new float[small ? 0 : numbers.length];
+        Object pixels = SnakeLabels.empty(labels.type(), numbers.length);
         for (int i = 0; i < numbers.length; i++) {
-            if (small) {
-                words[i] = (short) numbers[i];
-            } else {
-                floats[i] = numbers[i];
-            }
+            SnakeLabels.set(pixels, i, numbers[i]);
         }
-        labels.write(0, small ? words : floats, 0, numbers.length);
+        labels.write(0, pixels, 0, numbers.length);
     }
 
     /** Returns the number of the target that a pixel belongs to, 0 for none. */
