@@ -128,12 +128,10 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
 
         @Override
         String compute(DistanceSettings settings, boolean draw) throws BadInput, IsolineException {
-            TwoValues found = null;
-            if (settings.needsValues()) {
-                found = values(settings.planes(image).indices());
-                if (found == null) {
-                    return null;
-                }
+            TwoValues found =
+                    values(settings.needsValues() ? settings.planes(image).indices() : new int[0]);
+            if (found == null) {
+                return null;
             }
             int slice = image.getCurrentSlice();
             InsideTest test = settings.insideTest(image, found);
@@ -156,7 +154,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
                 ResultImage.setPosition(roi, image, position);
                 return new Roi[] {roi};
             });
-            status += String.format(Locale.ROOT, ", %.1f ms on %s", report.seconds() * 1000, report.device());
+            status += timed(report);
             return settings.isVolume()
                     ? status + "; of this slice by itself: in the volume distances are the same or less"
                     : status;

@@ -14,7 +14,6 @@ import java.awt.geom.AffineTransform;
 import java.awt.geom.Ellipse2D;
 import java.awt.geom.Path2D;
 import java.awt.image.BufferedImage;
-import java.util.Locale;
 import java.util.stream.IntStream;
 
 /**
@@ -34,8 +33,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     private final Listener listener;
     private final PreviewRoi roi;
 
-    // Only the worker uses these fields.
-    private PixelBuffer pixels;
+    // Only the worker uses this field.
     private PixelBuffer edges;
 
     EdgeDrawingPreview(ImagePlus image, Listener listener) {
@@ -48,7 +46,6 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     String compute(EdgeDrawingSettings settings, boolean draw) throws BadInput, IsolineException {
         int slice = image.getCurrentSlice();
         Params params = settings.toParams();
-        PixelBuffer.Type type = Pixels.type(image);
         GreyRange range = new GreyRange();
         int[] needed = EdgeDrawingJob.needsRange(image, settings)
                 ? settings.planes(image).indices()
@@ -68,11 +65,10 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
         int width = image.getWidth();
         int height = image.getHeight();
-        if (pixels == null) {
-            pixels = buffer(settings.device(), type);
+        if (edges == null) {
             edges = buffer(settings.device(), PixelBuffer.Type.U8);
         }
-        pixels.write(0, Pixels.of(image, slice));
+        PixelBuffer pixels = pixels(settings.device(), slice);
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
         EdgeDrawing.Result result = run(settings.device(), (context, progress) -> {
             if (settings.isEllipses()) {
@@ -91,13 +87,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
             roi.set(segments, rest, picture, slice);
             return paths == null ? new Roi[] {roi} : new Roi[] {roi, paths};
         });
-        return String.format(
-                Locale.ROOT,
-                "%s%s, %.1f ms on %s",
-                count(result),
-                image.getStackSize() > 1 ? " in this slice" : "",
-                result.report().seconds() * 1000,
-                result.report().device());
+        return found(count(result), result.report());
     }
 
     private static String count(EdgeDrawing.Result result) {

@@ -122,12 +122,10 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
         @Override
         String compute(EdgeStrengthSettings settings, boolean draw) throws BadInput, IsolineException {
-            TwoValues found = null;
-            if (settings.needsValues()) {
-                found = values(settings.planes(image).indices());
-                if (found == null) {
-                    return null;
-                }
+            TwoValues found =
+                    values(settings.needsValues() ? settings.planes(image).indices() : new int[0]);
+            if (found == null) {
+                return null;
             }
             int slice = image.getCurrentSlice();
             byte[] shade = new byte[image.getWidth() * image.getHeight()];

@@ -1,13 +1,10 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
 import io.github.isoline.Params;
-import io.github.isoline.PixelBuffer;
 import java.util.List;
-import java.util.Locale;
 
 /** The dialog of the isolines command, with a live preview. It does not block. */
 final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
@@ -42,8 +39,6 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
 
     /** Shows on the current slice the curves that the isolines command gives with the parameters of the dialog. */
     private static final class Preview extends LivePreview<IsolinesSettings> {
-        private PixelBuffer pixels;
-
         Preview(ImagePlus image, Listener listener) {
             super(image, listener);
         }
@@ -54,7 +49,6 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
                 hide();
                 return "";
             }
-            int slice = image.getCurrentSlice();
             Params params = settings.toParams();
             double[] levels = settings.levels();
             GreyRange range = new GreyRange();
@@ -64,22 +58,8 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
                 }
                 IsolinesJob.setRange(params, range);
             }
-            if (pixels == null) {
-                pixels = buffer(settings.device(), Pixels.type(image));
-            }
-            pixels.write(0, Pixels.of(image, slice));
-            Isolines.Result result = run(
-                    settings.device(),
-                    (context, progress) -> Isolines.run(context, params, levels, pixels, 1, progress));
-            PreviewPaths curves = PreviewPaths.of(result.polylines(), image, slice);
-            show(() -> new Roi[] {curves});
-            return String.format(
-                    Locale.ROOT,
-                    "%s%s, %.1f ms on %s",
-                    RunLog.count(result.polylines().count(), "curve"),
-                    image.getStackSize() > 1 ? " in this slice" : "",
-                    result.report().seconds() * 1000,
-                    result.report().device());
+            Isolines.Result result = showIsolines(settings.device(), params, levels);
+            return found(RunLog.count(result.polylines().count(), "curve"), result.report());
         }
     }
 }

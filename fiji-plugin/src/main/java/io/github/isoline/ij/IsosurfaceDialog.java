@@ -1,14 +1,11 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
 import io.github.isoline.Params;
-import io.github.isoline.PixelBuffer;
 import io.github.isoline.Polylines;
 import java.util.List;
-import java.util.Locale;
 
 /** The dialog of the isosurface command. Its preview shows where the surface cuts the current slice. */
 final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
@@ -56,8 +53,6 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
 
     /** Shows the isolines of the current slice at the level of the surface. */
     private static final class Preview extends LivePreview<IsosurfaceSettings> {
-        private PixelBuffer pixels;
-
         Preview(ImagePlus image, Listener listener) {
             super(image, listener);
         }
@@ -78,24 +73,9 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
             } else {
                 level = settings.number(IsosurfaceSettings.LEVEL);
             }
-            int slice = image.getCurrentSlice();
-            if (pixels == null) {
-                pixels = buffer(settings.device(), Pixels.type(image));
-            }
-            pixels.write(0, Pixels.of(image, slice));
-            double[] levels = {level};
-            Polylines curves = run(
-                            settings.device(),
-                            (context, progress) ->
-                                    Isolines.run(context, new Params(Isolines.NAME), levels, pixels, 1, progress))
+            Polylines curves = showIsolines(settings.device(), new Params(Isolines.NAME), level)
                     .polylines();
-            PreviewPaths paths = PreviewPaths.of(curves, image, slice);
-            show(() -> new Roi[] {paths});
-            return String.format(
-                    Locale.ROOT,
-                    "level %s cuts this slice in %s",
-                    Setting.shortest(level),
-                    RunLog.count(curves.count(), "curve"));
+            return "level " + Setting.shortest(level) + " cuts this slice in " + RunLog.count(curves.count(), "curve");
         }
     }
 }

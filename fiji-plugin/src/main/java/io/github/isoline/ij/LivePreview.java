@@ -6,11 +6,15 @@ import ij.gui.Roi;
 import ij.gui.RoiListener;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
+import io.github.isoline.Isolines;
+import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
+import io.github.isoline.Report;
 import java.awt.EventQueue;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -68,6 +72,9 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** Only the worker uses this field. */
     private final List<PixelBuffer> buffers = new ArrayList<>();
 
+    /** Only the worker uses this field. */
+    private PixelBuffer pixels;
+
     // These fields are guarded by the monitor of this object.
     private PreviewRequest<S> pending;
     private PreviewRequest<S> last;
@@ -108,6 +115,37 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         PixelBuffer buffer = new PixelBuffer(Contexts.of(device), type, image.getWidth(), image.getHeight(), 1);
         buffers.add(buffer);
         return buffer;
+    }
+
+    /** Returns memory with the pixels of a slice, the same memory at each call. */
+    final PixelBuffer pixels(String device, int slice) throws BadInput, IsolineException {
+        if (pixels == null) {
+            pixels = buffer(device, Pixels.type(image));
+        }
+        pixels.write(0, Pixels.of(image, slice));
+        return pixels;
+    }
+
+    /** Finds isolines of the current slice and shows them. */
+    final Isolines.Result showIsolines(String device, Params params, double... levels)
+            throws BadInput, IsolineException {
+        int slice = image.getCurrentSlice();
+        PixelBuffer input = pixels(device, slice);
+        Isolines.Result result =
+                run(device, (context, progress) -> Isolines.run(context, params, levels, input, 1, progress));
+        PreviewPaths curves = PreviewPaths.of(result.polylines(), image, slice);
+        show(() -> new Roi[] {curves});
+        return result;
+    }
+
+    /** Returns what was found in the current slice, with the time that it took. */
+    final String found(String what, Report report) {
+        return what + (image.getStackSize() > 1 ? " in this slice" : "") + timed(report);
+    }
+
+    /** Returns the end of a text: the time of a run, and its device. */
+    static String timed(Report report) {
+        return String.format(Locale.ROOT, ", %.1f ms on %s", report.seconds() * 1000, report.device());
     }
 
     /**
