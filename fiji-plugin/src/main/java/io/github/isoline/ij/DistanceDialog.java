@@ -86,21 +86,12 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
     }
 
     private String scope() {
-        VoxelSize size;
-        try {
-            size = new VoxelSize(image, settings.isVolume());
-        } catch (BadInput e) {
-            return e.getMessage();
-        }
         String planes = settings.planes(image).describe();
-        return String.format(
-                "Distances in %s, pixels of %s x %s%s%s%s",
-                size.unit,
-                number(size.x),
-                number(size.y),
-                settings.isVolume() ? " x " + number(size.z) : "",
-                planes.isEmpty() ? "" : ".\nTakes " + planes,
-                size.warning == null ? "" : ".\nAttention: " + size.warning);
+        return VoxelSize.describe(
+                image,
+                settings.isVolume(),
+                size -> "Distances in " + size.unit + ", pixels of " + size.sides(settings.isVolume())
+                        + (planes.isEmpty() ? "" : ".\nTakes " + planes) + size.attention(".\n"));
     }
 
     /** Shows the current slice's distances over it, half transparent, and the boundary. */

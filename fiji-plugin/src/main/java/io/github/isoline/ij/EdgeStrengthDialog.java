@@ -95,22 +95,12 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     /** Returns what the decay length is in a volume, the same in every direction, with the voxel's size. */
     private String volumeLength(double rho, Calibration calibration) {
-        VoxelSize size;
-        try {
-            size = new VoxelSize(image, true);
-        } catch (BadInput e) {
-            return e.getMessage();
-        }
-        String length =
-                calibration.scaled() ? " = " + number(rho * size.x) + " " + size.unit : " (the image has no scale)";
-        return Host.wrap(String.format(
-                "Decay length: %s pixel widths%s, voxels of %s x %s x %s%s",
-                number(rho),
-                length,
-                number(size.x),
-                number(size.y),
-                number(size.z),
-                size.warning == null ? "" : ".\nAttention: " + size.warning));
+        return VoxelSize.describe(image, true, size -> {
+            String length =
+                    calibration.scaled() ? " = " + number(rho * size.x) + " " + size.unit : " (the image has no scale)";
+            return Host.wrap("Decay length: " + number(rho) + " pixel widths" + length + ", voxels of "
+                    + size.sides(true) + size.attention(".\n"));
+        });
     }
 
     /** Shades the pixels of the current slice that belong to the shape. */

@@ -34,19 +34,16 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
 
     @Override
     String meaning() {
-        String size;
-        try {
-            VoxelSize voxel = new VoxelSize(image, true);
-            size = String.format(
-                    "Voxels of %s x %s x %s %s.%s",
-                    Setting.shortest(voxel.x),
-                    Setting.shortest(voxel.y),
-                    Setting.shortest(voxel.z),
-                    voxel.unit,
-                    voxel.warning == null ? "" : " Attention: " + voxel.warning);
-        } catch (BadInput e) {
-            size = e.getMessage();
-        }
+        String size = VoxelSize.describe(
+                image,
+                true,
+                voxel -> String.format(
+                        "Voxels of %s x %s x %s %s.%s",
+                        Setting.shortest(voxel.x),
+                        Setting.shortest(voxel.y),
+                        Setting.shortest(voxel.z),
+                        voxel.unit,
+                        voxel.attention(" ")));
         String planes = settings.planes(image).describe();
         return size + " Looks at " + (planes.isEmpty() ? "the whole stack" : planes) + "; a selection is ignored.";
     }

@@ -158,12 +158,6 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
 
     @Override
     String meaning() {
-        VoxelSize size;
-        try {
-            size = new VoxelSize(image, settings.isVolume());
-        } catch (BadInput e) {
-            return e.getMessage();
-        }
         HyperStackSelection planes = settings.planes(image);
         String where = planes.describe();
         String what = settings.isVolume()
@@ -171,15 +165,11 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
                 : planes.slices() > 1
                         ? planes.slices() + " slices, each by itself"
                         : image.getNSlices() > 1 ? "The current slice" : "The image";
-        return String.format(
-                "%s%s; pixels of %s x %s%s %s.%s",
-                what,
-                where.isEmpty() ? "" : ", " + where,
-                number(size.x),
-                number(size.y),
-                settings.isVolume() ? " x " + number(size.z) : "",
-                size.unit,
-                size.warning == null ? "" : "\nAttention: " + size.warning);
+        return VoxelSize.describe(
+                image,
+                settings.isVolume(),
+                size -> what + (where.isEmpty() ? "" : ", " + where) + "; pixels of " + size.sides(settings.isVolume())
+                        + " " + size.unit + "." + size.attention("\n"));
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.measure.Calibration;
+import java.util.function.Function;
 
 /** The size of an image's voxels in its unit of length, with a warning if it is doubtful. */
 final class VoxelSize {
@@ -38,6 +39,26 @@ final class VoxelSize {
         boolean depth = isSize(calibration.pixelDepth);
         z = depth ? calibration.pixelDepth : x;
         warning = volume ? doubt(calibration, depth) : null;
+    }
+
+    /** Returns a text about the size of an image's voxels, or why it has none. */
+    static String describe(ImagePlus image, boolean volume, Function<VoxelSize, String> text) {
+        try {
+            return text.apply(new VoxelSize(image, volume));
+        } catch (BadInput e) {
+            return e.getMessage();
+        }
+    }
+
+    /** Returns the sides, without the unit. */
+    String sides(boolean volume) {
+        String plane = OperationDialog.number(x) + " x " + OperationDialog.number(y);
+        return volume ? plane + " x " + OperationDialog.number(z) : plane;
+    }
+
+    /** Returns the warning, with what separates it from the text before; an empty text if there is none. */
+    String attention(String separator) {
+        return warning == null ? "" : separator + "Attention: " + warning;
     }
 
     private String doubt(Calibration calibration, boolean depth) {
