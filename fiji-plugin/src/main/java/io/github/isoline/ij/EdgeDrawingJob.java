@@ -42,7 +42,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     void begin() throws BadInput, IsolineException {
         params = settings.toParams();
         if (needsRange(image, settings)) {
-            setRange(params, greyRange());
+            greyRange().setIn(params);
         }
         setThreshold(params, planes);
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
@@ -55,14 +55,6 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     /** Returns true if a parameter depends on the smallest and largest value of all slices. */
     static boolean needsRange(ImagePlus image, EdgeDrawingSettings settings) {
         return Pixels.type(image) == PixelBuffer.Type.F32 && !settings.hasRange();
-    }
-
-    /** Sets the range that the library would take from the pixels of each call: it holds for the whole stack. */
-    static void setRange(Params params, GreyRange range) throws IsolineException {
-        if (range.hasExtent()) {
-            params.set(EdgeDrawingSettings.RANGE_MIN, range.min);
-            params.set(EdgeDrawingSettings.RANGE_MAX, range.max);
-        }
     }
 
     /** Sets the threshold where it is automatic: the library measures it in some of the planes. */

@@ -54,7 +54,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
             return null;
         }
         if (needed.length > 0) {
-            EdgeDrawingJob.setRange(params, range);
+            range.setIn(params);
         }
         EdgeDrawingJob.setThreshold(params, settings.planes(image));
         double threshold = params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD);

@@ -91,12 +91,7 @@ final class EdgeDrawingSettings extends Settings {
                         .advanced()
                         .usedWith(FIND, SEGMENTS)
                         .recordedIf(s -> wantsRois(s) && isPolyline(s)),
-                // The ROI Manager and an overlay get at most this number, the longest ones.
-                Setting.number(MOST_ROIS, 10_000)
-                        .whole(1)
-                        .label("Most ROIs")
-                        .advanced()
-                        .recordedIf(s -> wantsRois(s)),
+                mostRois(),
                 // All are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));
         // The library's names of what has other keys.

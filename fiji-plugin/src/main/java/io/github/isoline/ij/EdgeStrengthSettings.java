@@ -54,12 +54,8 @@ final class EdgeStrengthSettings extends Settings {
                 found(Setting.output(ROI_MANAGER)),
                 found(Setting.output(OVERLAY)).first(true),
                 found(Setting.output(RESULTS_TABLE)),
-                // The ROI Manager and an overlay get at most this number, critical points and the longest axes.
-                found(Setting.number(MOST_ROIS, 10_000))
-                        .whole(1)
-                        .label("Most ROIs")
-                        .advanced()
-                        .recordedIf(s -> wantsRois(s)),
+                // Critical points come before the longest axes.
+                found(mostRois()),
                 // All are saved to this ZIP file as ROIs.
                 found(Setting.file(ROI_FILE)));
         declareOthers("variant", "start_min", "start_max", "axis_min_strength", SHORTEST_AXIS);

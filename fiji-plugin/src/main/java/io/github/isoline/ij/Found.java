@@ -61,7 +61,10 @@ abstract class Found<T extends InSlices> {
     /** Returns the selection, without name, colour and position. */
     abstract Roi shape(T some, int at);
 
-    abstract Color colour(int number, T some, int at);
+    /** Returns the colour of a selection, unlike that of its neighbours. */
+    Color colour(int number, T some, int at) {
+        return SegmentColours.of(number);
+    }
 
     /** Returns the beginning of a selection's name. */
     String prefix(T some, int at) {

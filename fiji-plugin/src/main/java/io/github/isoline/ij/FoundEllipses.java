@@ -6,7 +6,6 @@ import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import io.github.isoline.Ellipses;
-import java.awt.Color;
 
 /** The circles and ellipses of an image. */
 final class FoundEllipses extends Found<Ellipses> {
@@ -31,11 +30,6 @@ final class FoundEllipses extends Found<Ellipses> {
         double dx = major * Math.cos(ellipses.angle(at));
         double dy = major * Math.sin(ellipses.angle(at));
         return new EllipseRoi(x - dx, y - dy, x + dx, y + dy, minor / major);
-    }
-
-    @Override
-    Color colour(int number, Ellipses ellipses, int at) {
-        return SegmentColours.of(number);
     }
 
     @Override

@@ -5,7 +5,6 @@ import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import io.github.isoline.Lines;
-import java.awt.Color;
 
 /** The straight lines of an image. */
 final class FoundLines extends Found<Lines> {
@@ -22,11 +21,6 @@ final class FoundLines extends Found<Lines> {
     Roi shape(Lines lines, int at) {
         // ImageJ itself counts lines from the pixels' centres.
         return new Line(lines.x(at, 0), lines.y(at, 0), lines.x(at, 1), lines.y(at, 1));
-    }
-
-    @Override
-    Color colour(int number, Lines lines, int at) {
-        return SegmentColours.of(number);
     }
 
     @Override

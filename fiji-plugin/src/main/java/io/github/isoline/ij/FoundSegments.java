@@ -6,7 +6,6 @@ import ij.gui.Roi;
 import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import io.github.isoline.Segments;
-import java.awt.Color;
 
 /** The segments of an image. Their selections are lines, or areas where a segment is closed. */
 final class FoundSegments extends Found<Segments> {
@@ -20,11 +19,6 @@ final class FoundSegments extends Found<Segments> {
     @Override
     double length(Segments segments, int at) {
         return segments.pointCount(at);
-    }
-
-    @Override
-    Color colour(int number, Segments segments, int at) {
-        return SegmentColours.of(number);
     }
 
     @Override

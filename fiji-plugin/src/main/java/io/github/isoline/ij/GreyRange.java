@@ -1,5 +1,7 @@
 package io.github.isoline.ij;
 
+import io.github.isoline.IsolineException;
+import io.github.isoline.Params;
 import java.lang.reflect.Array;
 
 /** The smallest and the largest finite value of some pixels. */
@@ -74,6 +76,14 @@ final class GreyRange {
     /** Returns false for pixels of one value only, and where none is finite. */
     boolean hasExtent() {
         return min < max;
+    }
+
+    /** Sets the range that the library would take from the pixels of each call: it holds for the whole stack. */
+    void setIn(Params params) throws IsolineException {
+        if (hasExtent()) {
+            params.set(Settings.RANGE_MIN, min);
+            params.set(Settings.RANGE_MAX, max);
+        }
     }
 
     /** Returns max - min; 0 where there is no extent. */

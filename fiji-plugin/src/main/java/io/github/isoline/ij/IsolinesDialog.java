@@ -56,7 +56,7 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
                 if (!eachSlice(settings.planes(image).indices(), GreyRange::of, range::add)) {
                     return null;
                 }
-                IsolinesJob.setRange(params, range);
+                range.setIn(params);
             }
             Isolines.Result result = showIsolines(settings.device(), params, levels);
             return found(RunLog.count(result.polylines().count(), "curve"), result.report());

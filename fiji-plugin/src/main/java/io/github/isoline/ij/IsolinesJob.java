@@ -28,15 +28,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
         params = settings.toParams();
         levels = settings.levels();
         if (levels.length == 0) {
-            setRange(params, greyRange());
-        }
-    }
-
-    /** Sets the range that the library would take from the pixels of each call: it holds for the whole stack. */
-    static void setRange(Params params, GreyRange range) throws IsolineException {
-        if (range.hasExtent()) {
-            params.set(Settings.RANGE_MIN, range.min);
-            params.set(Settings.RANGE_MAX, range.max);
+            greyRange().setIn(params);
         }
     }
 

@@ -28,13 +28,7 @@ final class IsolinesSettings extends Settings {
                 Setting.output(OVERLAY).first(true),
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE),
-                // The ROI Manager and an overlay get at most this number of curves, the longest
-                // ones.
-                Setting.number(MOST_ROIS, 10_000)
-                        .whole(1)
-                        .label("Most ROIs")
-                        .advanced()
-                        .recordedIf(s -> wantsRois(s)),
+                mostRois(),
                 // All curves are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));
         // The range is that of all slices, which the job computes.

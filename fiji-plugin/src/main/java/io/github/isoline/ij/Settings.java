@@ -95,6 +95,15 @@ abstract class Settings implements Cloneable {
                 Setting.toggle(ALL_FRAMES).help("On: every frame, each by itself. Off: the one that is shown."));
     }
 
+    /** Returns the largest number of selections that the ROI Manager and an overlay get: the longest ones. */
+    static Setting mostRois() {
+        return Setting.number(MOST_ROIS, 10_000)
+                .whole(1)
+                .label("Most ROIs")
+                .advanced()
+                .recordedIf(s -> wantsRois(s));
+    }
+
     /** Adds parameters of the operation unchanged. */
     final void declare(String... names) {
         for (String name : names) {
