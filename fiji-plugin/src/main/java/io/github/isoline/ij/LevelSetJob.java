@@ -12,6 +12,7 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
+import java.awt.Color;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -419,11 +420,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     private static LUT grey() {
-        byte[] steps = new byte[WHITE + 1];
-        for (int i = 0; i < steps.length; i++) {
-            steps[i] = (byte) i;
-        }
-        LUT grey = new LUT(steps, steps, steps);
+        LUT grey = LUT.createLutFromColor(Color.WHITE);
         grey.min = 0;
         grey.max = WHITE;
         return grey;

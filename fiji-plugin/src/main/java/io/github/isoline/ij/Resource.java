@@ -24,14 +24,19 @@ final class Resource {
             if (in == null) {
                 throw new FileNotFoundException("it is missing from the plugin's jar; install the plugin again");
             }
-            ByteArrayOutputStream out = new ByteArrayOutputStream();
-            byte[] block = new byte[BLOCK_BYTES];
-            for (int n = in.read(block); n > 0; n = in.read(block)) {
-                out.write(block, 0, n);
-            }
-            return out.toByteArray();
+            return bytes(in);
         } catch (IOException e) {
             throw new UncheckedIOException("cannot read " + path + ": " + e.getMessage(), e);
         }
+    }
+
+    /** Returns the bytes that are left of a stream. */
+    static byte[] bytes(InputStream in) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        byte[] block = new byte[BLOCK_BYTES];
+        for (int n = in.read(block); n > 0; n = in.read(block)) {
+            out.write(block, 0, n);
+        }
+        return out.toByteArray();
     }
 }

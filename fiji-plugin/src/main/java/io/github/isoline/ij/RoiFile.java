@@ -4,7 +4,6 @@ import ij.gui.Roi;
 import ij.io.RoiDecoder;
 import ij.plugin.frame.RoiManager;
 import java.awt.HeadlessException;
-import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -17,8 +16,6 @@ import java.util.zip.ZipInputStream;
 
 /** Reads the selections of the ROI Manager and of its files. */
 final class RoiFile {
-    private static final int BLOCK_BYTES = 4096;
-
     private RoiFile() {}
 
     /** Returns the selections of the ROI Manager; an empty list where there is none. */
@@ -46,7 +43,7 @@ final class RoiFile {
                 try (InputStream in = Files.newInputStream(Paths.get(path));
                         ZipInputStream zip = new ZipInputStream(in)) {
                     for (ZipEntry e = zip.getNextEntry(); e != null; e = zip.getNextEntry()) {
-                        add(rois, bytes(zip));
+                        add(rois, Resource.bytes(zip));
                     }
                 }
             }
@@ -66,14 +63,5 @@ final class RoiFile {
         if (roi != null) {
             rois.add(roi);
         }
-    }
-
-    private static byte[] bytes(InputStream in) throws IOException {
-        ByteArrayOutputStream out = new ByteArrayOutputStream();
-        byte[] block = new byte[BLOCK_BYTES];
-        for (int n = in.read(block); n > 0; n = in.read(block)) {
-            out.write(block, 0, n);
-        }
-        return out.toByteArray();
     }
 }

@@ -454,7 +454,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         if (stopped) {
             said.add("stopped by Escape; the outputs show the state that was reached"
                     + (unreached.size() > 0
-                            ? ", without " + count(unreached.size(), "slice") + " that the run did not reach."
+                            ? ", without " + RunLog.count(unreached.size(), "slice") + " that the run did not reach."
                             : "."));
         }
         warn(
@@ -492,7 +492,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             said.add(String.format(
                     "%s %s pixels with others (%s; yellow; column \"Overlaps\"). In the label image the smallest number has "
                             + "them. Choose overlap=excluded, so that each pixel belongs to one target.",
-                    count(overlapping.size(), "target"),
+                    RunLog.count(overlapping.size(), "target"),
                     overlapping.size() == 1 ? "shares" : "share",
                     numbers(overlapping)));
         }
@@ -500,7 +500,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             said.add(String.format(
                     "%s reached the border of the window (%s; white; column \"Touches window\"): what is there may be larger, or nothing stood out. "
                             + "Draw starts that cover more of it, or raise margin.",
-                    count(held.size(), "target"), numbers(held)));
+                    RunLog.count(held.size(), "target"), numbers(held)));
         }
         tracks.warn(said);
         if (start.note() != null) {
@@ -513,7 +513,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     private void warn(List<String> said, String status, BinaryOperator<String> text) {
         List<String> ended = ends.getOrDefault(status, Collections.emptyList());
         if (!ended.isEmpty()) {
-            said.add(text.apply(count(ended.size(), "target"), numbers(ended)));
+            said.add(text.apply(RunLog.count(ended.size(), "target"), numbers(ended)));
         }
     }
 
@@ -522,15 +522,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         return (targets.size() == 1 ? "number " : "numbers ") + first + (targets.size() > MOST_NAMED ? ", ..." : "");
     }
 
-    private static String count(int number, String what) {
-        return number + " " + what + (number == 1 ? "" : "s");
-    }
-
     @Override
     String outcome() {
         StringBuilder text = new StringBuilder();
         int all = rows.size();
-        text.append(count(all, "target"));
+        text.append(RunLog.count(all, "target"));
         ends.forEach((status, ids) -> text.append(", ")
                 .append(ids.size() == all ? "" : ids.size() + " ")
                 .append(status));
