@@ -191,11 +191,6 @@ final class Setting {
         return this;
     }
 
-    Setting basic() {
-        advanced = false;
-        return this;
-    }
-
     Setting label(String text) {
         label = text;
         return this;
