@@ -26,6 +26,10 @@ public final class StackCommand implements PlugIn {
     @Override
     public void run(String operation) {
         Isoline.Call<?> call = Isoline.OPERATIONS.get(operation);
+        if (call == null) {
+            throw new IllegalArgumentException("There is no operation '" + operation + "'; the names are "
+                    + String.join(", ", Isoline.OPERATIONS.keySet()) + ".");
+        }
         Host.guard(Host.name(call.command, WindowManager.getCurrentImage()), () -> execute(call));
     }
 
