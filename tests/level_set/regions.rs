@@ -204,7 +204,7 @@ fn steps_of_any_length_give_the_same_bits() {
         let image = noisy(regions);
         let start_mask = ball(DIM, CENTRE, 6.0, SPACING);
         everywhere(|context, name| {
-            for &variant in variants(context) {
+            for variant in [Variant::Dense, Variant::Band] {
                 let params = Params { variant, ..params(regions) };
                 let mut whole = start(context, image.view(), &start_mask, &params);
                 let mut parts = start(context, image.view(), &start_mask, &params);
