@@ -71,8 +71,10 @@ class Context(Owned):
         # A number of iterations of edge strength takes volumes, too, one slice after the other.
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
         (described, image), output = describe(image, spacing, by_slices=by_slices), None
+        if operation == "distance" and described.depth == 1:
+            params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
         if out is not None:
-            output, out = describe(out, name="out", output=True)
+            output, out = describe(out, name="out", output=True, by_slices=by_slices)
         before = (self.handle, byref(described), byref(params))
         after = (output and byref(output), *more, report and byref(report))
 
@@ -288,7 +290,7 @@ class Context(Owned):
         """A function that grows objects into `out`, and returns them as an array."""
         (described, image), params = describe(image, spacing), self.library.params("objects", **parameters)
         (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
-        output, _ = describe(out, name="out", output=True)
+        output, out = describe(out, name="out", output=True)
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()

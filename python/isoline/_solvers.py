@@ -20,7 +20,7 @@ ALL = 2 ** 64 - 1  # iterations
 class Solver(Owned):
     """The part that both solvers have."""
 
-    kind = ""
+    kind, writes_slices = "", False
 
     def __init__(self, device, image, spacing, *arrays, by_slices=False):
         self.context = context_of(device, image, *arrays)
@@ -47,7 +47,7 @@ class Solver(Owned):
 
     def read(self, what, dtype, out):
         out = numpy.empty(self.shape, dtype) if out is None else out
-        output, _ = describe(out, name="out", output=True)
+        output, _owner = describe(out, name="out", output=True, by_slices=self.writes_slices)
         self.library.call(f"{self.kind}_{what}", self.handle, byref(output))
         return out
 
@@ -114,7 +114,7 @@ class Snake(Solver):
     parameters of isoline.snake.
     """
 
-    noun, kind = "snake", "snake"
+    noun, kind, writes_slices = "snake", "snake", True
 
     def __init__(self, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
                  **parameters):

@@ -57,6 +57,65 @@ def test_out_is_written_and_returned():
     assert (canvas == -7).all()
 
 
+class Copying:
+    """An array that NumPy gets a copy of, as of those of Dask."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array.copy()
+
+
+class Own(Copying):
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+class Interface(Copying):
+    """An array whose memory is known by the protocol alone."""
+
+    __array__ = None  # type: ignore[assignment]
+
+    @property
+    def __array_interface__(self):
+        return self.array.__array_interface__
+
+
+def writers():
+    """The functions that write an `out`, with the type of its pixels."""
+    start, square = VOLUME[0] > 128, [[(5, 5), (20, 5), (20, 15), (5, 15)]]
+    front, snake = isoline.LevelSet(VOLUME[0], start, target=100, epsilon=50), isoline.Snake(VOLUME[0], square)
+    return [(lambda out: isoline.edge_strength(VOLUME[0], threshold=200, out=out), "f4"),
+            (lambda out: isoline.distance(VOLUME[0], threshold=200, out=out), "f4"),
+            (lambda out: isoline.edge_drawing(VOLUME[0], out=out)[0], "u1"), (lambda out: snake.labels(out), "u2"),
+            (lambda out: snake.mask(out), "u1"), (lambda out: front.mask(out), "u1"), (lambda out: front.phi(out), "f4"),
+            (lambda out: isoline.level_set(VOLUME[0], start, target=100, epsilon=50, out=out), "u1"),
+            (lambda out: isoline.objects(VOLUME[0], out=out)[0], "u2")]
+
+
+@pytest.mark.parametrize("kind", [Own, Interface, memoryview], ids=lambda kind: kind.__name__)
+def test_out_is_any_memory(kind):
+    for call, dtype in writers():
+        canvas = numpy.full(VOLUME[0].shape, 7, dtype)
+        call(kind(canvas))
+        assert numpy.array_equal(canvas, call(None))
+
+
+def test_out_that_is_a_copy_is_refused():
+    for call, dtype in writers():
+        canvas = numpy.full(VOLUME[0].shape, 7, dtype)
+        outs = [Copying(canvas), canvas.tolist()]
+        try:
+            import dask.array
+            outs.append(dask.array.from_array(canvas))
+        except ImportError:
+            pass
+        for out in outs:
+            with pytest.raises(isoline.InvalidArgument, match="cannot write out: .* must be a NumPy array.* pass an array"):
+                call(out)
+
+
 def test_spacing_is_in_the_order_of_the_axes():
     mask = numpy.zeros((3, 1, 9), numpy.uint8)
     mask[1, 0, 4] = 1
