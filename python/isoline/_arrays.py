@@ -31,6 +31,7 @@ ImageLike = npt.ArrayLike | Any
 Spacing = float | Sequence[float] | None
 TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
          numpy.dtype(numpy.float32): 2}
+KINDS = numpy.uint8, numpy.uint16, numpy.float32  # by their numbers
 HOST, CUDA, SLICES = 0, 1, 2  # isoline_memory
 DLPACK_CPU, DLPACK_CUDA, DLPACK_MANAGED = 1, 2, 13
 

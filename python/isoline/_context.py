@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import ImageLike, Spacing, describe, device_of, on_device
-from ._native import Device, InvalidArgument, Library, Owned, Report, default_library
+from ._arrays import KINDS, ImageLike, Spacing, describe, device_of, on_device
+from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
@@ -48,7 +48,7 @@ class Context(Owned):
         The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts; of the band
         of a level set phi is stored near the front only; other calls
         are out of memory, or run on the CPU (`auto`)."""
-        self.library.call("context_set_memory_limit", self.handle, c_uint64(limit))
+        self.library.call("context_set_memory_limit", self.handle, c_uint64(whole(limit, "limit")))
 
     def trim(self) -> None:
         """Releases the memory that is kept between calls."""
@@ -57,7 +57,7 @@ class Context(Owned):
     def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
         """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
         address, kind = c_void_p(), numpy.dtype(dtype)
-        count = math.prod(shape) * kind.itemsize
+        count = math.prod(whole(side, "a side of shape") for side in shape) * kind.itemsize
         self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
         weakref.finalize(memory, self.library.free("buffer"), address)
@@ -100,8 +100,9 @@ class Context(Owned):
         before, in host memory; see isoline_distance_pass in isoline.h."""
         values, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("distance", **parameters)
         (described, _kept), (output, _) = describe(image, spacing), describe(values, name="out", output=True)
+        number = c_uint32(whole(axis, "axis", most=2))
         with Watch(progress) as watch:
-            self.library.call("distance_pass", self.handle, byref(described), c_uint32(axis), byref(params), watch.argument,
+            self.library.call("distance_pass", self.handle, byref(described), number, byref(params), watch.argument,
                               byref(output), report and byref(report))
         return values
 
@@ -161,8 +162,9 @@ class Context(Owned):
         handle = c_void_p()
         draw = self.caller("edge_drawing", image, None, byref(handle), report=report, **parameters)
         find = self.along_caller(noun, image, **parameters)
-        with Watch(progress) as watch:
+        with Watch(progress, calls=2) as watch:
             draw(watch.argument)
+            watch.done += 1
             try:
                 return find(handle, watch.argument), self._copied(Segments, handle)
             finally:
@@ -183,7 +185,7 @@ class Context(Owned):
                           **parameters) -> Maps:
         """The intermediate images of edge drawing; see isoline.edge_drawing_maps."""
         described, _kept = describe(image, by_slices=True)
-        kinds = ((numpy.uint8, numpy.uint16, numpy.float32)[described.type], numpy.float32, numpy.uint8, numpy.uint8)
+        kinds = (KINDS[described.type], numpy.float32, numpy.uint8, numpy.uint8)
         maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
         outputs = [describe(output, output=True)[0] for output in maps]
         params = self.library.params("edge_drawing", **parameters)
@@ -243,8 +245,9 @@ class Context(Owned):
         strength = numpy.empty(shape_of(image), numpy.float32)
         compute = self.caller("edge_strength", image, strength, spacing=spacing, report=report, **parameters)
         find = self._axes_caller(strength, spacing, parameters)
-        with Watch(progress) as watch:
+        with Watch(progress, calls=2) as watch:
             compute(watch.argument)
+            watch.done += 1
             return self._copied(Polylines, find(watch.argument)), strength
 
     def _axes_caller(self, strength, spacing, parameters):
@@ -287,10 +290,11 @@ class Context(Owned):
         return self._found(Surface, call, progress)
 
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):
-        """A function that grows objects into `out`, and returns them as an array."""
+        """A function that grows objects into `out`, which None makes, and returns it and them as an array."""
         (described, image), params = describe(image, spacing), self.library.params("objects", **parameters)
         (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
-        output, out = describe(out, name="out", output=True)
+        result = numpy.empty(shape_of(image), numpy.uint16 if start is None else KINDS[start.type]) if out is None else out
+        output, out = describe(result, name="out", output=True)
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
@@ -298,7 +302,7 @@ class Context(Owned):
                               byref(output), byref(found), report and byref(report))
             try:
                 self.library.call("object_list_all", found, byref(first), byref(count))
-                return copied(first, OBJECT, count.value)
+                return result, copied(first, OBJECT, count.value)
             finally:
                 self.library.free("object_list")(found)
 
@@ -309,12 +313,9 @@ class Context(Owned):
     def objects(self, image: ImageLike, starts: ImageLike | None = None, *, out: Any = None, progress: ProgressLike = None,
                 **options) -> tuple[Any, npt.NDArray]:
         """The labels of many objects at once, and a table of them; see isoline.objects."""
-        if out is None:
-            kind = numpy.uint16 if starts is None else getattr(starts, "dtype", numpy.uint16)
-            out = numpy.empty(shape_of(image), numpy.uint8 if kind == numpy.bool_ else kind)
         call = self.objects_caller(image, starts, out, **options)
         with Watch(progress) as watch:
-            return out, call(watch.argument)
+            return call(watch.argument)
 
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:

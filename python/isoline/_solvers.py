@@ -10,7 +10,7 @@ from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe
 from ._context import DeviceLike, context_of, shape_of
-from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report
+from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, whole
 from ._progress import ProgressLike, Watch
 from ._results import STATISTICS, TARGET_STATISTICS, copied
 
@@ -40,7 +40,7 @@ class Solver(Owned):
         self.own(self.context.library, self.kind, handle)
 
     def evolve(self, iterations, progress) -> Report:
-        report = Report()
+        report, iterations = Report(), whole(iterations, "iterations")
         with Watch(progress) as watch:
             self.library.call(f"{self.kind}_step", self.handle, c_uint64(iterations), watch.argument, byref(report))
         return report
@@ -103,7 +103,7 @@ class LevelSet(Solver):
 
     def statistics(self, first: int = 1) -> npt.NDArray:
         """A structured array: iteration, inside, changed, near_front and rms of each iteration from `first` on."""
-        return self.rows(c_uint64(first), self.state().iterations, STATISTICS)
+        return self.rows(c_uint64(whole(first, "first")), self.state().iterations, STATISTICS)
 
 
 class Snake(Solver):
@@ -167,7 +167,7 @@ class Snake(Solver):
 
     def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
-        arrays = self.borrowed()
+        arrays, points_per_edge = self.borrowed(), whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
         offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
         for _ in range(2):  # the first time only the offsets
             self.library.call("polygons_smooth", byref(arrays),
@@ -202,8 +202,11 @@ def polygon_arrays(polygons, slices=None) -> tuple[PolygonArrays | None, tuple]:
         if part.ndim != 2 or part.shape[1] != 2:
             raise ValueError(f"cannot use a polygon: it must be a sequence of (x, y) (got an array of shape {part.shape})")
     nodes = numpy.concatenate(parts) if parts else numpy.empty((0, 2))
-    if (nodes != numpy.floor(nodes)).any():
-        raise ValueError("cannot use a polygon: its nodes must be whole numbers, the corners of pixels; round them")
+    wrong = numpy.flatnonzero(((nodes != numpy.floor(nodes)) | (nodes < -2 ** 31) | (nodes >= 2 ** 31)).any(axis=1))
+    if len(wrong):
+        x, y = nodes[wrong[0]]
+        raise ValueError("cannot use a polygon: its nodes must be whole numbers of 32 bits, the corners of pixels (got "
+                         f"({x}, {y})); round them, and let them lie in the image")
     nodes = numpy.ascontiguousarray(nodes, numpy.int32)
     offsets = numpy.cumsum([0, *map(len, parts)]).astype(numpy.uint64)
     arrays = PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data, offsets=offsets.ctypes.data)

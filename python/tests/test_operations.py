@@ -272,6 +272,8 @@ def test_objects_are_labels_and_a_table():
     assert found.dtype == numpy.uint16 and list(rows["label"]) == [1, 2] and found.max() == 2
     with pytest.raises(isoline.Error, match="largest label, 500"):
         isoline.objects(volume, starts, out=numpy.empty(volume.shape, numpy.uint8))
+    swapped, rows = isoline.objects(volume, starts.astype(starts.dtype.newbyteorder()), spacing=(2, 1, 1))
+    assert numpy.array_equal(swapped, labels) and swapped.dtype == labels.dtype and numpy.array_equal(rows, table)
 
 
 def test_messages_go_to_the_logger(caplog):

@@ -84,6 +84,34 @@ def test_progress_is_told():
     assert shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 1 and all(isinstance(step, str) for _, step in told)
 
 
+@pytest.mark.parametrize("call", [isoline.edge_strength_axes, isoline.edge_drawing_lines, isoline.edge_drawing_ellipses])
+def test_progress_of_two_calls_is_one(call):
+    told, noise = [], numpy.random.default_rng(4).integers(0, 256, (300, 400), numpy.uint8)
+    call(noise, progress=lambda *what: told.append(what))
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and shares[0] <= 0.5 <= shares[-1] <= 1 and len({step for _, step in told}) > 1
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda surface, snake: surface.step(-1), "iterations must be from 0 to 18446744073709551615, but it is -1"),
+    (lambda surface, snake: surface.step(2 ** 64 + 1), "iterations must be from 0"),
+    (lambda surface, snake: surface.step(2.5), "iterations must be a whole number, but it is 2.5"),
+    (lambda surface, snake: surface.statistics(-1), "first must be from 0"),
+    (lambda surface, snake: snake.step(-1), "iterations must be from 0"),
+    (lambda surface, snake: snake.curves(points_per_edge=2 ** 32 + 8), "points_per_edge must be from 0 to 4294967295"),
+    (lambda surface, snake: snake.context.distance_pass(IMAGE, 2 ** 32), "axis must be from 0 to 2, but it is 4294967296"),
+    (lambda surface, snake: snake.context.distance_pass(IMAGE, -1), "axis must be from 0 to 2, but it is -1"),
+    (lambda surface, snake: snake.context.set_memory_limit(-1), "limit must be from 0"),
+    (lambda surface, snake: snake.context.buffer((-3, 4), "f4"), "a side of shape must be from 0 .* but it is -3"),
+    (lambda surface, snake: snake.restart([[(5, 5), (2 ** 32 + 20, 5), (20, 20), (5, 20)]]), r"whole .*\(4294967316, 5\)"),
+    (lambda surface, snake: snake.restart([[(0, 0), (3e9, 5), (5, 40)]]), r"of 32 bits.*\(got \(3000000000.0, "),
+    (lambda surface, snake: snake.restart([[(0, 0), (numpy.inf, 5), (5, 40)]]), r"\(got \(inf, 5.0\)\)")])
+def test_numbers_do_not_wrap(call, text):
+    surface, snake = isoline.LevelSet(IMAGE, START, target=200, epsilon=50), isoline.Snake(IMAGE)
+    with pytest.raises((ValueError, TypeError), match=text):
+        call(surface, snake)
+
+
 def test_progress_cancels():
     with pytest.raises(isoline.Cancelled) as caught:
         isoline.edge_strength(LARGE, progress=lambda *_: True, **LONG)
