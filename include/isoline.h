@@ -2948,9 +2948,10 @@ isoline_status isoline_level_set_new(isoline_context *context,
  * takes about as long as one iteration of the whole image, once per run.
  *
  * @param level_set not NULL.
- * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50. With
- *   `pyramid_levels` the first step of at least one iteration first lets the coarse levels come to rest, with up to 10000
- *   iterations each, which do not count.
+ * @param iterations the largest number of iterations. A step of 20 and one of 30 give the same result as one of 50, if the
+ *   first does not meet the stopping criterion: a step after one that met it goes on. With `pyramid_levels` the first step
+ *   of at least one iteration first lets the coarse levels come to rest, with up to 10000 iterations each, which do not
+ *   count.
  * @param progress NULL for none. The fraction is that of the iterations until `iterations` are done or, if that is
  *   sooner, the stopping criterion is likely to be met (isoline_level_set_state's `expected_iterations`); it never falls, is
  *   the same on every device, and is 1 in the last call only, at the end, whose result is not used. A cancelled step

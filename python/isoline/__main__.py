@@ -74,7 +74,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "objects":
             one.add_argument("--starts", metavar="FILE", help="the starts: a label image; left out, they are found")
         if name == "isolines":
-            one.add_argument("--levels", type=numbers, help="levels, separated by commas")
+            one.add_argument("--levels", type=numbers, help="levels, separated by commas; --levels=-5,10 if "
+                             "the first is negative")
         if name == "snake":
             one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]; "
                              "left out, the default rectangle on each slice")
@@ -242,8 +243,8 @@ def read_json(path):
         found = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         if isinstance(found, list):
             return found
-        error = ValueError(f"the value {found!r}")
-    except ValueError as raised:
+        error: Exception = ValueError(f"the value {found!r}")
+    except (OSError, ValueError) as raised:
         error = raised
     raise ValueError(f"cannot read {path}: it must be a list in JSON (got {error}); correct it")
 

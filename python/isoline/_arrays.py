@@ -251,10 +251,10 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
                               f"strides {pixels.strides} of {pixels.dtype.str}); pass a contiguous copy of it")
     if not usable:
         pixels = pixels_of(numpy.array(pixels.owner, pixels.dtype.newbyteorder("="), order="C"))
-    return image_of(pixels, spacing, name), pixels.owner
+    return image_of(pixels, spacing), pixels.owner
 
 
-def image_of(pixels, spacing, name) -> Image:
+def image_of(pixels, spacing) -> Image:
     *depth, height, width = pixels.shape
     image = Image(type=TYPES[pixels.dtype], memory=HOST if pixels.device is None else CUDA, width=width, height=height,
                   depth=depth[0] if depth else 1, data=pixels.address)
@@ -266,9 +266,18 @@ def image_of(pixels, spacing, name) -> Image:
         image.row_stride = pixels.strides[-2] if height > 1 else 0
         image.slice_stride = pixels.strides[0] if depth and depth[0] > 1 else 0
     axes = len(pixels.shape)
-    steps = [1.0] * axes if spacing is None else [spacing] * axes if numpy.ndim(spacing) == 0 else list(spacing)
-    if len(steps) != axes:
-        raise InvalidArgument(f"cannot use spacing of {name}: it must be one number, or {axes} in the order of the axes, "
-                              f"{'(z, y, x)' if axes == 3 else '(y, x)'} (got {len(steps)})")
-    image.spacing = (*reversed([float(step) for step in steps]), *[1.0] * (3 - axes))
+    image.spacing = (*reversed(per_axis(spacing, axes)), *[1.0] * (3 - axes))
     return image
+
+
+def per_axis(spacing: Spacing, axes: int) -> list:
+    """The spacing along each axis of an array."""
+    try:
+        steps = [1.0 if spacing is None else spacing] * axes if numpy.ndim(spacing) == 0 else list(spacing)
+        usable = len(steps) == axes and all(math.isfinite(step) and step > 0 for step in steps)
+    except (TypeError, ValueError):
+        usable = False
+    if not usable:
+        raise InvalidArgument(f"spacing must be one finite number greater than 0, or {axes} in the order of the axes, "
+                              f"{'(z, y, x)' if axes == 3 else '(y, x)'} (got {spacing!r})")
+    return [float(step) for step in steps]

@@ -33,7 +33,7 @@ class Context(Owned):
 
     def __init__(self, device: str = "auto", *, library: Library | None = None):
         library, handle = library or default_library(), c_void_p()
-        library.call("context_new", device.encode(), byref(handle))
+        library.call("context_new", named(device).encode(), byref(handle))
         self.own(library, "context", handle)
 
     @property
@@ -76,7 +76,7 @@ class Context(Owned):
         if out is not None:
             output, out = describe(out, name="out", output=True, by_slices=by_slices)
         before = (self.handle, byref(described), byref(params))
-        after = (output and byref(output), *more, report and byref(report))
+        after = (output and byref(output), *more, filled(report))
 
         def run(progress=None):
             self.library.call(operation, *before, progress, *after)
@@ -103,7 +103,7 @@ class Context(Owned):
         number = c_uint32(whole(axis, "axis", most=2))
         with Watch(progress) as watch:
             self.library.call("distance_pass", self.handle, byref(described), number, byref(params), watch.argument,
-                              byref(output), report and byref(report))
+                              byref(output), filled(report))
         return values
 
     def drawing_caller(self, image, edges, want_segments, report=None, **parameters):
@@ -146,7 +146,7 @@ class Context(Owned):
         def run(segments, progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
             self.library.call(f"edge_drawing_{noun}", self.handle, byref(described), segments, byref(params), progress,
-                              byref(found), report and byref(report))
+                              byref(found), filled(report))
             try:
                 self.library.call(f"{noun}_all", found, byref(first), byref(count))
                 return copied(first, ALONG[noun], count.value)
@@ -191,7 +191,7 @@ class Context(Owned):
         params = self.library.params("edge_drawing", **parameters)
         with Watch(progress) as watch:
             self.library.call("edge_drawing_maps", self.handle, byref(described), byref(params), watch.argument,
-                              *(byref(output) for output in outputs), report and byref(report))
+                              *(byref(output) for output in outputs), filled(report))
         return maps
 
     def edge_drawing_threshold(self, image: ImageLike, **parameters) -> float:
@@ -230,7 +230,7 @@ class Context(Owned):
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self.handle, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
-            progress, handle, report and byref(report)))
+            progress, handle, filled(report)))
 
     def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
                  **options) -> Polylines:
@@ -265,7 +265,7 @@ class Context(Owned):
         params = self.library.params("isosurface", **parameters)
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Surface, image, lambda progress, handle: self.library.call(
-            "isosurface", self.handle, byref(described), byref(params), progress, handle, report and byref(report)))
+            "isosurface", self.handle, byref(described), byref(params), progress, handle, filled(report)))
 
     def isosurface(self, image: ImageLike, *, progress: ProgressLike = None, **options) -> Surface:
         """The Surface of a volume at a level; see isoline.isosurface."""
@@ -286,7 +286,7 @@ class Context(Owned):
             raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
         call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(
             "surface_new", self.handle, c_void_p(points.ctypes.data), c_size_t(len(points)), c_void_p(corners.ctypes.data),
-            c_size_t(len(corners)), progress, handle, report and byref(report)))
+            c_size_t(len(corners)), progress, handle, filled(report)))
         return self._found(Surface, call, progress)
 
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):
@@ -299,7 +299,7 @@ class Context(Owned):
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
             self.library.call("objects", self.handle, byref(described), start and byref(start), byref(params), progress,
-                              byref(output), byref(found), report and byref(report))
+                              byref(output), byref(found), filled(report))
             try:
                 self.library.call("object_list_all", found, byref(first), byref(count))
                 return result, copied(first, OBJECT, count.value)
@@ -325,8 +325,22 @@ class Context(Owned):
         (output, _), params = describe(out, name="out", output=True), self.library.params("level_set", **parameters)
         with Watch(progress) as watch:
             self.library.call("level_set_run", self.handle, byref(described), byref(start), byref(params), watch.argument,
-                              byref(output), report and byref(report))
+                              byref(output), filled(report))
         return out
+
+
+def named(device) -> str:
+    """The name of a device."""
+    if not isinstance(device, str):
+        raise TypeError(f"device must be a name, such as \"cpu\" or \"cuda:0\", or a Context, but it is {device!r}")
+    return device
+
+
+def filled(report: Report | None):
+    """The argument of a call that fills a report."""
+    if report is not None and not isinstance(report, Report):
+        raise TypeError(f"report must be an isoline.Report or None, but it is {report!r}")
+    return report and byref(report)
 
 
 DeviceLike = str | Context
@@ -344,7 +358,7 @@ def context_of(device: DeviceLike, *arrays) -> Context:
     if device == "auto":
         device = next((f"cuda:{device_of(array)}" for array in arrays if on_device(array)), device)
     # The child of a fork cannot use the contexts of its parent.
-    key = os.getpid(), device
+    key = os.getpid(), named(device)
     if key not in kept:
         kept[key] = Context(device)
     return kept[key]

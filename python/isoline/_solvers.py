@@ -1,7 +1,7 @@
 """Solvers: objects that keep an operation's state between calls."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import byref, c_double, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -71,6 +71,8 @@ class LevelSet(Solver):
 
     def __init__(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, device: DeviceLike = "auto",
                  **parameters):
+        if "iterations" in parameters:
+            raise TypeError(f"LevelSet has no parameter 'iterations' (got {parameters['iterations']}); give them to step")
         super().__init__(device, image, spacing, initial_mask)
         start, initial_mask = describe(initial_mask, name="initial_mask")
         self.make("level_set", byref(start), parameters)
@@ -191,23 +193,37 @@ class Snake(Solver):
         return self.read("draw_labels", numpy.uint16 if len(self) < 2 ** 16 else numpy.float32, out)
 
 
+def polygon_parts(polygons) -> list[npt.NDArray]:
+    """The nodes of each polygon, which are whole numbers of 32 bits."""
+    if not isinstance(polygons, Iterable) or isinstance(polygons, (str, bytes, Mapping)):
+        raise TypeError(f"cannot use polygons: they must be a sequence of polygons (got {polygons!r})")
+    parts = []
+    for index, polygon in enumerate(polygons):
+        try:
+            part, shape = numpy.asarray(polygon), f"an array of shape {numpy.shape(polygon)}"
+        except ValueError:
+            part, shape = numpy.empty(0), "rows of several lengths"
+        if part.ndim != 2 or part.shape[1] != 2:
+            raise ValueError(f"cannot use polygon {index}: it must be a sequence of (x, y) (got {shape})")
+        if part.dtype.kind not in "biuf":
+            raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits (got {part.dtype})")
+        wrong = (part != numpy.floor(part)) | (part < -2 ** 31) | (part >= 2 ** 31)
+        if wrong.any():
+            x, y = part[wrong.any(axis=1)][0]
+            raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits, the corners of "
+                             f"pixels (got ({x}, {y})); round them, and let them lie in the image")
+        parts.append(part)
+    return parts
+
+
 def polygon_arrays(polygons, slices=None) -> tuple[PolygonArrays | None, tuple]:
     """Polygons as the C API takes them, and the arrays that must live as long. `slices`: of each, None for 0."""
     if polygons is None:
         if slices is not None:
             raise ValueError("cannot use slices without polygons: the default rectangle is on each slice; give polygons")
         return None, ()
-    parts = [numpy.asarray(polygon) for polygon in polygons]
-    for part in parts:
-        if part.ndim != 2 or part.shape[1] != 2:
-            raise ValueError(f"cannot use a polygon: it must be a sequence of (x, y) (got an array of shape {part.shape})")
-    nodes = numpy.concatenate(parts) if parts else numpy.empty((0, 2))
-    wrong = numpy.flatnonzero(((nodes != numpy.floor(nodes)) | (nodes < -2 ** 31) | (nodes >= 2 ** 31)).any(axis=1))
-    if len(wrong):
-        x, y = nodes[wrong[0]]
-        raise ValueError("cannot use a polygon: its nodes must be whole numbers of 32 bits, the corners of pixels (got "
-                         f"({x}, {y})); round them, and let them lie in the image")
-    nodes = numpy.ascontiguousarray(nodes, numpy.int32)
+    parts = polygon_parts(polygons)
+    nodes = numpy.ascontiguousarray(numpy.concatenate(parts) if parts else numpy.empty((0, 2)), numpy.int32)
     offsets = numpy.cumsum([0, *map(len, parts)]).astype(numpy.uint64)
     arrays = PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data, offsets=offsets.ctypes.data)
     if slices is None:

@@ -72,14 +72,11 @@ class Own(Copying):
         return self.array
 
 
-class Interface(Copying):
+class Interface:
     """An array whose memory is known by the protocol alone."""
 
-    __array__ = None  # type: ignore[assignment]
-
-    @property
-    def __array_interface__(self):
-        return self.array.__array_interface__
+    def __init__(self, array):
+        self.array, self.__array_interface__ = array, array.__array_interface__
 
 
 def writers():
@@ -132,8 +129,12 @@ def test_spacing_is_in_the_order_of_the_axes():
     (lambda: isoline.distance(VOLUME[None]), isoline.InvalidSize, "got 4 axes"),
     (lambda: isoline.distance(VOLUME[:0]), isoline.InvalidSize, "its size is 34 x 21 x 0"),
     (lambda: isoline.distance(VOLUME[..., :0]), ValueError, "its size is 0 x 21 x 6"),
-    (lambda: isoline.distance(VOLUME, spacing=(1, 1)), isoline.InvalidArgument, "(z, y, x) (got 2)"),
-    (lambda: isoline.distance(VOLUME, spacing=(1, 0, 1)), isoline.InvalidArgument, "spacing along y must be"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, 1)), isoline.InvalidArgument, "axes, (z, y, x) (got (1, 1))"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, 0, 1)), isoline.InvalidArgument, "spacing must be one finite number"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, -1, 1)), isoline.InvalidArgument, "(got (1, -1, 1))"),
+    (lambda: isoline.distance(VOLUME[0], spacing="12"), isoline.InvalidArgument, "(y, x) (got '12')"),
+    (lambda: isoline.distance(VOLUME, spacing=("1", "2", "3")), isoline.InvalidArgument, "(got ('1', '2', '3'))"),
+    (lambda: isoline.distance(VOLUME, spacing=numpy.nan), isoline.InvalidArgument, "(got nan)"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty((2, 2), numpy.float32)), isoline.InvalidSize, "34 x 21 x 6"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape, numpy.uint8)), isoline.InvalidType, "ISOLINE_F32"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape[::-1], numpy.float32).T), isoline.InvalidArgument,

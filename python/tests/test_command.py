@@ -199,6 +199,26 @@ def test_misuse_shows_the_usage(folder, capsys, arguments):
     assert caught.value.code == 2 and "usage: python -m isoline" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("contents, text", [
+    ("[[[1, 2", "cannot read starts.json: it must be a list in JSON (got Expecting"),
+    ("5", "cannot read starts.json: it must be a list in JSON (got the value 5)"),
+    (None, "cannot read starts.json: it must be a list in JSON (got [Errno 2] No such file"),
+    ('{"x": 1}', "cannot read starts.json: it must be a list"), ("[[[1, 2], [3]]]", "cannot use polygon 0: it must be")])
+def test_starts_that_cannot_be_used(folder, capsys, contents, text):
+    if contents is not None:
+        pathlib.Path("starts.json").write_text(contents, encoding="utf-8")
+    numpy.save("slice.npy", IMAGE[10])
+    assert main(["snake", "slice.npy", "a.npy", "--polygons", "starts.json"]) == 1
+    said = capsys.readouterr().err
+    assert text in said and said.count("\n") == 1
+
+
+def test_levels_may_be_negative(folder):
+    assert main(["distance", "image.npy", "a.npy", "--threshold", "100"]) == 0
+    assert main(["isolines", "a.npy", "a.npz", "--levels=-5e-1,1"]) == 0
+    assert set(numpy.load("a.npz")["lines"]["level"]) == {-0.5, 1}
+
+
 def test_help_comes_from_the_table(capsys):
     with pytest.raises(SystemExit):
         main(["edge_drawing", "--help"])
@@ -215,6 +235,6 @@ def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
     before = pathlib.Path("a.npy").read_bytes()
     monkeypatch.setattr(numpy, "save", full)
     assert main(["distance", "image.npy", "a.npy", "--threshold", "100", "--quiet"]) == 1
-    assert "No space left" in capsys.readouterr().err
+    assert "cannot write a.npy: No space left on device; make room" in capsys.readouterr().err
     assert pathlib.Path("a.npy").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy"]

@@ -69,6 +69,10 @@ def test_status_numbers_are_those_of_the_library():
     (dict(sigma=1), TypeError, "edge_strength has no parameter 'sigma'; it has dimensions, mode"),
     (dict(device="gpu"), isoline.InvalidArgument, "or cuda:all (got 'gpu')"),
     (dict(device="cuda:0,0"), isoline.InvalidArgument, "each number once (got 0 twice)"),
+    (dict(device=0), TypeError, "device must be a name, such as \"cpu\" or \"cuda:0\", or a Context, but it is 0"),
+    (dict(device=None), TypeError, "device must be a name"), (dict(device=["cpu"]), TypeError, "device must be a name"),
+    (dict(report={}), TypeError, "report must be an isoline.Report or None, but it is {}"),
+    (dict(report="cpu"), TypeError, "report must be an isoline.Report"),
     (dict(progress=3), TypeError, "progress must be True, a function or None"),
 ])
 def test_parameters_that_are_wrong_are_named(parameters, kind, text):

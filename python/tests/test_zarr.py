@@ -126,6 +126,8 @@ def test_curves_and_surfaces_by_workers(folder, operation, more):
 
 def test_a_level_that_chunks_cannot_measure(folder, capsys):
     plain()
+    assert main(["isolines", "image.zarr", "a.npz", "--local", "1"]) == 1
+    assert "cannot leave levels automatic in chunks" in capsys.readouterr().err
     assert main(["isosurface", "image.zarr", "a.npz", "--local", "1"]) == 1
     assert "cannot leave level automatic in chunks" in capsys.readouterr().err and not pathlib.Path("a.npz").exists()
 
