@@ -129,6 +129,12 @@ def from_dlpack(array, **stream) -> Pixels:
     return Pixels(shape, dtype, (tensor.data or 0) + tensor.byte_offset, strides, True, tensor.device_id, capsule)
 
 
+def in_numpy(array) -> numpy.ndarray:
+    """The NumPy array of an object in host memory, which may have DLPack alone."""
+    found = numpy.asarray(array)
+    return numpy.from_dlpack(array) if found.dtype == object and hasattr(array, "__dlpack__") else found
+
+
 def pixels_of(array) -> Pixels:
     if on_device(array):
         if hasattr(array, "__cuda_array_interface__"):
@@ -140,7 +146,7 @@ def pixels_of(array) -> Pixels:
             pixels = from_dlpack(array, stream=1)  # 1: after the work in its own stream, the legacy default stream waits
         finish_work(pixels.device)
         return pixels
-    array = numpy.asarray(array)
+    array = in_numpy(array)
     return Pixels(array.shape, array.dtype, array.ctypes.data, array.strides, array.flags.writeable, None, array)
 
 
@@ -203,7 +209,7 @@ def is_memory(array) -> bool:
     if is_lazy(array) or getattr(array, "__dask_graph__", dict)():
         return False
     # Two copies that are there at the same time have two addresses.
-    one, other = numpy.asarray(array), numpy.asarray(array)
+    one, other = in_numpy(array), in_numpy(array)
     return one.ctypes.data == other.ctypes.data
 
 
