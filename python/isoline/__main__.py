@@ -11,10 +11,13 @@ from __future__ import annotations
 import argparse
 import contextlib
 import functools
+import importlib
 import inspect
 import json
+import logging
 import pathlib
 import sys
+import tempfile
 
 import numpy
 
@@ -59,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("input", help=".npy, .tif or .zarr")
         one.add_argument("output", help=".npz" if gives_arrays(name) else ".npy, .tif or .zarr; replaced if it exists, but "
-                         "for a .zarr that is computed by chunk")
+                         "for a .zarr that is computed by chunk, or is no result of this command")
         one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
         one.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N, cuda:0,2 or cuda:all")
         one.add_argument("--quiet", action="store_true", help="no progress")
@@ -71,7 +74,8 @@ def parser() -> argparse.ArgumentParser:
         if name == "objects":
             one.add_argument("--starts", metavar="FILE", help="the starts: a label image; left out, they are found")
         if name == "isolines":
-            one.add_argument("--levels", type=numbers, help="levels, separated by commas")
+            one.add_argument("--levels", type=numbers, help="levels, separated by commas; --levels=-5,10 if "
+                             "the first is negative")
         if name == "snake":
             one.add_argument("--polygons", metavar="FILE.json", help="the starts: a list of lists of [x, y]; "
                              "left out, the default rectangle on each slice")
@@ -83,7 +87,8 @@ def parser() -> argparse.ArgumentParser:
         if name in BY_CHUNK:
             one.add_argument("--multiscale", type=int, metavar="N", help="of an OME-Zarr image: write N sizes, each half "
                              "of the one before")
-            one.add_argument("--overwrite", action="store_true", help="replace a .zarr that is computed by chunk")
+            one.add_argument("--overwrite", action="store_true", help="replace the .zarr of another run that is computed by "
+                             "chunk")
         if name == "edge_strength":
             one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
         if name == "distance":
@@ -104,29 +109,83 @@ def ending(path: str, *allowed: str) -> str:
     return found
 
 
+def from_tif(path: str):
+    """The first image of a TIFF file, and the letters of its axes."""
+    import tifffile
+    errors: list = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = errors.append  # type: ignore[method-assign]
+    logging.getLogger("tifffile").addHandler(handler)
+    try:
+        with tifffile.TiffFile(path) as file:
+            array, axes = file.series[0].asarray(), file.series[0].axes
+    finally:
+        logging.getLogger("tifffile").removeHandler(handler)
+    if errors:  # Pages that cannot be read are left out otherwise.
+        raise ValueError(errors[0].getMessage())
+    return array, axes
+
+
 def read(path: str, fill_missing: bool):
     """The array in a file; not yet loaded from .npy, and a _zarr.Source from .zarr, or an array in it."""
     inside = next((str(parent) for parent in pathlib.Path(path).parents if parent.suffix.lower() == ".zarr"), path)
     kind = ending(inside, ".npy", ".tif", ".zarr")
     if not pathlib.Path(path).exists():
         raise FileNotFoundError(f"cannot read {path}: there is no such file")
-    if kind == ".npy":
-        return numpy.load(path, mmap_mode="r")
+    if kind == ".zarr":
+        from . import _zarr
+        return _zarr.read(path, fill_missing)
+    try:
+        if kind == ".npy":
+            return numpy.lib.format.open_memmap(path, mode="r")
+        array, axes = from_tif(path)
+    except Exception as error:  # Packages have exceptions of their own.
+        if isinstance(error, (ImportError, MemoryError)) or getattr(error, "filename", None) is not None:
+            raise
+        raise ValueError(f"cannot read {path}: it must be a whole {kind} file that can be decoded (got "
+                         f"{type(error).__name__}: {error}); copy it again if it is damaged, or name another one") from None
+    # Pages that have no name are slices.
+    single = "ZIQYX" if array.ndim == 3 else "YX"
+    kept = [(axis, size) for axis, size in zip(axes, array.shape) if size > 1 or axis in single]
+    if "".join(axis for axis, _ in kept) not in ("YX", "ZYX", "IYX", "QYX"):
+        sizes = ", ".join(f"{axis.lower()} {size}" for axis, size in zip(axes, array.shape))
+        raise ValueError(f"cannot read {path}: its axes must be (y, x) or (z, y, x) (got {sizes}); write each channel or "
+                         "frame, or the grey values of a colour image, to a file of its own")
+    return array.reshape([size for _, size in kept])
+
+
+def check_place(path: str, kind: str) -> None:
+    """Refuses an output that could not be written after the computation."""
+    target = pathlib.Path(path)
+    if target.exists() and target.is_dir() != (kind == ".zarr"):
+        wanted, there = ("folder", "file") if kind == ".zarr" else ("file", "folder")
+        raise ValueError(f"cannot write {path}: it must be a {wanted} (got a {there} that is there); name another one")
+    folder = target.absolute().parent
     if kind == ".tif":
-        import tifffile
-        return tifffile.imread(path)
-    from . import _zarr
-    return _zarr.read(path, fill_missing)
+        importlib.import_module("tifffile")
+    elif kind == ".zarr":
+        from . import _zarr
+        if target.exists():
+            _zarr.result_at(path)
+        folder = next(parent for parent in target.absolute().parents if parent.exists())  # Zarr makes those below it.
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OSError(f"cannot write {path}: its folder {folder} must be there and writable (got {error.strerror}); make "
+                      "it, or name another one") from None
 
 
 @contextlib.contextmanager
 def complete(path: str):
-    """A file beside it to write to, which takes its place once it is complete, and is removed if that fails."""
+    """An open file beside it, which takes its place once it is complete, and is removed if that fails."""
     target = pathlib.Path(path)
     part = target.with_name(f".{target.stem}.part{target.suffix}")
     try:
-        yield part
+        with open(part, "w+b") as file:
+            yield file
         part.replace(target)
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {error.strerror or error}; make room, or name a file on another disk") from None
     finally:
         part.unlink(missing_ok=True)
 
@@ -141,18 +200,19 @@ def write(path: str, array, source, run: dict) -> None:
         chunks = "auto" if source is None else source.image.chunks
         _zarr.write(path, dask.array.from_array(array, chunks=chunks), source, run, proceed=False)
     elif kind == ".npy":
-        with complete(path) as part:
-            numpy.save(part, array)
+        with complete(path) as file:
+            numpy.save(file, array)
     else:
         import tifffile
-        with complete(path) as part:
-            tifffile.imwrite(part, array)
+        with complete(path) as file:
+            # Three or four slices would be taken for the colours of one image.
+            tifffile.imwrite(file, array, photometric="minisblack", metadata={"axes": "ZYX"[-array.ndim:]})
 
 
 def save(path: str, found) -> None:
     """Writes the arrays and the numbers of a result that is no image."""
-    with complete(path) as part:
-        numpy.savez(part, **vars(found))
+    with complete(path) as file:
+        numpy.savez(file, **vars(found))
 
 
 @contextlib.contextmanager
@@ -163,15 +223,41 @@ def workers(local, scheduler):
         with dask.config.set(scheduler="synchronous"):
             yield None
         return
+    if local is not None and local < 1:
+        raise ValueError(f"--local must be at least 1 (got {local}); give the number of processes")
     from distributed import Client, LocalCluster
     with contextlib.ExitStack() as stack:
+        # Errors are raised here, too, and the command says them in a line.
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         if scheduler is None:
-            scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None))
+            scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None,
+                                                         silence_logs=logging.CRITICAL))
         yield stack.enter_context(Client(scheduler))
 
 
 def read_json(path):
-    return path and json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    """The list in a file, None without a file."""
+    if path is None:
+        return None
+    try:
+        found = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        if isinstance(found, list):
+            return found
+        error: Exception = ValueError(f"the value {found!r}")
+    except (OSError, ValueError) as raised:
+        error = raised
+    raise ValueError(f"cannot read {path}: it must be a list in JSON (got {error}); correct it")
+
+
+def shows_bar(quiet: bool) -> bool:
+    """True in a terminal, if there is the package tqdm, which makes the bar."""
+    if quiet or not sys.stderr.isatty():
+        return False
+    try:
+        importlib.import_module("tqdm.auto")
+    except ImportError:
+        return False
+    return True
 
 
 def run(options: dict) -> None:
@@ -185,6 +271,7 @@ def run(options: dict) -> None:
     places = pathlib.Path(path).resolve(), pathlib.Path(target).resolve()
     if places[1] in (places[0], *places[0].parents):
         raise ValueError(f"cannot write {target}: it is the input; name another file")
+    check_place(target, kind)
     image, source = read(path, fill_missing), None
     if not isinstance(image, numpy.ndarray):
         image, source = image.image, image
@@ -215,7 +302,7 @@ def run(options: dict) -> None:
                 write(target, result.compute(), source, made)
         return
     image = numpy.asarray(image)
-    shown = dict(device=device, progress=not quiet and sys.stderr.isatty(), **options)
+    shown = dict(device=device, progress=shows_bar(quiet), **options)
     if gives_arrays(name):
         save(target, getattr(isoline, name)(image, **shown))
         return
@@ -244,7 +331,7 @@ def run(options: dict) -> None:
 def main(arguments=None) -> int:
     try:
         run(vars(parser().parse_args(arguments)))
-    except (isoline.Error, OSError, RuntimeError, ValueError, TypeError, ImportError) as error:
+    except (isoline.Error, OSError, RuntimeError, ValueError, TypeError, ImportError, MemoryError) as error:
         print(f"isoline: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

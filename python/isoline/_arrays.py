@@ -31,6 +31,7 @@ ImageLike = npt.ArrayLike | Any
 Spacing = float | Sequence[float] | None
 TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
          numpy.dtype(numpy.float32): 2}
+KINDS = numpy.uint8, numpy.uint16, numpy.float32  # by their numbers
 HOST, CUDA, SLICES = 0, 1, 2  # isoline_memory
 DLPACK_CPU, DLPACK_CUDA, DLPACK_MANAGED = 1, 2, 13
 
@@ -128,6 +129,12 @@ def from_dlpack(array, **stream) -> Pixels:
     return Pixels(shape, dtype, (tensor.data or 0) + tensor.byte_offset, strides, True, tensor.device_id, capsule)
 
 
+def in_numpy(array) -> numpy.ndarray:
+    """The NumPy array of an object in host memory, which may have DLPack alone."""
+    found = numpy.asarray(array)
+    return numpy.from_dlpack(array) if found.dtype == object and hasattr(array, "__dlpack__") else found
+
+
 def pixels_of(array) -> Pixels:
     if on_device(array):
         if hasattr(array, "__cuda_array_interface__"):
@@ -139,19 +146,22 @@ def pixels_of(array) -> Pixels:
             pixels = from_dlpack(array, stream=1)  # 1: after the work in its own stream, the legacy default stream waits
         finish_work(pixels.device)
         return pixels
-    array = numpy.asarray(array)
+    array = in_numpy(array)
     return Pixels(array.shape, array.dtype, array.ctypes.data, array.strides, array.flags.writeable, None, array)
 
 
 class Slices:
     """An array that is not in memory, such as one of Zarr or h5py, as slices that callbacks read or write in their order.
 
-    So many slices as a chunk has are read and written together, so that each chunk is decoded and encoded once.
+    So many slices as a chunk has are read and written together, so that each chunk is decoded and encoded once. An array
+    with the axes (y, x) is one slice, which is only written.
     """
 
     def __init__(self, array, dtype):
-        self.array, self.dtype, self.shape = array, dtype, tuple(array.shape)
-        self.together = int((getattr(array, "shards", None) or getattr(array, "chunks", None) or (1,))[0])
+        self.array, self.dtype, self.whole = array, dtype, len(array.shape) == 2
+        self.shape = (1,) * self.whole + tuple(array.shape)
+        chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
+        self.together = int(chunks[0]) if chunks and not self.whole else 1
         self.first, self.block = 0, numpy.empty(0)
         # The functions must live as long as the call.
         self.functions = SliceFunction(self.read), SliceFunction(self.write)
@@ -177,7 +187,9 @@ class Slices:
         if index == first:
             self.block = numpy.empty((end - first, *self.shape[1:]), self.dtype)
         self.block[index - first] = self.pixels(address)
-        if index == end - 1:
+        if index == end - 1 and self.whole:
+            self.array[:] = self.block[0]
+        elif index == end - 1:
             self.array[first:end] = self.block
 
 
@@ -185,8 +197,20 @@ def is_lazy(array) -> bool:
     """True for an array that is not in memory: it has a shape, a type and items, and memory of no kind. Dask's has a
     module of its own, isoline.dask."""
     others = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "__buffer__", "__dask_graph__")
-    return (all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__")) and len(array.shape) == 3
+    return (all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__")) and len(array.shape) in (2, 3)
             and not any(hasattr(array, name) for name in others))
+
+
+def is_memory(array) -> bool:
+    """True if pixels_of gives the array's own memory: a result in a copy would be lost, and the copy may end before the
+    call."""
+    if isinstance(array, numpy.ndarray) or on_device(array):
+        return True
+    if is_lazy(array) or getattr(array, "__dask_graph__", dict)():
+        return False
+    # Two copies that are there at the same time have two addresses.
+    one, other = in_numpy(array), in_numpy(array)
+    return one.ctypes.data == other.ctypes.data
 
 
 def readable(pixels) -> bool:
@@ -205,12 +229,18 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
     """The Image of an array, and the object whose memory it points into, which must live as long.
 
     That is the array itself, unless its bytes are swapped or its rows are not packed: then it is a packed copy. An output
-    is never copied. One that is not in memory is read as a whole, unless the call works `by_slices`.
+    is never copied. One that is not in memory is read as a whole, unless the call works `by_slices`; then such an output is
+    written, too, and else it is refused.
     """
-    if (by_slices or output) and is_lazy(array):
+    if by_slices and is_lazy(array) and (output or len(array.shape) == 3):
         dtype = numpy.dtype(array.dtype).newbyteorder("=")
         slices = Slices(array, dtype)
         pixels = Pixels(tuple(array.shape), dtype, 0, None, hasattr(array, "__setitem__"), None, slices)
+    elif output and not is_memory(array):
+        others = ", or one of Zarr, h5py and the like" if by_slices else ""
+        raise InvalidArgument(f"cannot write {name}: it must be a NumPy array, or another one whose memory this call can "
+                              f"write{others} (got {type(array).__module__}.{type(array).__name__}); pass an array made by "
+                              "numpy.empty, and copy the result from it")
     else:
         pixels = pixels_of(array)
     if pixels.dtype.newbyteorder("=") not in TYPES:
@@ -227,10 +257,10 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
                               f"strides {pixels.strides} of {pixels.dtype.str}); pass a contiguous copy of it")
     if not usable:
         pixels = pixels_of(numpy.array(pixels.owner, pixels.dtype.newbyteorder("="), order="C"))
-    return image_of(pixels, spacing, name), pixels.owner
+    return image_of(pixels, spacing), pixels.owner
 
 
-def image_of(pixels, spacing, name) -> Image:
+def image_of(pixels, spacing) -> Image:
     *depth, height, width = pixels.shape
     image = Image(type=TYPES[pixels.dtype], memory=HOST if pixels.device is None else CUDA, width=width, height=height,
                   depth=depth[0] if depth else 1, data=pixels.address)
@@ -242,9 +272,18 @@ def image_of(pixels, spacing, name) -> Image:
         image.row_stride = pixels.strides[-2] if height > 1 else 0
         image.slice_stride = pixels.strides[0] if depth and depth[0] > 1 else 0
     axes = len(pixels.shape)
-    steps = [1.0] * axes if spacing is None else [spacing] * axes if numpy.ndim(spacing) == 0 else list(spacing)
-    if len(steps) != axes:
-        raise InvalidArgument(f"cannot use spacing of {name}: it must be one number, or {axes} in the order of the axes, "
-                              f"{'(z, y, x)' if axes == 3 else '(y, x)'} (got {len(steps)})")
-    image.spacing = (*reversed([float(step) for step in steps]), *[1.0] * (3 - axes))
+    image.spacing = (*reversed(per_axis(spacing, axes)), *[1.0] * (3 - axes))
     return image
+
+
+def per_axis(spacing: Spacing, axes: int) -> list:
+    """The spacing along each axis of an array."""
+    try:
+        steps = [1.0 if spacing is None else spacing] * axes if numpy.ndim(spacing) == 0 else list(spacing)
+        usable = len(steps) == axes and all(math.isfinite(step) and step > 0 for step in steps)
+    except (TypeError, ValueError):
+        usable = False
+    if not usable:
+        raise InvalidArgument(f"spacing must be one finite number greater than 0, or {axes} in the order of the axes, "
+                              f"{'(z, y, x)' if axes == 3 else '(y, x)'} (got {spacing!r})")
+    return [float(step) for step in steps]

@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import ImageLike, Spacing, describe, device_of, on_device
-from ._native import Device, InvalidArgument, Library, Owned, Report, default_library
+from ._arrays import KINDS, ImageLike, Spacing, describe, device_of, on_device
+from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
@@ -33,7 +33,7 @@ class Context(Owned):
 
     def __init__(self, device: str = "auto", *, library: Library | None = None):
         library, handle = library or default_library(), c_void_p()
-        library.call("context_new", device.encode(), byref(handle))
+        library.call("context_new", named(device).encode(), byref(handle))
         self.own(library, "context", handle)
 
     @property
@@ -48,7 +48,7 @@ class Context(Owned):
         The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts; of the band
         of a level set phi is stored near the front only; other calls
         are out of memory, or run on the CPU (`auto`)."""
-        self.library.call("context_set_memory_limit", self.handle, c_uint64(limit))
+        self.library.call("context_set_memory_limit", self.handle, c_uint64(whole(limit, "limit")))
 
     def trim(self) -> None:
         """Releases the memory that is kept between calls."""
@@ -57,7 +57,7 @@ class Context(Owned):
     def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
         """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
         address, kind = c_void_p(), numpy.dtype(dtype)
-        count = math.prod(shape) * kind.itemsize
+        count = math.prod(whole(side, "a side of shape") for side in shape) * kind.itemsize
         self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
         weakref.finalize(memory, self.library.free("buffer"), address)
@@ -71,10 +71,12 @@ class Context(Owned):
         # A number of iterations of edge strength takes volumes, too, one slice after the other.
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
         (described, image), output = describe(image, spacing, by_slices=by_slices), None
+        if operation == "distance" and described.depth == 1:
+            params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
         if out is not None:
-            output, out = describe(out, name="out", output=True)
+            output, out = describe(out, name="out", output=True, by_slices=by_slices)
         before = (self.handle, byref(described), byref(params))
-        after = (output and byref(output), *more, report and byref(report))
+        after = (output and byref(output), *more, filled(report))
 
         def run(progress=None):
             self.library.call(operation, *before, progress, *after)
@@ -98,9 +100,10 @@ class Context(Owned):
         before, in host memory; see isoline_distance_pass in isoline.h."""
         values, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("distance", **parameters)
         (described, _kept), (output, _) = describe(image, spacing), describe(values, name="out", output=True)
+        number = c_uint32(whole(axis, "axis", most=2))
         with Watch(progress) as watch:
-            self.library.call("distance_pass", self.handle, byref(described), c_uint32(axis), byref(params), watch.argument,
-                              byref(output), report and byref(report))
+            self.library.call("distance_pass", self.handle, byref(described), number, byref(params), watch.argument,
+                              byref(output), filled(report))
         return values
 
     def drawing_caller(self, image, edges, want_segments, report=None, **parameters):
@@ -143,7 +146,7 @@ class Context(Owned):
         def run(segments, progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
             self.library.call(f"edge_drawing_{noun}", self.handle, byref(described), segments, byref(params), progress,
-                              byref(found), report and byref(report))
+                              byref(found), filled(report))
             try:
                 self.library.call(f"{noun}_all", found, byref(first), byref(count))
                 return copied(first, ALONG[noun], count.value)
@@ -159,8 +162,9 @@ class Context(Owned):
         handle = c_void_p()
         draw = self.caller("edge_drawing", image, None, byref(handle), report=report, **parameters)
         find = self.along_caller(noun, image, **parameters)
-        with Watch(progress) as watch:
+        with Watch(progress, calls=2) as watch:
             draw(watch.argument)
+            watch.done += 1
             try:
                 return find(handle, watch.argument), self._copied(Segments, handle)
             finally:
@@ -181,13 +185,13 @@ class Context(Owned):
                           **parameters) -> Maps:
         """The intermediate images of edge drawing; see isoline.edge_drawing_maps."""
         described, _kept = describe(image, by_slices=True)
-        kinds = ((numpy.uint8, numpy.uint16, numpy.float32)[described.type], numpy.float32, numpy.uint8, numpy.uint8)
+        kinds = (KINDS[described.type], numpy.float32, numpy.uint8, numpy.uint8)
         maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
         outputs = [describe(output, output=True)[0] for output in maps]
         params = self.library.params("edge_drawing", **parameters)
         with Watch(progress) as watch:
             self.library.call("edge_drawing_maps", self.handle, byref(described), byref(params), watch.argument,
-                              *(byref(output) for output in outputs), report and byref(report))
+                              *(byref(output) for output in outputs), filled(report))
         return maps
 
     def edge_drawing_threshold(self, image: ImageLike, **parameters) -> float:
@@ -226,7 +230,7 @@ class Context(Owned):
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self.handle, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
-            progress, handle, report and byref(report)))
+            progress, handle, filled(report)))
 
     def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
                  **options) -> Polylines:
@@ -241,8 +245,9 @@ class Context(Owned):
         strength = numpy.empty(shape_of(image), numpy.float32)
         compute = self.caller("edge_strength", image, strength, spacing=spacing, report=report, **parameters)
         find = self._axes_caller(strength, spacing, parameters)
-        with Watch(progress) as watch:
+        with Watch(progress, calls=2) as watch:
             compute(watch.argument)
+            watch.done += 1
             return self._copied(Polylines, find(watch.argument)), strength
 
     def _axes_caller(self, strength, spacing, parameters):
@@ -260,7 +265,7 @@ class Context(Owned):
         params = self.library.params("isosurface", **parameters)
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Surface, image, lambda progress, handle: self.library.call(
-            "isosurface", self.handle, byref(described), byref(params), progress, handle, report and byref(report)))
+            "isosurface", self.handle, byref(described), byref(params), progress, handle, filled(report)))
 
     def isosurface(self, image: ImageLike, *, progress: ProgressLike = None, **options) -> Surface:
         """The Surface of a volume at a level; see isoline.isosurface."""
@@ -281,22 +286,23 @@ class Context(Owned):
             raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
         call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(
             "surface_new", self.handle, c_void_p(points.ctypes.data), c_size_t(len(points)), c_void_p(corners.ctypes.data),
-            c_size_t(len(corners)), progress, handle, report and byref(report)))
+            c_size_t(len(corners)), progress, handle, filled(report)))
         return self._found(Surface, call, progress)
 
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):
-        """A function that grows objects into `out`, and returns them as an array."""
+        """A function that grows objects into `out`, which None makes, and returns it and them as an array."""
         (described, image), params = describe(image, spacing), self.library.params("objects", **parameters)
         (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
-        output, _ = describe(out, name="out", output=True)
+        result = numpy.empty(shape_of(image), numpy.uint16 if start is None else KINDS[start.type]) if out is None else out
+        output, out = describe(result, name="out", output=True)
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
             self.library.call("objects", self.handle, byref(described), start and byref(start), byref(params), progress,
-                              byref(output), byref(found), report and byref(report))
+                              byref(output), byref(found), filled(report))
             try:
                 self.library.call("object_list_all", found, byref(first), byref(count))
-                return copied(first, OBJECT, count.value)
+                return result, copied(first, OBJECT, count.value)
             finally:
                 self.library.free("object_list")(found)
 
@@ -307,12 +313,9 @@ class Context(Owned):
     def objects(self, image: ImageLike, starts: ImageLike | None = None, *, out: Any = None, progress: ProgressLike = None,
                 **options) -> tuple[Any, npt.NDArray]:
         """The labels of many objects at once, and a table of them; see isoline.objects."""
-        if out is None:
-            kind = numpy.uint16 if starts is None else getattr(starts, "dtype", numpy.uint16)
-            out = numpy.empty(shape_of(image), numpy.uint8 if kind == numpy.bool_ else kind)
         call = self.objects_caller(image, starts, out, **options)
         with Watch(progress) as watch:
-            return out, call(watch.argument)
+            return call(watch.argument)
 
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:
@@ -322,8 +325,22 @@ class Context(Owned):
         (output, _), params = describe(out, name="out", output=True), self.library.params("level_set", **parameters)
         with Watch(progress) as watch:
             self.library.call("level_set_run", self.handle, byref(described), byref(start), byref(params), watch.argument,
-                              byref(output), report and byref(report))
+                              byref(output), filled(report))
         return out
+
+
+def named(device) -> str:
+    """The name of a device."""
+    if not isinstance(device, str):
+        raise TypeError(f"device must be a name, such as \"cpu\" or \"cuda:0\", or a Context, but it is {device!r}")
+    return device
+
+
+def filled(report: Report | None):
+    """The argument of a call that fills a report."""
+    if report is not None and not isinstance(report, Report):
+        raise TypeError(f"report must be an isoline.Report or None, but it is {report!r}")
+    return report and byref(report)
 
 
 DeviceLike = str | Context
@@ -341,7 +358,7 @@ def context_of(device: DeviceLike, *arrays) -> Context:
     if device == "auto":
         device = next((f"cuda:{device_of(array)}" for array in arrays if on_device(array)), device)
     # The child of a fork cannot use the contexts of its parent.
-    key = os.getpid(), device
+    key = os.getpid(), named(device)
     if key not in kept:
         kept[key] = Context(device)
     return kept[key]

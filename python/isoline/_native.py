@@ -6,6 +6,7 @@ import ctypes.util
 import enum
 import functools
 import logging
+import operator
 import os
 import pathlib
 import sys
@@ -394,6 +395,17 @@ class Operation:
             except (TypeError, ctypes.ArgumentError):
                 raise TypeError(f"{name} of {self.name} must be a number, but it is {value!r}") from None
         return STORAGES[parameter.storage](value if parameter.type == FLOAT else int(value))
+
+
+def whole(value, name: str, most: int = 2 ** 64 - 1) -> int:
+    """A whole number for an integer of the C API, into which ctypes would wrap any other."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, but it is {value!r}") from None
+    if not 0 <= number <= most:
+        raise InvalidArgument(f"{name} must be from 0 to {most}, but it is {number}")
+    return number
 
 
 class Owned:

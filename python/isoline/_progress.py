@@ -14,20 +14,21 @@ Callback = CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)
 
 
 class Watch:
-    """A `with` around a call: `argument` is what the call takes as its progress.
+    """A `with` around a call, or several, each with an equal share: `argument` is what a call takes as its progress, and
+    `done` how many are.
 
     While the library computes, Python cannot raise KeyboardInterrupt. So in the main thread Ctrl-C is noted, the progress
     callback cancels the call, and the interrupt is raised after it.
     """
 
-    def __init__(self, progress: ProgressLike = None):
+    def __init__(self, progress: ProgressLike = None, calls: int = 1):
         if progress is not None and not isinstance(progress, bool) and not callable(progress):
             raise TypeError(f"progress must be True, a function or None, but it is {progress!r}")
         self.tell = None if isinstance(progress, bool) else progress
         self.bar, self.raised, self.interrupted = bar() if progress is True else None, None, False
         self.catches = (threading.current_thread() is threading.main_thread()
                         and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
-        self.argument = None
+        self.argument, self.done, self.calls = None, 0, calls
         if self.bar is not None or self.tell is not None or self.catches:
             # The struct and the function must live as long as the call.
             self.function = Callback(self.told)
@@ -35,6 +36,7 @@ class Watch:
             self.argument = byref(self.struct)
 
     def told(self, _user, fraction, stage):
+        fraction = (self.done + fraction) / self.calls
         try:
             cancel = self.tell is not None and self.tell(fraction, stage.decode())
             if self.bar is not None:

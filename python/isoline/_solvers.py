@@ -1,7 +1,7 @@
 """Solvers: objects that keep an operation's state between calls."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ctypes import byref, c_double, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe
 from ._context import DeviceLike, context_of, shape_of
-from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report
+from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, whole
 from ._progress import ProgressLike, Watch
 from ._results import STATISTICS, TARGET_STATISTICS, copied
 
@@ -20,7 +20,7 @@ ALL = 2 ** 64 - 1  # iterations
 class Solver(Owned):
     """The part that both solvers have."""
 
-    kind = ""
+    kind, writes_slices = "", False
 
     def __init__(self, device, image, spacing, *arrays, by_slices=False):
         self.context = context_of(device, image, *arrays)
@@ -40,14 +40,14 @@ class Solver(Owned):
         self.own(self.context.library, self.kind, handle)
 
     def evolve(self, iterations, progress) -> Report:
-        report = Report()
+        report, iterations = Report(), whole(iterations, "iterations")
         with Watch(progress) as watch:
             self.library.call(f"{self.kind}_step", self.handle, c_uint64(iterations), watch.argument, byref(report))
         return report
 
     def read(self, what, dtype, out):
         out = numpy.empty(self.shape, dtype) if out is None else out
-        output, _ = describe(out, name="out", output=True)
+        output, _owner = describe(out, name="out", output=True, by_slices=self.writes_slices)
         self.library.call(f"{self.kind}_{what}", self.handle, byref(output))
         return out
 
@@ -71,6 +71,8 @@ class LevelSet(Solver):
 
     def __init__(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, device: DeviceLike = "auto",
                  **parameters):
+        if "iterations" in parameters:
+            raise TypeError(f"LevelSet has no parameter 'iterations' (got {parameters['iterations']}); give them to step")
         super().__init__(device, image, spacing, initial_mask)
         start, initial_mask = describe(initial_mask, name="initial_mask")
         self.make("level_set", byref(start), parameters)
@@ -103,7 +105,7 @@ class LevelSet(Solver):
 
     def statistics(self, first: int = 1) -> npt.NDArray:
         """A structured array: iteration, inside, changed, near_front and rms of each iteration from `first` on."""
-        return self.rows(c_uint64(first), self.state().iterations, STATISTICS)
+        return self.rows(c_uint64(whole(first, "first")), self.state().iterations, STATISTICS)
 
 
 class Snake(Solver):
@@ -114,7 +116,7 @@ class Snake(Solver):
     parameters of isoline.snake.
     """
 
-    noun, kind = "snake", "snake"
+    noun, kind, writes_slices = "snake", "snake", True
 
     def __init__(self, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
                  **parameters):
@@ -167,7 +169,7 @@ class Snake(Solver):
 
     def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
-        arrays = self.borrowed()
+        arrays, points_per_edge = self.borrowed(), whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
         offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
         for _ in range(2):  # the first time only the offsets
             self.library.call("polygons_smooth", byref(arrays),
@@ -191,20 +193,37 @@ class Snake(Solver):
         return self.read("draw_labels", numpy.uint16 if len(self) < 2 ** 16 else numpy.float32, out)
 
 
+def polygon_parts(polygons) -> list[npt.NDArray]:
+    """The nodes of each polygon, which are whole numbers of 32 bits."""
+    if not isinstance(polygons, Iterable) or isinstance(polygons, (str, bytes, Mapping)):
+        raise TypeError(f"cannot use polygons: they must be a sequence of polygons (got {polygons!r})")
+    parts = []
+    for index, polygon in enumerate(polygons):
+        try:
+            part, shape = numpy.asarray(polygon), f"an array of shape {numpy.shape(polygon)}"
+        except ValueError:
+            part, shape = numpy.empty(0), "rows of several lengths"
+        if part.ndim != 2 or part.shape[1] != 2:
+            raise ValueError(f"cannot use polygon {index}: it must be a sequence of (x, y) (got {shape})")
+        if part.dtype.kind not in "biuf":
+            raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits (got {part.dtype})")
+        wrong = (part != numpy.floor(part)) | (part < -2 ** 31) | (part >= 2 ** 31)
+        if wrong.any():
+            x, y = part[wrong.any(axis=1)][0]
+            raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits, the corners of "
+                             f"pixels (got ({x}, {y})); round them, and let them lie in the image")
+        parts.append(part)
+    return parts
+
+
 def polygon_arrays(polygons, slices=None) -> tuple[PolygonArrays | None, tuple]:
     """Polygons as the C API takes them, and the arrays that must live as long. `slices`: of each, None for 0."""
     if polygons is None:
         if slices is not None:
             raise ValueError("cannot use slices without polygons: the default rectangle is on each slice; give polygons")
         return None, ()
-    parts = [numpy.asarray(polygon) for polygon in polygons]
-    for part in parts:
-        if part.ndim != 2 or part.shape[1] != 2:
-            raise ValueError(f"cannot use a polygon: it must be a sequence of (x, y) (got an array of shape {part.shape})")
-    nodes = numpy.concatenate(parts) if parts else numpy.empty((0, 2))
-    if (nodes != numpy.floor(nodes)).any():
-        raise ValueError("cannot use a polygon: its nodes must be whole numbers, the corners of pixels; round them")
-    nodes = numpy.ascontiguousarray(nodes, numpy.int32)
+    parts = polygon_parts(polygons)
+    nodes = numpy.ascontiguousarray(numpy.concatenate(parts) if parts else numpy.empty((0, 2)), numpy.int32)
     offsets = numpy.cumsum([0, *map(len, parts)]).astype(numpy.uint64)
     arrays = PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data, offsets=offsets.ctypes.data)
     if slices is None:

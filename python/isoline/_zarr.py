@@ -68,12 +68,23 @@ def split(path: str) -> tuple[str, str]:
 
 def read(path: str, fill_missing: bool) -> Source:
     """The image, lazily."""
+    try:
+        return source_at(path, fill_missing)
+    except (LookupError, AttributeError, TypeError) as error:
+        raise ValueError(f"cannot read {path}: its attributes must be those of an image of OME-Zarr (got "
+                         f"{type(error).__name__}: {error}); correct the attribute multiscales") from None
+
+
+def source_at(path: str, fill_missing: bool) -> Source:
     root, inner = split(path)
     try:
         node = zarr.open(root, mode="r")
         array = node[inner] if inner else node
     except (KeyError, FileNotFoundError):
         raise FileNotFoundError(f"cannot read {path}: there is no Zarr array or group; name one") from None
+    except ValueError as error:
+        raise ValueError(f"cannot read {path}: its metadata must be those of Zarr (got {error}); copy it again from its "
+                         "source") from None
     if node.attrs.get("isoline", {}).get("complete") is False:
         raise ValueError(f"cannot read {path}: a run that has not ended is writing it; start that run again")
     multiscale = None
@@ -155,7 +166,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     """Computes an image into a .zarr: an OME-Zarr image if the source is one, else an array.
 
     run: what makes the result. proceed: whether to go on with what an earlier start of the same run has written, and to
-    refuse anything else that is there; else that is replaced. levels: how many sizes, each half of the one before
+    refuse anything else that is there; else another result is replaced. levels: how many sizes, each half of the one before
     (OME-Zarr). client: of the workers that compute; None for this process. in_steps: makes the same image, given as `kept`
     a function that computes what comes before it, which is in an array beside the result until that is complete.
     """
@@ -170,9 +181,12 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     sizes, steps = [image.shape], Steps(path, run, proceed, client)
     while len(sizes) < levels:
         sizes.append(tuple(max(1, size // 2) for size in sizes[-1]))
-    if proceed and pathlib.Path(path).exists():
+    there = pathlib.Path(path).exists()
+    if proceed and there:
         node = existing(path, run)
     else:
+        if there:
+            result_at(path)
         options = dict(zarr_format=source.format if source is not None else 3, overwrite=True)
         attributes = {"isoline": {"complete": False, "run": run}}
         if ome:
@@ -216,6 +230,8 @@ class Steps:
         if self.group is None and self.proceed and self.path.exists():
             self.group = existing(str(self.path), self.run)
         elif self.group is None:
+            if self.path.exists():
+                result_at(str(self.path))
             attributes = {"isoline": {"complete": False, "run": self.run}}
             self.group = zarr.create_group(self.path, attributes=attributes, overwrite=True)
         name, self.done = str(self.done), self.done + 1
@@ -258,14 +274,20 @@ def new_array(store, shape, chunks, dtype, **options):
                              chunk_key_encoding=encoding, **options)
 
 
-def existing(path: str, run: dict):
-    """The array or group that an earlier start of the same run has made."""
+def result_at(path: str):
+    """The array or group that this command has made, and the run that made it. Anything else is refused, so that it is
+    never deleted."""
     try:
         node = zarr.open(path, mode="r+")
-        before = node.attrs["isoline"]["run"]
-    except (KeyError, TypeError, FileNotFoundError):
+        return node, dict(node.attrs["isoline"]["run"])
+    except (KeyError, TypeError, ValueError, OSError):
         raise FileExistsError(f"cannot write {path}: it is there, and is no result of this command; name another file, or "
-                              "give --overwrite to replace it") from None
+                              "remove it") from None
+
+
+def existing(path: str, run: dict):
+    """The array or group that an earlier start of the same run has made."""
+    node, before = result_at(path)
     for key in [*run, *before]:
         if run.get(key) != before.get(key):
             old, new = before.get(key), run.get(key)

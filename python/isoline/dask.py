@@ -20,11 +20,11 @@ import numpy
 import isoline
 
 from . import _surface
-from ._arrays import TYPES, Spacing
+from ._arrays import TYPES, Spacing, per_axis
 from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
-from ._solvers import LevelSet, Snake, polygon_arrays
+from ._solvers import LevelSet, Snake, polygon_parts
 from ._targets import Targets
 
 SHAPE = 2.0  # marks pixels of the shape in the state of an edge strength, whose values are from 0 to 1
@@ -44,7 +44,7 @@ def edge_drawing(image: da.Array, *, device: str = "auto", **parameters: Any) ->
     isoline.edge_drawing; `gradient_threshold`, and for float32 `range_min` and `range_max`, must be given, as the automatic
     ones are those of a whole stack.
     """
-    check_drawing(image, device, parameters)
+    image = check_drawing(image, device, parameters)
     return whole_slices(image).map_blocks(drawn, device=device, parameters=parameters, dtype=numpy.uint8,
                                           meta=empty(image, numpy.uint8))
 
@@ -54,15 +54,16 @@ def drawn(block, device, parameters):
 
 
 def check_drawing(image, device, parameters):
-    values = checked(image, "edge_drawing", device, parameters)
+    image, values = checked(image, "edge_drawing", device, parameters)
     given(values, "gradient_threshold", "isoline.edge_drawing_threshold measures it in a part of the image")
     if image.dtype == numpy.float32:
         given(values, "range_min", "it scales the whole image")
+    return image
 
 
 def edge_drawing_segments(image: da.Array, *, device: str = "auto", **parameters: Any) -> Any:
     """A delayed value: the Segments of all slices, in the order of isoline.edge_drawing. Arguments as for edge_drawing."""
-    check_drawing(image, device, parameters)
+    image = check_drawing(image, device, parameters)
     return by_slices(drawn_segments, Segments.joined, image, device=device, **parameters)
 
 
@@ -75,7 +76,7 @@ def edge_drawing_lines(image: da.Array, *, device: str = "auto", **parameters: A
 
     Arguments as for edge_drawing.
     """
-    check_drawing(image, device, parameters)
+    image = check_drawing(image, device, parameters)
     return by_slices(isoline.edge_drawing_lines, joined_along, image, device=device, **parameters)
 
 
@@ -84,7 +85,7 @@ def edge_drawing_ellipses(image: da.Array, *, device: str = "auto", **parameters
 
     Arguments as for edge_drawing.
     """
-    check_drawing(image, device, parameters)
+    image = check_drawing(image, device, parameters)
     return by_slices(isoline.edge_drawing_ellipses, joined_along, image, device=device, **parameters)
 
 
@@ -94,16 +95,18 @@ def joined_along(parts, first_slices):
     return numpy.concatenate(found), Segments.joined([segments for _, segments in parts], first_slices)
 
 
-def isolines(image: da.Array, levels: Any, *, spacing: Spacing = None, device: str = "auto", **parameters: Any) -> Any:
+def isolines(image: da.Array, levels: Any = None, *, spacing: Spacing = None, device: str = "auto",
+             **parameters: Any) -> Any:
     """A delayed value: the Polylines of all slices, in the order of isoline.isolines.
 
-    levels: one or several; equally spaced ones would be those of a part of the image. spacing: in the order of the axes.
+    levels: one or several, which must be given: equally spaced ones would be those of a part of the image. spacing: in the
+    order of the axes.
     image, device: as for edge_drawing. Further keywords: the parameters of isoline.isolines.
     """
-    checked(image, "isolines", device, parameters)
+    image, _ = checked(image, "isolines", device, parameters)
     if levels is None or numpy.size(levels) == 0:
         raise InvalidArgument("cannot leave levels automatic in chunks: they are spaced over the whole image; give them")
-    steps = per_axis(spacing, image)
+    steps = per_axis(spacing, image.ndim)
     return by_slices(isoline.isolines, Polylines.joined, image, levels=levels, spacing=steps, device=device, **parameters)
 
 
@@ -114,7 +117,8 @@ def isosurface(image: da.Array, *, spacing: Spacing = None, device: str = "auto"
     and measures of the whole surface. The slabs are as thick as the chunks of the image. spacing: in the order of the axes.
     image, device: as for edge_drawing. Further keywords: the parameters of isoline.isosurface; `level` must be given.
     """
-    values, steps = checked(image, "isosurface", device, parameters), per_axis(spacing, image)
+    image, values = checked(image, "isosurface", device, parameters)
+    steps = per_axis(spacing, image.ndim)
     given(values, "level", "it lies between the extremes of the whole volume")
     if image.ndim == 2 or image.numblocks[0] == 1:
         return dask.delayed(isoline.isosurface)(image, spacing=steps, device=device, **parameters)
@@ -144,7 +148,7 @@ def snake(image: da.Array, polygons: Any, *, device: str = "auto", **parameters:
     partly outside the image. image: (y, x); float32 needs `range_min` and `range_max`. device: as for edge_drawing. Further
     keywords: the parameters of isoline.snake, without a pyramid, which sees the whole image.
     """
-    values = checked(image, "snake", device, parameters)
+    image, values = checked(image, "snake", device, parameters)
     if image.ndim != 2:
         raise InvalidSize(f"cannot use image: region snakes need the axes (y, x) (got {image.ndim} axes)")
     for name, wanted in dict(background="window", pyramid_levels=1).items():
@@ -155,8 +159,7 @@ def snake(image: da.Array, polygons: Any, *, device: str = "auto", **parameters:
         given(values, "range_min", "it scales the whole image")
     if polygons is None:
         raise InvalidArgument("cannot search targets in chunks without starts; give polygons")
-    starts = [numpy.asarray(polygon) for polygon in polygons]
-    polygon_arrays(starts)  # checks them
+    starts = polygon_parts(polygons)
     targets, tasks, found = Targets(starts, values["margin"], image.shape), {}, []
     competing = values["overlap"] == "excluded"
     if competing:
@@ -202,7 +205,7 @@ def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: i
     chunk. image, device: as for edge_drawing. Further keywords: the parameters of isoline.edge_strength; start="image" needs
     `start_min` and `start_max` for other types than uint8.
     """
-    values = checked(image, "edge_strength", device, parameters)
+    image, values = checked(image, "edge_strength", device, parameters)
     volume = is_volume(values)
     if values["start"] == "image" and image.dtype.itemsize > 1:
         given(values, "start_min", "it is the smallest pixel of the whole image")
@@ -214,7 +217,7 @@ def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: i
     lengths = exchanges(values["iterations"], exchange_every, FLUSHED_EVERY)
     image = with_room(image, volume, 1, max(lengths, default=0))
     split = split_axes(image, volume)
-    steps = per_axis(spacing, image)
+    steps = per_axis(spacing, image.ndim)
     parameters = {**parameters, "spacing": steps}
     if not split:
         return image.map_blocks(strength, device=device, parameters=parameters, dtype=numpy.float32,
@@ -239,7 +242,7 @@ def edge_strength_axes(image: da.Array, *, spacing: Spacing = None, exchange_eve
     """The axes and the critical points of all slices, a delayed value, in the order of isoline.edge_strength_axes, and the
     edge strength, a Dask array. Arguments as for edge_strength."""
     field = edge_strength(image, spacing=spacing, exchange_every=exchange_every, device=device, **parameters)
-    steps = per_axis(spacing, image)
+    steps = per_axis(spacing, image.ndim)
     return by_slices(axes_of_strength, Polylines.joined, field, spacing=steps, device=device, **parameters), field
 
 
@@ -278,10 +281,10 @@ def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing 
     (docs/distance.md), else within 1e-6 of the distance. image, device: as for edge_drawing. spacing: in the order of the
     axes. Further keywords: the parameters of isoline.distance.
     """
-    values = checked(image, "distance", device, parameters)
+    image, values = checked(image, "distance", device, parameters)
     if largest is not None and not (numpy.isfinite(largest) and largest > 0):
         raise InvalidArgument(f"largest must be None or a finite number greater than 0, but it is {largest}")
-    volume, steps = is_volume(values), per_axis(spacing, image)
+    volume, steps = is_volume(values), per_axis(spacing, image.ndim)
     options = dict(dtype=numpy.float32, meta=empty(image, numpy.float32))
     if largest is None and split_axes(image, volume):
         if device not in ("auto", "cpu"):
@@ -339,15 +342,6 @@ def clamped(block, largest, spacing, device, parameters):
     return numpy.clip(distances, -largest, largest, out=distances)
 
 
-def per_axis(spacing, image) -> list:
-    """The spacing along each axis of the array."""
-    steps = [1.0 if spacing is None else spacing] * image.ndim if numpy.ndim(spacing) == 0 else list(spacing)
-    if len(steps) != image.ndim or not all(numpy.isfinite(step) and step > 0 for step in steps):
-        raise InvalidArgument(f"spacing must be one number greater than 0, or {image.ndim} in the order of the axes "
-                              f"(got {spacing})")
-    return steps
-
-
 def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spacing = None, exchange_every: int | None = None,
               device: str = "cpu", **parameters: Any) -> da.Array:
     """The level set function φ (float32) after some iterations of the variant "dense"; φ < 0 is the mask.
@@ -362,9 +356,10 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     given, and there is no stopping criterion: all iterations are done, also where no front is left, while one call ends
     there.
     """
-    values = checked(image, "level_set", device, parameters)
+    image, values = checked(image, "level_set", device, parameters)
     if image.shape != phi.shape:
         raise InvalidSize(f"cannot use phi: it must have the shape of the image, {image.shape} (got {phi.shape})")
+    phi = in_order(phi)
     if phi.dtype != numpy.float32:
         raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
     given(values, "epsilon", "it is measured around the whole start")
@@ -377,7 +372,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     if values["pyramid_levels"] != 1:
         raise InvalidArgument("cannot use a pyramid in chunks: coarse levels move the front beyond a halo (got "
                               f"pyramid_levels {values['pyramid_levels']}); leave it out")
-    steps = per_axis(spacing, image)
+    steps = per_axis(spacing, image.ndim)
     volume, every = is_volume(values), values["reinitialise_every"]
     edges = 0
     if values["edge_weight"] > 0:
@@ -411,7 +406,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
 
 def evolve(image, phi, low, high, iterations, split, whole, spacing, device, parameters, block_id=None):
     """φ of a chunk with its halo after some iterations."""
-    size, spacing = phi.shape, per_axis(spacing, image)
+    size, spacing = phi.shape, per_axis(spacing, image.ndim)
     if image.ndim == 2:
         image, phi, spacing = image[None], phi[None], [1.0, *spacing]
         split, block_id = [axis + 1 for axis in split], (0, *block_id)
@@ -452,15 +447,25 @@ def full(image, value):
     return numpy.full((1, *image.shape[1:]), value, image.dtype)
 
 
-def checked(image, operation, device, parameters) -> dict:
-    """All parameters of an operation, with the defaults of those that are not given, after the library's checks."""
+def in_order(array) -> da.Array:
+    """The array with the bytes of its pixels in the machine's order."""
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+def checked(image, operation, device, parameters) -> tuple[da.Array, dict]:
+    """The image in the machine's order of bytes, and all parameters of an operation, with the defaults of those that are not
+    given, after the library's checks."""
     if not isinstance(image, da.Array):
         raise TypeError(f"image must be a Dask array, but it is a {type(image).__name__}; make one by dask.array.from_array")
+    image = in_order(image)
     if image.dtype not in TYPES:
         raise InvalidType(f"cannot use image: pixels must be bool, uint8, uint16 or float32 (got {image.dtype}); convert "
                           "them, as by array.astype(numpy.float32)")
     if image.ndim not in (2, 3):
         raise InvalidSize(f"cannot use image: it must have the axes (y, x) or (z, y, x) (got {image.ndim} axes)")
+    if any(math.isnan(size) for size in image.shape):
+        raise InvalidSize("cannot use image: the sizes of its chunks must be known (got some that are not); call its "
+                          "compute_chunk_sizes()")
     if not isinstance(device, str):
         raise TypeError("device must be the name of a device: a context cannot be sent to a worker")
     table = default_library().operations[operation]
@@ -468,7 +473,7 @@ def checked(image, operation, device, parameters) -> dict:
         table.encoded(name, value)
     words = {name: {code: word for word, code in choices.items()} for name, choices in table.choices.items()}
     chosen = {name: words.get(name, {}).get(value, value) for name, value in parameters.items()}
-    return {**{name: table.default(name) for name in table.parameters}, **chosen}
+    return image, {**{name: table.default(name) for name in table.parameters}, **chosen}
 
 
 def given(values, name, reason):

@@ -57,6 +57,71 @@ def test_out_is_written_and_returned():
     assert (canvas == -7).all()
 
 
+class Copying:
+    """An array that NumPy gets a copy of, as of those of Dask."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array.copy()
+
+
+class Own(Copying):
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+class Interface:
+    """An array whose memory is known by the protocol alone."""
+
+    def __init__(self, array):
+        self.array, self.__array_interface__ = array, array.__array_interface__
+
+
+class Exported:
+    """An array in host memory that has DLPack alone."""
+
+    def __init__(self, array):
+        self.shape, self.__dlpack__, self.__dlpack_device__ = array.shape, array.__dlpack__, array.__dlpack_device__
+
+
+def writers():
+    """The functions that write an `out`, with the type of its pixels."""
+    start, square = VOLUME[0] > 128, [[(5, 5), (20, 5), (20, 15), (5, 15)]]
+    front, snake = isoline.LevelSet(VOLUME[0], start, target=100, epsilon=50), isoline.Snake(VOLUME[0], square)
+    return [(lambda out: isoline.edge_strength(VOLUME[0], threshold=200, out=out), "f4"),
+            (lambda out: isoline.distance(VOLUME[0], threshold=200, out=out), "f4"),
+            (lambda out: isoline.edge_drawing(VOLUME[0], out=out)[0], "u1"), (lambda out: snake.labels(out), "u2"),
+            (lambda out: snake.mask(out), "u1"), (lambda out: front.mask(out), "u1"), (lambda out: front.phi(out), "f4"),
+            (lambda out: isoline.level_set(VOLUME[0], start, target=100, epsilon=50, out=out), "u1"),
+            (lambda out: isoline.objects(VOLUME[0], out=out)[0], "u2")]
+
+
+@pytest.mark.parametrize("kind", [Own, Interface, memoryview, Exported], ids=lambda kind: kind.__name__)
+def test_out_is_any_memory(kind):
+    if kind is Exported and numpy.lib.NumpyVersion(numpy.__version__) < "2.1.0":
+        pytest.skip("this NumPy takes such arrays as read-only")
+    for call, dtype in writers():
+        canvas = numpy.full(VOLUME[0].shape, 7, dtype)
+        call(kind(canvas))
+        assert numpy.array_equal(canvas, call(None))
+
+
+def test_out_that_is_a_copy_is_refused():
+    for call, dtype in writers():
+        canvas = numpy.full(VOLUME[0].shape, 7, dtype)
+        outs = [Copying(canvas), canvas.tolist()]
+        try:
+            import dask.array
+            outs.append(dask.array.from_array(canvas))
+        except ImportError:
+            pass
+        for out in outs:
+            with pytest.raises(isoline.InvalidArgument, match="cannot write out: .* must be a NumPy array.* pass an array"):
+                call(out)
+
+
 def test_spacing_is_in_the_order_of_the_axes():
     mask = numpy.zeros((3, 1, 9), numpy.uint8)
     mask[1, 0, 4] = 1
@@ -73,8 +138,12 @@ def test_spacing_is_in_the_order_of_the_axes():
     (lambda: isoline.distance(VOLUME[None]), isoline.InvalidSize, "got 4 axes"),
     (lambda: isoline.distance(VOLUME[:0]), isoline.InvalidSize, "its size is 34 x 21 x 0"),
     (lambda: isoline.distance(VOLUME[..., :0]), ValueError, "its size is 0 x 21 x 6"),
-    (lambda: isoline.distance(VOLUME, spacing=(1, 1)), isoline.InvalidArgument, "(z, y, x) (got 2)"),
-    (lambda: isoline.distance(VOLUME, spacing=(1, 0, 1)), isoline.InvalidArgument, "spacing along y must be"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, 1)), isoline.InvalidArgument, "axes, (z, y, x) (got (1, 1))"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, 0, 1)), isoline.InvalidArgument, "spacing must be one finite number"),
+    (lambda: isoline.distance(VOLUME, spacing=(1, -1, 1)), isoline.InvalidArgument, "(got (1, -1, 1))"),
+    (lambda: isoline.distance(VOLUME[0], spacing="12"), isoline.InvalidArgument, "(y, x) (got '12')"),
+    (lambda: isoline.distance(VOLUME, spacing=("1", "2", "3")), isoline.InvalidArgument, "(got ('1', '2', '3'))"),
+    (lambda: isoline.distance(VOLUME, spacing=numpy.nan), isoline.InvalidArgument, "(got nan)"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty((2, 2), numpy.float32)), isoline.InvalidSize, "34 x 21 x 6"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape, numpy.uint8)), isoline.InvalidType, "ISOLINE_F32"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape[::-1], numpy.float32).T), isoline.InvalidArgument,

@@ -1,6 +1,9 @@
 """python -m isoline: files in and out, parameters from the tables, and errors in a line."""
 import json
+import os
 import pathlib
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -29,6 +32,103 @@ def test_images_from_file_to_file(folder):
     assert numpy.array_equal(numpy.load("b.npy"), isoline.distance(IMAGE, threshold=100, spacing=(3, 1, 1)))
     assert main(["edge_drawing", "image.npy", "c.npy", "--follow_turns", "1", "--quiet"]) == 0
     assert numpy.array_equal(numpy.load("c.npy"), isoline.edge_drawing(IMAGE, follow_turns=True)[0])
+
+
+@pytest.mark.parametrize("depth", [1, 3, 4])
+@pytest.mark.parametrize("operation", ["edge_strength", "edge_drawing", "objects"])
+def test_slices_of_a_tif_are_no_colours(folder, operation, depth):
+    tifffile = pytest.importorskip("tifffile")
+    numpy.save("slices.npy", IMAGE[8:8 + depth])
+    assert main([operation, "slices.npy", "a.tif"]) == 0
+    with tifffile.TiffFile("a.tif") as file:
+        assert len(file.pages) == depth and file.series[0].axes == "ZYX" and file.pages[0].photometric == 1
+    assert main(["distance", "a.tif", "b.npy"]) == 0 and numpy.load("b.npy").shape == IMAGE[:depth].shape
+
+
+@pytest.mark.parametrize("axes, text", [
+    ("RGB", "its axes must be (y, x) or (z, y, x) (got y 60, x 80, s 3); write each channel or frame, or the grey values"),
+    ("CYX", "(got c 20, y 60, x 80)"), ("TYX", "(got t 20, y 60, x 80)"), ("ZCYX", "(got z 2, c 10, y 60, x 80)"),
+    ("QQYX", "(got q 2, q 10, y 60, x 80)"),
+    ("ZYX", None), ("QYX", None), ("pages", None), ("TCYX", None)])
+def test_axes_of_a_tif_are_those_of_slices(folder, capsys, axes, text):
+    tifffile = pytest.importorskip("tifffile")
+    wanted = IMAGE[0] if axes == "TCYX" else IMAGE
+    if axes == "RGB":
+        tifffile.imwrite("image.tif", numpy.moveaxis(IMAGE[:3], 0, 2).copy(), photometric="rgb")
+    elif axes == "pages":
+        with tifffile.TiffWriter("image.tif") as writer:
+            for page in IMAGE:
+                writer.write(page, metadata=None, contiguous=False)
+    elif axes == "TCYX":
+        tifffile.imwrite("image.tif", IMAGE[:1, None], metadata={"axes": axes})
+    else:
+        image = IMAGE.reshape(2, 10, 60, 80) if len(axes) == 4 else IMAGE
+        tifffile.imwrite("image.tif", image, imagej=axes in ("CYX", "TYX"), metadata={} if "Q" in axes else {"axes": axes})
+    assert main(["edge_strength", "image.tif", "a.npy", "--threshold", "100"]) == (1 if text else 0)
+    if text:
+        assert text in capsys.readouterr().err and not pathlib.Path("a.npy").exists()
+    else:
+        assert numpy.array_equal(numpy.load("a.npy"), isoline.edge_strength(wanted, threshold=100))
+
+
+def test_names_may_have_capitals(folder):
+    assert main(["distance", "image.npy", "A.NPY", "--threshold", "100"]) == 0
+    assert main(["isolines", "image.npy", "B.NPZ", "--levels", "50"]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["A.NPY", "B.NPZ", "image.npy"]
+    assert numpy.array_equal(numpy.load("A.NPY"), isoline.distance(IMAGE, threshold=100))
+    assert len(numpy.load("B.NPZ")["lines"])
+
+
+@pytest.mark.parametrize("target, text", [
+    ("none/a.npy", "none must be there and writable (got No such file or directory); make it"),
+    ("image.npy/a.npy", "(got Not a directory)"), ("folder.npy", "it must be a file (got a folder that is there)"),
+    ("none/a.tif", "none must be there"), ("file.zarr", "it must be a folder (got a file that is there)"),
+    ("folder.zarr", "it is there, and is no result of this command")])
+def test_the_place_is_checked_before_the_computation(folder, capsys, target, text):
+    pytest.importorskip({".tif": "tifffile", ".zarr": "zarr"}.get(pathlib.Path(target).suffix, "numpy"))
+    for name in ("folder.npy", "folder.zarr"):
+        pathlib.Path(name).mkdir()
+    pathlib.Path("file.zarr").write_text("mine", encoding="utf-8")
+    # The computation would say that rho is wrong.
+    assert main(["edge_strength", "image.npy", target, "--rho", "0"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"isoline: cannot write {target}: ") and text in said and said.count("\n") == 1
+
+
+def test_a_terminal_without_tqdm_has_no_bar(folder, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert main(["distance", "image.npy", "a.npy"]) == 0 and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name, text", [
+    ("empty.npy", "it must be a whole .npy file"), ("text.npy", "the magic string is not correct"),
+    ("archive.npy", "the magic string is not correct"), ("half.npy", "it must be a whole .npy file"),
+    ("empty.tif", "it must be a whole .tif file"), ("text.tif", "it must be a whole .tif file"),
+    ("half.tif", "it must be a whole .tif file"), ("lost.tif", "invalid page offset")])
+def test_files_that_are_damaged_are_named_in_a_line(folder, name, text):
+    if name.endswith(".tif"):
+        tifffile = pytest.importorskip("tifffile")
+        with tifffile.TiffWriter("whole.tif") as writer:
+            for page in IMAGE:
+                writer.write(page, metadata=None, contiguous=False)
+        with tifffile.TiffFile("whole.tif") as file:
+            end = file.pages[2].offset  # The two pages before are whole.
+    else:
+        numpy.savez("archive", IMAGE, IMAGE)
+        pathlib.Path("archive.npz").rename("archive.npy")
+    whole = pathlib.Path("whole.tif" if name.endswith(".tif") else "image.npy").read_bytes()
+    contents = {"empty": b"", "text": b"hello world\n", "half": whole[:len(whole) // 2]}
+    if name == "lost.tif":
+        contents["lost"] = whole[:end]
+    if pathlib.Path(name).stem in contents:
+        pathlib.Path(name).write_bytes(contents[pathlib.Path(name).stem])
+    # A process, whose output has the logs, too.
+    ended = subprocess.run([sys.executable, "-m", "isoline", "distance", name, "a.npy"], capture_output=True, text=True,
+                           env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+                                "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())})
+    assert ended.returncode == 1 and ended.stderr.startswith(f"isoline: cannot read {name}: ")
+    assert text in ended.stderr and ended.stderr.count("\n") == 1 and not pathlib.Path("a.npy").exists()
 
 
 def test_operations_of_several_files(folder):
@@ -99,6 +199,26 @@ def test_misuse_shows_the_usage(folder, capsys, arguments):
     assert caught.value.code == 2 and "usage: python -m isoline" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("contents, text", [
+    ("[[[1, 2", "cannot read starts.json: it must be a list in JSON (got Expecting"),
+    ("5", "cannot read starts.json: it must be a list in JSON (got the value 5)"),
+    (None, "cannot read starts.json: it must be a list in JSON (got [Errno 2] No such file"),
+    ('{"x": 1}', "cannot read starts.json: it must be a list"), ("[[[1, 2], [3]]]", "cannot use polygon 0: it must be")])
+def test_starts_that_cannot_be_used(folder, capsys, contents, text):
+    if contents is not None:
+        pathlib.Path("starts.json").write_text(contents, encoding="utf-8")
+    numpy.save("slice.npy", IMAGE[10])
+    assert main(["snake", "slice.npy", "a.npy", "--polygons", "starts.json"]) == 1
+    said = capsys.readouterr().err
+    assert text in said and said.count("\n") == 1
+
+
+def test_levels_may_be_negative(folder):
+    assert main(["distance", "image.npy", "a.npy", "--threshold", "100"]) == 0
+    assert main(["isolines", "a.npy", "a.npz", "--levels=-5e-1,1"]) == 0
+    assert set(numpy.load("a.npz")["lines"]["level"]) == {-0.5, 1}
+
+
 def test_help_comes_from_the_table(capsys):
     with pytest.raises(SystemExit):
         main(["edge_drawing", "--help"])
@@ -108,13 +228,13 @@ def test_help_comes_from_the_table(capsys):
 
 def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
     def full(file, _array):
-        pathlib.Path(file).write_bytes(b"half of it")
+        file.write(b"half of it")
         raise OSError(28, "No space left on device")
 
     numpy.save("a.npy", IMAGE)
     before = pathlib.Path("a.npy").read_bytes()
     monkeypatch.setattr(numpy, "save", full)
     assert main(["distance", "image.npy", "a.npy", "--threshold", "100", "--quiet"]) == 1
-    assert "No space left" in capsys.readouterr().err
+    assert "cannot write a.npy: No space left on device; make room" in capsys.readouterr().err
     assert pathlib.Path("a.npy").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy"]

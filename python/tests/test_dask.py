@@ -379,6 +379,22 @@ def test_constants_are_those_of_the_kernels():
     assert f"IS_LINES = {_surface.LINES};" in (ROOT / "kernels/isosurface.h").read_text(encoding="utf-8")
 
 
+def test_bytes_in_the_other_order_are_swapped():
+    image, other = DISCS[30:50].astype(numpy.uint16), DISCS[30:50].astype(">u2")
+    chunked, start = da.from_array(other, chunks=(9, 40, 50)), numpy.float32(BALL[:20]) * -2 + 1
+    few, hard = dict(threshold=90, iterations=9), dict(gradient_threshold=12.0)
+    assert same(by_chunk.edge_strength(chunked, **few), isoline.edge_strength(image, **few))
+    assert same(by_chunk.edge_drawing(chunked, **hard), isoline.edge_drawing(image, **hard)[0])
+    assert same(by_chunk.distance(chunked, threshold=90), isoline.distance(image, threshold=90))
+    assert same(by_chunk.distance(chunked, threshold=90, largest=4), isoline.distance(image, threshold=90).clip(-4, 4))
+    assert equal(now(by_chunk.isolines(chunked, [90.5])), isoline.isolines(image, [90.5]))
+    assert equal(now(by_chunk.isosurface(chunked, level=90.5)), isoline.isosurface(image, level=90.5))
+    starts = [da.from_array(start.astype(kind), chunks=(9, 40, 50)) for kind in ("<f4", ">f4")]
+    fronts = [by_chunk.level_set(given, phi, iterations=4, **RANGE)
+              for given, phi in zip((da.from_array(image, chunks=(9, 40, 50)), chunked), starts)]
+    assert same(fronts[1], now(fronts[0]))
+
+
 def test_nothing_is_computed_before_it_is_asked_for():
     def fails(block):
         raise AssertionError("computed")
@@ -413,6 +429,11 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.edge_drawing(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
     (lambda image: by_chunk.edge_drawing(image.astype("f4"), gradient_threshold=3), isoline.InvalidArgument, "range_min"),
     (lambda image: by_chunk.edge_drawing_lines(image), isoline.InvalidArgument, "cannot leave gradient_threshold automatic"),
+    (lambda image: by_chunk.isolines(image), isoline.InvalidArgument, "cannot leave levels automatic"),
+    (lambda image: by_chunk.isolines(image[image[:, 0, 0] > 100], [5]), isoline.InvalidSize, "compute_chunk_sizes()"),
+    (lambda image: by_chunk.isosurface(image[image[:, 0, 0] > 100], level=5), isoline.InvalidSize, "must be known"),
+    (lambda image: by_chunk.distance(image, spacing="123"), isoline.InvalidArgument, "(got '123')"),
+    (lambda image: by_chunk.snake(image[0], 5, background="window"), TypeError, "a sequence of polygons (got 5)"),
     (lambda image: by_chunk.isolines(image, None), isoline.InvalidArgument, "cannot leave levels automatic"),
     (lambda image: by_chunk.edge_strength_axes(image, axis_min_length=-1), isoline.InvalidArgument, "axis_min_length"),
     (lambda image: by_chunk.edge_strength_axes(image, mode="converged", dimensions="volume"), isoline.InvalidArgument,

@@ -69,6 +69,10 @@ def test_status_numbers_are_those_of_the_library():
     (dict(sigma=1), TypeError, "edge_strength has no parameter 'sigma'; it has dimensions, mode"),
     (dict(device="gpu"), isoline.InvalidArgument, "or cuda:all (got 'gpu')"),
     (dict(device="cuda:0,0"), isoline.InvalidArgument, "each number once (got 0 twice)"),
+    (dict(device=0), TypeError, "device must be a name, such as \"cpu\" or \"cuda:0\", or a Context, but it is 0"),
+    (dict(device=None), TypeError, "device must be a name"), (dict(device=["cpu"]), TypeError, "device must be a name"),
+    (dict(report={}), TypeError, "report must be an isoline.Report or None, but it is {}"),
+    (dict(report="cpu"), TypeError, "report must be an isoline.Report"),
     (dict(progress=3), TypeError, "progress must be True, a function or None"),
 ])
 def test_parameters_that_are_wrong_are_named(parameters, kind, text):
@@ -272,6 +276,8 @@ def test_objects_are_labels_and_a_table():
     assert found.dtype == numpy.uint16 and list(rows["label"]) == [1, 2] and found.max() == 2
     with pytest.raises(isoline.Error, match="largest label, 500"):
         isoline.objects(volume, starts, out=numpy.empty(volume.shape, numpy.uint8))
+    swapped, rows = isoline.objects(volume, starts.astype(starts.dtype.newbyteorder()), spacing=(2, 1, 1))
+    assert numpy.array_equal(swapped, labels) and swapped.dtype == labels.dtype and numpy.array_equal(rows, table)
 
 
 def test_messages_go_to_the_logger(caplog):

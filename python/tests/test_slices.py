@@ -113,6 +113,40 @@ def test_zarr_streams(tmp_path, kind):
         assert numpy.array_equal(field[:], isoline.edge_strength(image, dimensions=dimensions, threshold=500))
 
 
+def test_a_zarr_of_two_axes_is_a_slice(tmp_path):
+    image = drawing(1)[0]
+    square = SQUARES[:1]
+
+    def stored(name, dtype, fill):
+        array = zarr.open_array(str(tmp_path / name), mode="w", shape=image.shape, chunks=(32, 32), dtype=dtype)
+        array[:] = fill
+        return array
+
+    given, snake = stored("in.zarr", "u2", image), isoline.snake(image, square)
+    for call, dtype in ((lambda image, out: isoline.edge_strength(image, threshold=500, out=out), "f4"),
+                        (lambda image, out: isoline.distance(image, threshold=500, out=out), "f4"),
+                        (lambda image, out: isoline.edge_drawing(image, out=out)[0], "u1"),
+                        (lambda image, out: snake.labels(out), "u2"), (lambda image, out: snake.mask(out), "u1")):
+        out = stored("out.zarr", dtype, 7)
+        assert call(given, out) is out and numpy.array_equal(out[:], call(image, None))
+    isoline.snake(given, square).restart(square)  # its one slice is kept
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_calls_that_need_memory_refuse_other_outputs(tmp_path, depth):
+    """A copy that is freed before the call would be written to, and the heap would be damaged."""
+    image = drawing(depth) if depth > 1 else drawing(1)[0]
+    start = image > 500
+    out = zarr.open_array(str(tmp_path / "out.zarr"), mode="w", shape=image.shape, dtype="u2")
+    with isoline.LevelSet(image, start, target=700, epsilon=50) as front:
+        for call in (lambda: isoline.objects(image, out=out), lambda: isoline.level_set(image, start, out=out),
+                     lambda: front.mask(out), lambda: front.phi(out),
+                     lambda: isoline.edge_strength(image, dimensions="volume", mode="converged", out=out)):
+            with pytest.raises(isoline.InvalidArgument, match=r"cannot write out: .*\(got zarr.*Array\); pass an array"):
+                call()
+    assert not out[:].any()
+
+
 def test_isosurface_of_slices():
     image = drawing().astype(numpy.float32)
     for options in (dict(level=500), dict(close=False, spacing=(2, 1, 1))):

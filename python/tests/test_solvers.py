@@ -38,6 +38,11 @@ def test_steps_of_a_level_set_are_those_of_one_call():
     surface.close()
 
 
+def test_a_level_set_step_by_step_has_no_number_of_iterations():
+    with pytest.raises(TypeError, match="LevelSet has no parameter 'iterations' .* give them to step"):
+        isoline.LevelSet(IMAGE, START, target=200, epsilon=50, iterations=5)
+
+
 def test_steps_of_snakes_are_those_of_one_call():
     starts = [[(10, 10), (40, 10), (40, 50), (10, 50)], numpy.array([(50, 10), (70, 10), (70, 50)])]
     wanted = isoline.snake(IMAGE, starts)
@@ -51,9 +56,14 @@ def test_steps_of_snakes_are_those_of_one_call():
         assert numpy.array_equal(snake.statistics(), wanted.statistics()) and snake.labels().dtype == numpy.uint16
         snake.restart(starts[:1])
         assert len(snake) == 1 and snake.statistics()["iterations"][0] == 0
-    for polygon in ([(1.5, 2), (3, 4), (5, 9)], [1, 2, 3]):
-        with pytest.raises(ValueError, match="cannot use a polygon"):
-            isoline.Snake(IMAGE, [polygon])
+    for polygon, text in (([(1.5, 2), (3, 4), (5, 9)], r"whole numbers .*\(got \(1.5, 2.0\)\)"),
+                          ([1, 2, 3], r"a sequence of \(x, y\) \(got an array of shape \(3,\)\)"),
+                          ([(1, 2), (3,)], "rows of several lengths"), ([("1", "2")], "got <U1")):
+        with pytest.raises(ValueError, match=f"cannot use polygon 1: .*{text}"):
+            isoline.Snake(IMAGE, [starts[0], polygon])
+    for polygons in (5, "starts.json", {"x": 1}):
+        with pytest.raises(TypeError, match="cannot use polygons: they must be a sequence of polygons"):
+            isoline.snake(IMAGE, polygons)
     with pytest.raises(isoline.InvalidArgument, match="edges"):
         isoline.Snake(IMAGE, [[(0, 0), (9, 9), (9, 0), (0, 9)]])
 
@@ -82,6 +92,36 @@ def test_progress_is_told():
     isoline.edge_strength(LARGE, iterations=300, progress=lambda *what: told.append(what))
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 1 and all(isinstance(step, str) for _, step in told)
+
+
+@pytest.mark.parametrize("call, options", [
+    (isoline.edge_strength_axes, dict(threshold=254, mode="converged")), (isoline.edge_drawing_lines, {}),
+    (isoline.edge_drawing_ellipses, {})])
+def test_progress_of_two_calls_is_one(call, options):
+    told, noise = [], numpy.random.default_rng(4).integers(0, 256, (4, 150, 200), numpy.uint8)
+    call(noise, progress=lambda *what: told.append(what), **options)
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and shares[0] <= 0.5 <= shares[-1] <= 1 and len({step for _, step in told}) > 1
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda surface, snake: surface.step(-1), "iterations must be from 0 to 18446744073709551615, but it is -1"),
+    (lambda surface, snake: surface.step(2 ** 64 + 1), "iterations must be from 0"),
+    (lambda surface, snake: surface.step(2.5), "iterations must be a whole number, but it is 2.5"),
+    (lambda surface, snake: surface.statistics(-1), "first must be from 0"),
+    (lambda surface, snake: snake.step(-1), "iterations must be from 0"),
+    (lambda surface, snake: snake.curves(points_per_edge=2 ** 32 + 8), "points_per_edge must be from 0 to 4294967295"),
+    (lambda surface, snake: snake.context.distance_pass(IMAGE, 2 ** 32), "axis must be from 0 to 2, but it is 4294967296"),
+    (lambda surface, snake: snake.context.distance_pass(IMAGE, -1), "axis must be from 0 to 2, but it is -1"),
+    (lambda surface, snake: snake.context.set_memory_limit(-1), "limit must be from 0"),
+    (lambda surface, snake: snake.context.buffer((-3, 4), "f4"), "a side of shape must be from 0 .* but it is -3"),
+    (lambda surface, snake: snake.restart([[(5, 5), (2 ** 32 + 20, 5), (20, 20), (5, 20)]]), r"whole .*\(4294967316, 5\)"),
+    (lambda surface, snake: snake.restart([[(0, 0), (3e9, 5), (5, 40)]]), r"of 32 bits.*\(got \(3000000000.0, "),
+    (lambda surface, snake: snake.restart([[(0, 0), (numpy.inf, 5), (5, 40)]]), r"\(got \(inf, 5.0\)\)")])
+def test_numbers_do_not_wrap(call, text):
+    surface, snake = isoline.LevelSet(IMAGE, START, target=200, epsilon=50), isoline.Snake(IMAGE)
+    with pytest.raises((ValueError, TypeError), match=text):
+        call(surface, snake)
 
 
 def test_progress_cancels():

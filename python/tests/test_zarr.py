@@ -126,6 +126,8 @@ def test_curves_and_surfaces_by_workers(folder, operation, more):
 
 def test_a_level_that_chunks_cannot_measure(folder, capsys):
     plain()
+    assert main(["isolines", "image.zarr", "a.npz", "--local", "1"]) == 1
+    assert "cannot leave levels automatic in chunks" in capsys.readouterr().err
     assert main(["isosurface", "image.zarr", "a.npz", "--local", "1"]) == 1
     assert "cannot leave level automatic in chunks" in capsys.readouterr().err and not pathlib.Path("a.npz").exists()
 
@@ -317,6 +319,7 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     assert ended.returncode == 0, ended.stderr
     assert "isoline: cannot write disk/a.zarr: No space left on device" in ended.stderr and "start again" in ended.stderr
     wanted = isoline.edge_strength(noise, dimensions="volume", threshold=100, iterations=9)
+    assert ended.stderr.count("\n") == 1
     assert ended.stdout == "" and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
 
 
@@ -339,6 +342,7 @@ def two_channels():
     (lambda: os.mkdir("image.zarr"), [], "there is no Zarr array or group"),
     (plain, ["--multiscale", "2"], "they are for a source that is an OME-Zarr image"),
     (plain, ["--multiscale", "0"], "--multiscale must be at least 1 (got 0)"),
+    (plain, ["--local", "0"], "--local must be at least 1 (got 0)"), (plain, ["--local", "-1"], "(got -1)"),
     (lambda: (plain(), plain("a.zarr")), [], "it is there, and is no result of this command"),
     (lambda: (plain(), os.mkdir("a.zarr")), [], "it is there, and is no result of this command"),
     (lambda: plain(image=IMAGE.astype("f8")), [], "got float64")], ids=lambda value: value if isinstance(value, str) else "")
@@ -348,6 +352,58 @@ def test_files_that_cannot_be_used_say_why(folder, capsys, make, arguments, text
     said = capsys.readouterr().err
     assert said.startswith("isoline: ") and text in said and said.count("\n") == 1
     assert not list(pathlib.Path(".").glob("a.zarr/isoline"))
+
+
+@pytest.mark.parametrize("multiscale", [
+    dict(version="0.4"), dict(version="0.4", axes=AXES[2:], datasets=[]), dict(version="0.4", axes=AXES[2:], datasets="0"),
+    "0.4", dict(version="0.4", datasets=[dict(path="0")]),
+    dict(version="0.4", axes=AXES[2:], datasets=[dict(path="0", coordinateTransformations=[
+        dict(type="scale", scale=["2", "1", "1"])])])], ids=str)
+def test_attributes_that_are_not_those_of_an_image(folder, capsys, multiscale):
+    group = zarr.create_group("image.zarr", attributes=dict(multiscales=[multiscale]))
+    group.create_array("0", shape=SHAPE, chunks=CHUNKS, dtype="u1")[:] = IMAGE | 1
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    said = capsys.readouterr().err
+    assert "cannot read image.zarr: its attributes must be those of an image of OME-Zarr" in said and said.count("\n") == 1
+    pathlib.Path("image.zarr/zarr.json").write_text("{", encoding="utf-8")
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    assert "cannot read image.zarr: its metadata must be those of Zarr" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("more", [[], ["--overwrite"], ["--largest", "3", "--overwrite"]], ids=str)
+def test_no_folder_of_others_is_deleted(folder, capsys, more):
+    plain()
+    os.mkdir("notes.zarr")
+    pathlib.Path("notes.zarr/notes.txt").write_text("important", encoding="utf-8")
+    ome("other.zarr")
+    for target in ("notes.zarr", "other.zarr"):
+        before = sorted(pathlib.Path(target).rglob("*"))
+        assert main(["distance", "image.zarr", target, "--threshold", "100", *more]) == 1
+        assert f"cannot write {target}: it is there, and is no result of this command" in capsys.readouterr().err
+        assert sorted(pathlib.Path(target).rglob("*")) == before
+    os.rename("notes.zarr", "a.steps.zarr")
+    assert main(["distance", "image.zarr", "a.zarr", "--threshold", "100", "--local", "1", "--overwrite"]) == 1
+    assert pathlib.Path("a.steps.zarr/notes.txt").exists()
+    assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100"]) == 0
+    assert main(["distance", "image.zarr", "b.zarr", "--threshold", "101"]) == 0  # a result is replaced
+
+
+def test_bytes_in_the_other_order(folder):
+    plain(image=IMAGE.astype(">u2"), zarr_format=2)
+    for more in ([], ["--local", "1"]):
+        assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, *more, "--overwrite"]) == 0
+        assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], FIELD)
+
+
+def test_workers_say_no_more_than_the_command(folder):
+    pytest.importorskip("distributed")
+    ome("image.zarr")
+    command = start(*DISTANCE, "--local", "2")
+    assert command.communicate()[1] == "" and command.returncode == 0
+    next(pathlib.Path("image.zarr").rglob("c/*/*/1/0/1")).write_bytes(b"not compressed")
+    command = start(*DISTANCE, "--local", "1", "--overwrite")
+    said = command.communicate()[1]
+    assert command.returncode == 1 and said.startswith("isoline: cannot read image.zarr") and said.count("\n") == 1
 
 
 def test_units_that_differ_need_a_spacing(folder, capsys):
