@@ -317,11 +317,11 @@ fn sanitizer_level_set_statistics() {
     }
 }
 
-/// Runs the kernel that only the benchmark launches, with blocks that reach beyond the volume, and with one plane.
+/// Runs the kernel that only the benchmark launches, with blocks that reach beyond the volume, and with two planes.
 #[test]
 fn sanitizer_level_set_paper() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };
-    for dim in [(1, 1, 1), (1, 9, 40), (5, 4, 32), (7, 11, 70)] {
+    for dim in [(2, 1, 1), (2, 9, 40), (5, 4, 32), (7, 11, 70)] {
         let (image, mask) = (image(dim), mask(dim));
         let params = params(Variant::Dense, Dimensions::Volume, [0.5, 0.7, 2.0]);
         let surface = LevelSet::new(&cuda, image.view().into(), mask.view().into(), &params).unwrap();
