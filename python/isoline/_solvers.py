@@ -200,19 +200,23 @@ def polygon_parts(polygons) -> list[npt.NDArray]:
     parts = []
     for index, polygon in enumerate(polygons):
         try:
-            part, shape = numpy.asarray(polygon), f"an array of shape {numpy.shape(polygon)}"
+            part, shape = numpy.asarray(polygon), ""
         except ValueError:
             part, shape = numpy.empty(0), "rows of several lengths"
         if part.ndim != 2 or part.shape[1] != 2:
-            raise ValueError(f"cannot use polygon {index}: it must be a sequence of (x, y) (got {shape})")
+            raise ValueError(f"cannot use polygon {index}: it must be a sequence of (x, y) (got "
+                             f"{shape or f'an array of shape {part.shape}'})")
         if part.dtype.kind not in "biuf":
             raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits (got {part.dtype})")
-        wrong = (part != numpy.floor(part)) | (part < -2 ** 31) | (part >= 2 ** 31)
-        if wrong.any():
-            x, y = part[wrong.any(axis=1)][0]
-            raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits, the corners of "
-                             f"pixels (got ({x}, {y})); round them, and let them lie in the image")
         parts.append(part)
+    # All at once, because there may be thousands.
+    nodes = numpy.concatenate(parts) if parts else numpy.empty((0, 2))
+    wrong = ((nodes != numpy.floor(nodes)) | (nodes < -2 ** 31) | (nodes >= 2 ** 31)).any(axis=1)
+    if wrong.any():
+        first = wrong.argmax()
+        index, (x, y) = numpy.searchsorted(numpy.cumsum([len(part) for part in parts]), first, side="right"), nodes[first]
+        raise ValueError(f"cannot use polygon {index}: its nodes must be whole numbers of 32 bits, the corners of pixels "
+                         f"(got ({x}, {y})); round them, and let them lie in the image")
     return parts
 
 
