@@ -10,7 +10,8 @@ use isoline::{Context, Dimensions, Image, PixelType};
 use ndarray::Array3;
 
 /// The depth, height and width of images: lines, smaller and larger than a tile, wider than the columns of a warp.
-const SHAPES: [(usize, usize, usize); 6] = [(1, 1, 1), (1, 1, 9), (9, 1, 31), (5, 9, 16), (11, 13, 70), (3, 33, 130)];
+const SHAPES: [(usize, usize, usize); 7] =
+    [(1, 1, 1), (1, 1, 9), (2, 1, 9), (9, 1, 31), (5, 9, 16), (11, 13, 70), (3, 33, 130)];
 const FEW_SHAPES: [(usize, usize, usize); 2] = [(9, 1, 17), (9, 11, 66)];
 
 fn image((depth, height, width): (usize, usize, usize)) -> Array3<u8> {

@@ -57,7 +57,7 @@ class Context(Owned):
     def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
         """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
         address, kind = c_void_p(), numpy.dtype(dtype)
-        count = math.prod(whole(side, "a side of shape") for side in shape) * kind.itemsize
+        count = whole(math.prod(whole(side, "a side of shape") for side in shape) * kind.itemsize, "the bytes of the buffer")
         self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
         weakref.finalize(memory, self.library.free("buffer"), address)

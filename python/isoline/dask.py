@@ -373,7 +373,8 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
         raise InvalidArgument("cannot use a pyramid in chunks: coarse levels move the front beyond a halo (got "
                               f"pyramid_levels {values['pyramid_levels']}); leave it out")
     steps = per_axis(spacing, image.ndim)
-    volume, every = is_volume(values), values["reinitialise_every"]
+    # A volume of a single slice is that slice.
+    volume, every = is_volume(values) and image.ndim == 3 and image.shape[0] > 1, values["reinitialise_every"]
     edges = 0
     if values["edge_weight"] > 0:
         given(values, "edge_contrast", "it is measured in the whole image")

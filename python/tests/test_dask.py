@@ -355,9 +355,13 @@ def test_level_set_of_a_plane_and_of_one_chunk():
     plane, phi = VOLUME[8], isoline.distance(BALL[8])
     for dimensions in ("volume", "slices"):
         wanted = whole_level_set(plane, phi, 12, 1, dimensions, **RANGE)
-        for chunks in (48, 200):
+        for chunks in (40, 48, 200):
             image, start = da.from_array(plane, chunks=chunks), da.from_array(phi, chunks=chunks)
             assert same(by_chunk.level_set(image, start, iterations=12, dimensions=dimensions, **RANGE), wanted)
+    # A volume of a single slice is that slice, whatever its spacing along z.
+    image, start = da.from_array(plane[None], chunks=(1, 40, 40)), da.from_array(phi[None], chunks=(1, 40, 40))
+    found = by_chunk.level_set(image, start, iterations=12, spacing=(7, 1, 1), **RANGE)
+    assert same(found, wanted[None])
 
 
 def test_a_front_that_vanishes_leaves_the_same_mask():

@@ -360,7 +360,7 @@ impl Event {
     }
 }
 
-/// Events behind the last two launches on a stream. No more than two are in its queue, for which a cancelled call waits.
+/// Keeps the queue of a stream short, so that a cancelled call does not wait for many launches.
 pub(crate) struct ShortQueue {
     reached: [Event; 2],
     next: usize,
@@ -371,7 +371,7 @@ impl ShortQueue {
         Ok(Self { reached: [cuda.event()?, cuda.event()?], next: 0 })
     }
 
-    /// Waits for the launch before the last one; the launch that the stream has just got is the last one then.
+    /// Waits until all launches of the stream but the last two are done; to be called after each launch.
     pub(crate) fn follow(&mut self, stream: &Stream) -> Result<()> {
         let oldest = &self.reached[self.next];
         oldest.synchronize()?;

@@ -260,6 +260,9 @@ impl SliceOperation for Drawing<'_, '_> {
         let backs = slots.iter().filter_map(|slot| slot.buffers.bits_back.as_ref());
         let mut maps: Vec<&[u32]> = reserved(slots.len())?;
         maps.extend(backs.map(|back| bytemuck::cast_slice::<u8, u32>(&back.as_slice()[..layout.bit_bytes()])));
+        if maps.is_empty() {
+            return Ok(());
+        }
         let planes = view.slice_mut(s![slices.start..slices.start + maps.len(), .., ..]);
         expand::expand(context.pool(), &maps, layout.bit_pitch, planes, &pipeline.ticker)
     }

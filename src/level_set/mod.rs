@@ -190,12 +190,12 @@ impl LevelSet {
         params: &Params,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Self> {
-        params.check()?;
-        check_shapes(input.shape(), input.shape())?;
         // Nothing moves along z in a single slice; its tiles have no depth, and its steps are those of two axes.
         let is_slice = input.shape()[2] == 1;
         let dimensions = if is_slice { Dimensions::Slices } else { params.dimensions };
         let params = &Params { dimensions, ..params.clone() };
+        params.check()?;
+        check_shapes(input.shape(), input.shape())?;
         check_size("initial mask", mask.shape(), "the input", input.shape())?;
         coarse::check(params, &input, &mask)?;
         if let (Image::Device(_), true) = (input, params.has_edge_pixels()) {

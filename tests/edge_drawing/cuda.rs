@@ -168,7 +168,7 @@ fn a_cancel_leaves_whole_slices() {
     }
 }
 
-/// However late a single image's cancel comes, its map in device memory is as it was.
+/// However late the cancel of a validated image comes, its map in device memory is as it was: it is written at the end.
 #[test]
 fn a_cancel_leaves_device_memory() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };
@@ -178,13 +178,13 @@ fn a_cancel_leaves_device_memory() {
     let mut target = cuda.device_image(PixelType::U8, [2048, 2048, 1]).unwrap();
     let before = Array3::from_elem(image.raw_dim(), 7u8);
     target.upload(before.view().into()).unwrap();
-    for (calls, validation) in (1..6).flat_map(|calls| [(calls, Validation::None), (calls, Validation::FalseAlarms)]) {
+    for calls in 1..6 {
         let mut count = 0;
         let mut stop = |_: f64, _: &str| {
             count += 1;
             if count >= calls { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let params = Params { validation, ..Params::default() };
+        let params = Params { validation: Validation::FalseAlarms, ..Params::default() };
         let mut segments = Segments::new();
         let outcome = edge_drawing::run(
             &cuda,

@@ -34,7 +34,8 @@ fn case(dim: (usize, usize, usize), spacing: [f64; 3], dimensions: Dimensions) -
     (image, mask, Params { dimensions, spacing, range, alpha: Some(0.05), reinitialise_every: 7, ..unstopped() })
 }
 
-const SHAPES: [(usize, usize, usize); 6] = [(17, 19, 23), (8, 8, 8), (1, 33, 40), (9, 1, 31), (5, 16, 1), (1, 1, 9)];
+const SHAPES: [(usize, usize, usize); 8] =
+    [(17, 19, 23), (8, 8, 8), (1, 33, 40), (2, 33, 40), (9, 1, 31), (5, 16, 1), (1, 1, 9), (2, 1, 9)];
 const SPACINGS: [[f64; 3]; 2] = [[1.0; 3], [0.5, 0.5, 2.0]];
 
 #[test]

@@ -119,7 +119,7 @@ fn params(dimensions: Dimensions, spacing: [f64; 3]) -> Params {
 #[test]
 fn tiles_give_the_bits_of_the_plain_loop() {
     let context = Context::new("cpu").unwrap();
-    for dim in [(17, 19, 23), (1, 33, 40), (9, 1, 31), (5, 16, 1), (1, 1, 9), (12, 9, 66)] {
+    for dim in [(17, 19, 23), (1, 33, 40), (2, 33, 40), (9, 1, 31), (5, 16, 1), (1, 1, 9), (12, 9, 66)] {
         let image = waves(dim);
         let centre = [dim.2, dim.1, dim.0].map(|side| side as f64 / 2.0);
         for (spacing, edge_weight) in [([1.0; 3], 0.0), ([0.5, 0.7, 2.0], 0.0), ([1.0; 3], 2.0)] {

@@ -247,7 +247,8 @@ fn the_expected_end_is_near_the_end() {
 
 #[test]
 fn progress_never_falls_and_is_1_at_the_end_only() {
-    let ((image, mask), params) = (photograph("coins", [345.0, 45.0], 8.0), Params::default());
+    let ball = noisy_ball(BRIGHT, DARK).mapv(|pixel| (pixel / 8) as u8);
+    let (image, mask, params) = (ball, oval(CENTRE, 7.0), voxels(SPACING));
     everywhere(|context, name| {
         for (params, iterations) in [(params.clone(), 10_000), (params.clone().without_stopping(), 60)] {
             let mut surface = start(context, image.view(), &mask, &params);

@@ -151,14 +151,11 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             let results: Vec<_> = results.filter(|_| !queue_downloads).collect();
             if let (Some(output), false) = (output.as_deref_mut(), results.is_empty()) {
                 let started = Instant::now();
-                let is_on_device = matches!(output, ImageMut::Device(_));
-                let mut download = |ticker: &Ticker| {
+                self.copy(pool, slot_bytes, |ticker| {
                     cuda.bind()?;
                     transfer.download(pool, output, &results, ticker)?;
                     if direct { results.iter().try_for_each(|(_, rows)| rows.stream.synchronize()) } else { Ok(()) }
-                };
-                // A copy on the device is over before a cancellation could end it, which would come too late.
-                if is_on_device { download(&self.ticker) } else { self.copy(pool, slot_bytes, download) }?;
+                })?;
                 self.report.seconds_download += started.elapsed().as_secs_f64();
             }
             // 3. Upload the next slices, and queue their computations.

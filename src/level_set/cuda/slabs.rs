@@ -116,7 +116,7 @@ impl Slabs {
             let mut solver = Solver::without_phi(&plan, loaded, own_planes)?;
             let Phi::Rows([to, other]) = &solver.phi else { unreachable!("a dense phi is in rows") };
             let values = Image::F32(phi.slice(s![planes, .., ..]));
-            // The gaps between rows are copied with them.
+            // Kernels and neighbours copy rows with the gaps between them, which nothing else writes.
             solver.stream.fill(to, 0, to.bytes(), 0)?;
             transfer::upload(cuda, device.pool(), &solver.stream, &values, to, &solver.layout)?;
             inside += solver.sanitize_phi([to, other], plan.far, false)?.unwrap_or_default();

@@ -95,7 +95,7 @@ abstract class Settings implements Cloneable {
                 Setting.toggle(ALL_FRAMES).help("On: every frame, each by itself. Off: the one that is shown."));
     }
 
-    /** Returns the largest number of selections that the ROI Manager and an overlay get: the longest ones. */
+    /** Returns the setting of how many selections the ROI Manager and an overlay get at most. */
     static Setting mostRois() {
         return Setting.number(MOST_ROIS, 10_000)
                 .whole(1)
