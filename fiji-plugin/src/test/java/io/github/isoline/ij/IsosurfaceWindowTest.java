@@ -95,8 +95,8 @@ class IsosurfaceWindowTest extends WindowTest {
         assertNull(seen.get("content 6"));
 
         assertNull(failed.get("content 1"));
-        assertEquals("1", failed.get("rows"));
         String said = failed.get("log");
+        assertEquals("1", failed.get("rows"), said);
         assertTrue(said.contains("it failed (java.lang.IllegalStateException: no OpenGL). Try Plugins"), said);
     }
 
