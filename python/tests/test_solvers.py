@@ -99,7 +99,7 @@ def test_progress_is_told():
     (isoline.edge_drawing_ellipses, {})])
 def test_progress_of_two_calls_is_one(call, options):
     told, noise = [], numpy.random.default_rng(4).integers(0, 256, (4, 150, 200), numpy.uint8)
-    call(noise, progress=lambda *what: told.append(what), **options)
+    call(noise, progress=lambda share, step: told.append((share, step)), **options)
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and shares[0] <= 0.5 <= shares[-1] <= 1 and len({step for _, step in told}) > 1
 

@@ -307,8 +307,8 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 ///
 /// @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
-///   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and of a single slice, the spacing along z is
-///   not used (but, as in every image, it must be finite and more than 0).
+///   each axis 1e-9 to 1e9, the largest at most 1000 times the smallest. With 2 dimensions, and of a single slice,
+///   the spacing along z is not used (but, as in every image, it must be finite and more than 0).
 /// @param initial_mask not NULL; any type, the input's size, host or CUDA memory; pixels above 0 are inside. Its
 ///   spacing is not used. isoline_mask_fill_spheres, _boxes and _polygon draw masks.
 /// @param params NULL for the defaults.

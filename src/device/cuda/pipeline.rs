@@ -23,8 +23,8 @@ pub(crate) type Times = [Event; 4];
 /// The bytes of results that are copied together, if there are as many slices: enough to reach the speed of the link.
 const TOGETHER_BYTES: usize = 128 << 20;
 
-/// The bytes of slices in device memory whose kernels keep a device busy. More slots take time to make: a call on slices of 16
-/// MiB takes 0.6 ms to start with four, and 1.4 with 24.
+/// The bytes of slices in device memory whose kernels keep a device busy. More slots take time to make: by the times
+/// of one and of several GPUs, a call on slices of 16 MiB starts in some 0.6 ms with four, and in 1.4 ms with 24.
 const RESIDENT_BYTES: usize = 64 << 20;
 
 /// The least bytes of results that are worth a thread for their downloads.
