@@ -396,6 +396,24 @@ pub(crate) fn extend<T>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) -
     items.into_iter().try_for_each(|item| push(list, item))
 }
 
+/// Returns lists one after the other in one, copied by the threads of the current pool: one thread alone would take most of
+/// its time for the first use of the memory.
+pub(crate) fn concatenated<T: bytemuck::Pod + Send + Sync>(lists: &[&[T]]) -> Result<Vec<T>> {
+    const PART: usize = 1 << 15;
+    let mut all = zeroed(lists.iter().map(|list| list.len()).sum())?;
+    let mut places = reserved(lists.len())?;
+    let mut rest = &mut all[..];
+    for from in lists {
+        let (to, after) = rest.split_at_mut(from.len());
+        places.push((to, from));
+        rest = after;
+    }
+    places.into_par_iter().for_each(|(to, from)| {
+        to.par_chunks_mut(PART).zip(from.par_chunks(PART)).for_each(|(to, from)| to.copy_from_slice(from));
+    });
+    Ok(all)
+}
+
 /// Makes a list longer with copies of `value`, or shorter, or returns an error (no abort) when out of memory.
 pub(crate) fn resize<T: Clone>(list: &mut Vec<T>, count: usize, value: T) -> Result<()> {
     list.try_reserve(count.saturating_sub(list.len())).map_err(|_| out_of_memory::<T>(count))?;

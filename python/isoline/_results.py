@@ -42,9 +42,10 @@ ELLIPSE = numpy.dtype([("x", "f8"), ("y", "f8"), ("semi_major", "f8"), ("semi_mi
 
 def copied(address, dtype, count) -> npt.NDArray:
     """A copy of so many elements of the library's memory; `address` may be a pointer, and NULL where there are none."""
-    address = ctypes.cast(address, ctypes.c_void_p).value
-    size = count * numpy.dtype(dtype).itemsize
-    return numpy.frombuffer(bytearray(ctypes.string_at(address, size)) if size else b"", dtype)
+    copy = numpy.empty(count, dtype)
+    if copy.nbytes:
+        ctypes.memmove(copy.ctypes.data, address, copy.nbytes)
+    return copy
 
 
 def offset(rows, **amounts) -> npt.NDArray:

@@ -187,7 +187,7 @@ impl Context {
     /// Runs `work` on the slices `own` of `input` and what else a call has for these. Their results depend on no more than
     /// `halo` slices on either side, so that each of several devices of this context can work on its own; `None`: they
     /// depend on all, or not all memory is the host's. `work` gets the slices that it needs, which of them are its own, and what
-    /// there is for these. `join` makes one result of several, each of which has the number of its first slice.
+    /// there is for these. `join` makes one result of several, each of which has the number of its first slice, in the pool.
     pub(super) fn deal_out_slices<O: Slices, T: Send>(
         &self,
         stage: &'static str,
@@ -195,7 +195,7 @@ impl Context {
         (input, own, output): (&Image<'_>, Own, O),
         progress: &mut Option<&mut Progress<'_>>,
         work: impl Fn(&Context, &Image<'_>, Own, O, &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
-        join: impl FnOnce(Vec<(usize, T)>, Parts) -> Result<T>,
+        join: impl FnOnce(Vec<(usize, T)>, Parts) -> Result<T> + Send,
     ) -> Result<T> {
         let halo = match halo {
             Some(halo) if self.deals_out(own.at.len() / least_slices(halo)) => halo,
@@ -213,7 +213,7 @@ impl Context {
         let results = self.run_shares(stage, jobs, progress, |part, (input, own, output), progress| {
             work(part, &input, own, output, progress)
         })?;
-        join(results, Parts::SideBySide)
+        self.pool().install(|| join(results, Parts::SideBySide))
     }
 }
 

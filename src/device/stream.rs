@@ -298,7 +298,7 @@ impl Context {
     /// all memory is the host's. Slices that functions read or write are computed batch by batch; [`check_streamed`] has seen
     /// that they can be. If this context has several devices, each of them works on its own slices. `work` gets an input, the
     /// slices there whose results are wanted, and outputs for these alone. `join` makes one result of those of
-    /// batches and devices, each of which has the number of its first slice.
+    /// batches and devices, each of which has the number of its first slice, in the pool.
     pub(crate) fn by_slices<const N: usize, T: Send>(
         &self,
         stage: &'static str,
@@ -306,7 +306,7 @@ impl Context {
         (input, outputs): (Input<'_>, [Option<Output<'_>>; N]),
         progress: &mut Option<&mut Progress<'_>>,
         work: impl Fn(&Self, &Image<'_>, Own, [Option<ImageMut<'_>>; N], &mut Option<&mut Progress<'_>>) -> Result<T> + Sync,
-        join: impl Fn(Vec<(usize, T)>, Parts) -> Result<T> + Sync,
+        join: impl Fn(Vec<(usize, T)>, Parts) -> Result<T> + Send + Sync,
     ) -> Result<T> {
         let shape = input.shape();
         let (input, outputs) = match input {
@@ -365,7 +365,7 @@ impl Context {
             }
             results
         })?;
-        join(results, Parts::InTurn)
+        self.pool().install(|| join(results, Parts::InTurn))
     }
 
     /// Returns the number of slices of a batch, of a stack of `depth` slices of that many bytes.

@@ -192,7 +192,8 @@ fn of_slices(
         found.polylines.iter_mut().for_each(|polyline| polyline.slice = z as u32);
         parts.push(found);
     }
-    Ok((Report::on_cpu(context, started, depth), Polylines::joined(parts)?))
+    let found = context.pool().install(|| Polylines::joined(parts))?;
+    Ok((Report::on_cpu(context, started, depth), found))
 }
 
 /// Finds the axes and the critical points of one slice.

@@ -7,7 +7,7 @@
 
 use super::{Plan, Polyline, Polylines};
 use crate::error::{Error, Result};
-use crate::image::{par_collected, push, reserved, zeroed};
+use crate::image::{collected, par_collected, push, reserved, zeroed};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -196,64 +196,77 @@ fn parents(rows: &[u32], order: &[u32], chains: &[Chain]) -> Result<Vec<u32>> {
 pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings, ticker: &Ticker) -> Result<Polylines> {
     let (order, chains) = chains(&crossings.next, ticker)?;
     let parents = parents(&crossings.rows, &order, &chains)?;
-    // 1. Make the points, without those that equal the one before.
-    let mut tasks: Vec<Range<usize>> = Vec::new();
-    let mut begun = 0;
+    // 1. Make the points, without those that equal the one before. Each task has some curves, and room for their crossings.
+    let mut points: Vec<[f64; 2]> = zeroed(order.len())?;
+    let mut tasks = Vec::new();
+    let (mut rest, mut begun, mut room) = (&mut points[..], 0, 0);
     for curve in 0..chains.len() {
-        if chains[curve].range.end.abs_diff(chains[begun].range.start) >= TASK_POINTS || curve - begun >= TASK_POINTS {
-            push(&mut tasks, begun..curve)?;
-            begun = curve;
+        room += chains[curve].range.len();
+        if room >= TASK_POINTS || curve + 1 - begun >= TASK_POINTS || curve + 1 == chains.len() {
+            let (own, after) = rest.split_at_mut(room);
+            push(&mut tasks, (begun..curve + 1, own))?;
+            (rest, begun, room) = (after, curve + 1, 0);
         }
     }
-    push(&mut tasks, begun..chains.len())?;
-    let made = gathered(tasks.into_par_iter().map(|curves| {
+    let lengths = collected(tasks.iter().map(|(_, own)| own.len()))?;
+    let made = gathered(tasks.into_par_iter().map(|(curves, points)| {
         ticker.check()?;
-        let mut made = Polylines::default();
+        let mut polylines = reserved(curves.len())?;
+        let mut end = 0;
         for chain in &chains[curves] {
-            let first = made.points.len();
+            let first = end;
             for crossing in &order[chain.range.clone()] {
                 let point = crossings.points[*crossing as usize];
-                if made.points.len() == first || made.points[made.points.len() - 1] != point {
-                    push(&mut made.points, point)?;
+                if end == first || points[end - 1] != point {
+                    points[end] = point;
+                    end += 1;
                 }
             }
-            let repeats = |points: &[[f64; 2]]| points.len() > 1 && points[0] == points[points.len() - 1];
-            if chain.closed && repeats(&made.points[first..]) {
-                made.points.pop();
+            if chain.closed && end - first > 1 && points[first] == points[end - 1] {
+                end -= 1;
             }
             // A curve of one point is none; it has its place until the parents are numbered.
-            if made.points.len() - first == 1 {
-                made.points.truncate(first);
+            if end - first == 1 {
+                end = first;
             }
-            let points = &made.points[first..];
-            let [length, area] = measure(points, chain.closed, plan.spacing);
-            let polyline = Polyline {
+            let [length, area] = measure(&points[first..end], chain.closed, plan.spacing);
+            polylines.push(Polyline {
                 first: first as u64,
-                count: points.len() as u64,
+                count: (end - first) as u64,
                 parent: -1,
                 level,
                 length,
                 area,
                 slice: slice as u32,
                 flags: if chain.closed { Polylines::CLOSED } else { 0 },
-            };
-            push(&mut made.polylines, polyline)?;
+            });
         }
-        Ok(made)
+        Ok((polylines, end))
     }))?;
-    let mut made = Polylines::joined(made)?;
-    // 2. Leave out curves without points, which enclose none, and number the parents.
+    // 2. Close the gaps where points were left out.
+    let mut polylines = reserved(chains.len())?;
+    let (mut begin, mut end) = (0, 0);
+    for ((own, count), length) in made.into_iter().zip(lengths) {
+        if begin != end {
+            points.copy_within(begin..begin + count, end);
+        }
+        let moved = |polyline: Polyline| Polyline { first: polyline.first + end as u64, ..polyline };
+        polylines.extend(own.into_iter().map(moved));
+        (begin, end) = (begin + length, end + count);
+    }
+    points.truncate(end);
+    // 3. Leave out curves without points, which enclose none, and number the parents.
     let mut numbers: Vec<u32> = reserved(chains.len())?;
     let mut kept = 0;
-    for polyline in &made.polylines {
+    for polyline in &polylines {
         numbers.push(kept);
         kept += u32::from(polyline.count > 0);
     }
-    for (polyline, parent) in made.polylines.iter_mut().zip(parents) {
+    for (polyline, parent) in polylines.iter_mut().zip(parents) {
         polyline.parent = if parent == NONE { -1 } else { i64::from(numbers[parent as usize]) };
     }
-    made.polylines.retain(|polyline| polyline.count > 0);
-    Ok(made)
+    polylines.retain(|polyline| polyline.count > 0);
+    Ok(Polylines { points, polylines })
 }
 
 /// Returns length and signed area of a curve.

@@ -28,7 +28,7 @@ pub(crate) mod parameters;
 
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result, finite};
-use crate::image::{check_shapes, collected, extend, reserved};
+use crate::image::{check_shapes, collected, concatenated, extend, reserved};
 use crate::parameter::check_ends;
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
@@ -222,24 +222,26 @@ impl Polylines {
         &self.points[polyline.first as usize..][..polyline.count as usize]
     }
 
-    /// Appends lists one after the other.
+    /// Joins lists one after the other, on the threads of the current pool.
     pub(crate) fn joined(mut parts: Vec<Self>) -> Result<Self> {
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
+        let lists = collected(parts.iter().map(|part| &part.points[..]))?;
         let mut joined = Self {
-            points: reserved(parts.iter().map(|part| part.points.len()).sum())?,
+            points: concatenated(&lists)?,
             polylines: reserved(parts.iter().map(|part| part.polylines.len()).sum())?,
         };
+        let mut points = 0;
         for part in parts {
-            let (points, polylines) = (joined.points.len() as u64, joined.polylines.len() as i64);
-            joined.points.extend_from_slice(&part.points);
+            let polylines = joined.polylines.len() as i64;
             let moved = |polyline: Polyline| Polyline {
                 first: polyline.first + points,
                 parent: if polyline.parent < 0 { -1 } else { polyline.parent + polylines },
                 ..polyline
             };
             extend(&mut joined.polylines, part.polylines.into_iter().map(moved))?;
+            points += part.points.len() as u64;
         }
         Ok(joined)
     }
