@@ -6,7 +6,7 @@ use super::super::segments::{Segment, Segments};
 use super::fit::{Fit, Shape, order};
 use super::{Shapes, Slice};
 use crate::error::Result;
-use crate::image::{collected, extend, push, reserved};
+use crate::image::{collected, extend, push, reserved, try_par_indexed};
 use std::f64::consts::{PI, SQRT_2};
 use std::ops::Range;
 
@@ -27,6 +27,9 @@ const NEAR_ELLIPSE: f64 = 0.5;
 
 /// A circle is taken if the root mean square distance of an ellipse is not less than this share of its own.
 const MUCH_NEARER: f64 = 0.75;
+
+/// The arcs of a thread that are tried side by side as seeds.
+const SEEDS_PER_THREAD: usize = 64;
 
 /// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
 const MOST_FITTED: usize = 1 << 8;
@@ -207,67 +210,109 @@ impl Arc {
 
 /// Joins arcs of a slice to circles, and those that are left to ellipses, from the longest one on. An arc is of one at most.
 pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<Arc>) -> Result<Vec<Candidate>> {
-    let params = slice.params;
     arcs.sort_unstable_by_key(|arc| (std::cmp::Reverse(arc.points.len()), arc.segment, arc.points.start));
-    // The arcs by the column of their middle, to look through those that may be near.
-    let column = |arc: &Arc| arc.marks[1][0];
     let mut by_column: Vec<usize> = collected(0..arcs.len())?;
-    by_column.sort_unstable_by(|a, b| column(&arcs[*a]).total_cmp(&column(&arcs[*b])).then(a.cmp(b)));
-    let mut used = collected(arcs.iter().map(|_| false))?;
+    let column = |arc: &usize| arcs[*arc].marks[1][0];
+    by_column.sort_unstable_by(|a, b| column(a).total_cmp(&column(b)).then(a.cmp(b)));
+    let used = collected(arcs.iter().map(|_| false))?;
+    let mut joining = Joining { slice, segments, arcs, by_column, used };
     let mut candidates = Vec::new();
-    let add = |points: &mut Vec<[f64; 2]>, arc: &Arc| {
-        extend(points, positions(&segments.at(arc.segment), arc.points.clone()))
-    };
+    let batch = SEEDS_PER_THREAD * rayon::current_num_threads();
     for (shapes, near) in [(Shapes::Circles, NEAR_CIRCLE), (Shapes::All, NEAR_ELLIPSE)] {
-        for seed in 0..arcs.len() {
-            slice.ticker.check()?;
-            let mut points = Vec::new();
-            if used[seed] {
-                continue;
-            }
-            add(&mut points, &arcs[seed])?;
-            let own = arcs[seed].fit;
-            let known = shapes == Shapes::All || own.shape.is_circle();
-            let Some(mut fit) = (if known { Some(own) } else { slice.fit(&points, shapes)? }) else { continue };
-            // 1. Take in the arcs that are near, from the longest one on, where one shape fits all.
-            let reach = (1.0 + near) * fit.shape.axes[0];
-            let [from, to] = [-reach, reach]
-                .map(|reach| by_column.partition_point(|arc| column(&arcs[*arc]) < fit.shape.centre[0] + reach));
-            let mut others = Vec::new();
-            let possible = |other: &usize| *other != seed && !used[*other] && arcs[*other].is_near(&fit.shape, near);
-            extend(&mut others, by_column[from..to].iter().copied().filter(possible))?;
-            others.sort_unstable();
-            let mut set = Vec::new();
-            push(&mut set, seed)?;
-            for other in others {
-                if !arcs[other].is_near(&fit.shape, near) {
-                    continue;
+        for first in (0..joining.arcs.len()).step_by(batch) {
+            // Seeds are tried side by side. One whose arcs have been taken by a seed before it is tried once more.
+            let count = batch.min(joining.arcs.len() - first);
+            let tried = try_par_indexed(count, |index| joining.around(first + index, shapes, near))?;
+            for (seed, mut attempt) in (first..).zip(tried) {
+                if attempt.arcs.iter().any(|arc| joining.used[*arc]) {
+                    attempt = joining.around(seed, shapes, near)?;
                 }
-                let before = points.len();
-                add(&mut points, &arcs[other])?;
-                match slice.fit(&points, shapes)? {
-                    Some(both) => {
-                        fit = both;
-                        push(&mut set, other)?;
-                    }
-                    None => points.truncate(before),
+                if let Some(candidate) = attempt.candidate {
+                    attempt.joined.iter().for_each(|arc| joining.used[*arc] = true);
+                    push(&mut candidates, candidate)?;
                 }
-            }
-            // 2. They are a candidate if they are enough of the outline. A step from point to point is at most √2 long.
-            let outline = PI * (fit.shape.axes[0] + fit.shape.axes[1]);
-            if SQRT_2 * (points.len() as f64) < params.coverage * outline {
-                continue;
-            }
-            if shapes == Shapes::Circles {
-                fit = slice.fit(&points, Shapes::All)?.unwrap_or(fit);
-            }
-            let coverage = slice.coverage(&fit.shape, &points)?;
-            if coverage >= params.coverage {
-                set.iter().for_each(|arc| used[*arc] = true);
-                let arcs = collected(set.iter().map(|arc| arcs[*arc].clone()))?;
-                push(&mut candidates, Candidate { arcs, fit, coverage })?;
             }
         }
     }
     Ok(candidates)
+}
+
+/// The arcs of a slice while they are joined.
+struct Joining<'a, 's, 'i> {
+    slice: &'a Slice<'s, 'i>,
+    segments: &'a Segments,
+    /// The arcs, the longest one first.
+    arcs: Vec<Arc>,
+    /// Their indices by the column of their middle, to look through those that may be near.
+    by_column: Vec<usize>,
+    /// True for those of a candidate.
+    used: Vec<bool>,
+}
+
+/// The result of joining arcs from a seed on.
+#[derive(Default)]
+struct Attempt {
+    /// The seed and the arcs near it that were not used: the result depends on these alone.
+    arcs: Vec<usize>,
+    /// Those that one shape fits.
+    joined: Vec<usize>,
+    candidate: Option<Candidate>,
+}
+
+impl Joining<'_, '_, '_> {
+    /// Joins the arcs that are near a seed to one shape with it.
+    fn around(&self, seed: usize, shapes: Shapes, near: f64) -> Result<Attempt> {
+        let Self { slice, segments, arcs, by_column, used } = self;
+        slice.ticker.check()?;
+        if used[seed] {
+            return Ok(Attempt::default());
+        }
+        let add = |points: &mut Vec<[f64; 2]>, arc: &Arc| {
+            extend(points, positions(&segments.at(arc.segment), arc.points.clone()))
+        };
+        let mut attempt = Attempt::default();
+        push(&mut attempt.arcs, seed)?;
+        let mut points = Vec::new();
+        add(&mut points, &arcs[seed])?;
+        let own = arcs[seed].fit;
+        let known = shapes == Shapes::All || own.shape.is_circle();
+        let start = if known { Some(own) } else { slice.fit(&points, shapes)? };
+        let Some(mut fit) = start else { return Ok(attempt) };
+        // 1. Take in the arcs that are near, from the longest one on, where one shape fits all.
+        let reach = (1.0 + near) * fit.shape.axes[0];
+        let [from, to] = [-reach, reach]
+            .map(|reach| by_column.partition_point(|arc| arcs[*arc].marks[1][0] < fit.shape.centre[0] + reach));
+        let possible = |other: &usize| *other != seed && !used[*other] && arcs[*other].is_near(&fit.shape, near);
+        extend(&mut attempt.arcs, by_column[from..to].iter().copied().filter(possible))?;
+        attempt.arcs[1..].sort_unstable();
+        push(&mut attempt.joined, seed)?;
+        for other in &attempt.arcs[1..] {
+            if !arcs[*other].is_near(&fit.shape, near) {
+                continue;
+            }
+            let before = points.len();
+            add(&mut points, &arcs[*other])?;
+            match slice.fit(&points, shapes)? {
+                Some(both) => {
+                    fit = both;
+                    push(&mut attempt.joined, *other)?;
+                }
+                None => points.truncate(before),
+            }
+        }
+        // 2. They are a candidate if they are enough of the outline. A step from point to point is at most √2 long.
+        let (params, outline) = (slice.params, PI * (fit.shape.axes[0] + fit.shape.axes[1]));
+        if SQRT_2 * (points.len() as f64) < params.coverage * outline {
+            return Ok(attempt);
+        }
+        if shapes == Shapes::Circles {
+            fit = slice.fit(&points, Shapes::All)?.unwrap_or(fit);
+        }
+        let coverage = slice.coverage(&fit.shape, &points)?;
+        if coverage >= params.coverage {
+            let arcs = collected(attempt.joined.iter().map(|arc| arcs[*arc].clone()))?;
+            attempt.candidate = Some(Candidate { arcs, fit, coverage });
+        }
+        Ok(attempt)
+    }
 }
