@@ -81,8 +81,8 @@ pub(super) fn solve(
     let grids = grids(axes.map(|axis| shape[axis]), operator, options.operator.is_of_volume(shape));
     let mut levels = levels(fixed, grids)?;
     let finest = &mut levels[0];
-    finest.values.copy_from_slice(field);
-    finest.values.iter_mut().zip(fixed).filter(|(_, f)| **f != 0).for_each(|(v, _)| *v = 1.0);
+    let given = field.par_iter().zip(fixed);
+    finest.values.par_iter_mut().zip(given).for_each(|(v, (given, fixed))| *v = if *fixed == 0 { *given } else { 1.0 });
     // 2. Nested iteration: compute a first guess from coarse to fine.
     let tiles = Tiles::default();
     let mut start = CycleStart::Values;
@@ -101,7 +101,7 @@ pub(super) fn solve(
         start = CycleStart::Values;
         ticker.set(monitor.fraction(options));
     }
-    field.copy_from_slice(&levels[0].values);
+    field.par_iter_mut().zip(&levels[0].values).for_each(|(to, from)| *to = *from);
     Ok(monitor.solution(options))
 }
 

@@ -1,21 +1,20 @@
-//! One smoothing of a grid on all threads, in bands of tiles, with the interpolation of the coarse correction before it
+//! One smoothing of a grid on all threads, in blocks of tiles, with the interpolation of the coarse correction before it
 //! and the residuals for the coarse right-hand side after it.
 
 use super::tile::Tile;
 use super::{Grid, Problem, Source, stride};
 use crate::error::Result;
-use crate::image::{collected, resize};
+use crate::image::{collected, push, resize};
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// The tiles that are not in use, kept between bands.
+/// The tiles that are not in use, kept between blocks.
 pub(super) type Tiles = Mutex<Vec<Tile>>;
 
-/// The size of a 3D tile without its halo; a band has the slices of one tile. Sizes along y and z are even, because
-/// cells have pairs of children.
+/// The size of a 3D tile without its halo. Sizes along y and z are even, because cells have pairs of children.
 const TILE_VOLUME: [usize; 3] = [128, 32, 16];
 /// The width of a 2D tile without its halo.
 const TILE_X: usize = 512;
@@ -38,58 +37,69 @@ pub(super) fn relax(
     ticker: &Ticker,
 ) -> Result<f32> {
     let shape = problem.grid.shape;
-    let volume = shape[2] > 1;
-    // 1. Divide the target into bands along the slowest axis, which are independent.
-    let (axis, thickness) = if volume { (2, TILE_VOLUME[2]) } else { (1, tile_rows(shape[1])) };
-    let plane = |shape: [usize; 3]| shape[0] * if volume { shape[1] } else { 1 };
-    let (mut rights, coarse) = match coarse {
+    let extent = if shape[2] > 1 { TILE_VOLUME } else { [TILE_X, tile_rows(shape[1]), 1] };
+    // 1. Divide the target into blocks of rows, which are independent, and with it the right-hand side.
+    let counts = [1, 2].map(|axis| shape[axis].div_ceil(extent[axis]));
+    let targets = blocks(target, shape, extent, counts)?;
+    let (rights, coarse) = match coarse {
         Some((right, coarse)) => {
-            let cells = thickness / stride(coarse.shape[axis], shape[axis]);
-            (Some(right.chunks_mut(plane(coarse.shape) * cells)), Some(coarse))
+            let cells = std::array::from_fn(|axis| extent[axis] / stride(coarse.shape[axis], shape[axis]));
+            (blocks(right, coarse.shape, cells, counts)?, Some(coarse))
         }
-        None => (None, None),
+        None => (collected(targets.iter().map(|_| Vec::new()))?, None),
     };
-    // A last band of a single row has no coarse cells of its own.
-    let bands = target.chunks_mut(plane(shape) * thickness);
-    let bands = collected(bands.map(|target| (target, rights.as_mut().and_then(Iterator::next))))?;
-    // 2. Smooth the bands in parallel.
-    let largest_change = bands
+    // 2. Smooth the blocks in parallel.
+    let largest_change = targets
         .into_par_iter()
+        .zip(rights)
         .enumerate()
         .map(|(index, (target, right))| {
-            let first = index * thickness;
-            let band = Band {
-                problem,
-                source,
-                result,
-                ticker,
-                target,
-                right,
-                coarse,
-                axis,
-                along: first..(first + thickness).min(shape[axis]),
-            };
-            Arch::new().dispatch(band)
+            let first = [index % counts[0] * extent[1], index / counts[0] * extent[2]];
+            let size = [extent[1].min(shape[1] - first[0]), extent[2].min(shape[2] - first[1])];
+            let block = Block { problem, source, result, ticker, extent, target, right, coarse, first, size };
+            Arch::new().dispatch(block)
         })
         .try_reduce(|| 0.0, |a, b| Ok(a.max(b)))?;
     ticker.check()?;
     Ok(largest_change)
 }
 
-/// The rows (2D) or slices (3D) that one worker computes at a time, tile by tile.
-struct Band<'a> {
+/// Rows of a grid.
+type Rows<'a> = Vec<&'a mut [f32]>;
+
+/// Divides the rows of a grid into blocks of at most as many rows and slices as `extent`, `counts` along y and z. A last block
+/// of a single row has no coarse cells of its own.
+fn blocks<'a>(
+    values: &'a mut [f32],
+    shape: [usize; 3],
+    extent: [usize; 3],
+    counts: [usize; 2],
+) -> Result<Vec<Rows<'a>>> {
+    let mut blocks = collected((0..counts[0] * counts[1]).map(|_| Vec::new()))?;
+    for (row, values) in values.chunks_mut(shape[0]).enumerate() {
+        let (y, z) = (row % shape[1], row / shape[1]);
+        push(&mut blocks[z / extent[2] * counts[0] + y / extent[1]], values)?;
+    }
+    Ok(blocks)
+}
+
+/// The rows that one worker computes at a time, tile by tile along x.
+struct Block<'a> {
     problem: &'a Problem<'a>,
     source: Source<'a>,
     result: bool,
     ticker: &'a Ticker,
-    target: &'a mut [f32],
-    right: Option<&'a mut [f32]>,
+    /// The size of a tile.
+    extent: [usize; 3],
+    target: Rows<'a>,
+    right: Rows<'a>,
     coarse: Option<&'a Grid>,
-    axis: usize,
-    along: Range<usize>,
+    /// The first row and slice, and their numbers.
+    first: [usize; 2],
+    size: [usize; 2],
 }
 
-impl WithSimd for Band<'_> {
+impl WithSimd for Block<'_> {
     type Output = Result<f32>;
 
     /// All functions below are inlined here, and so are compiled for each vector unit.
@@ -99,16 +109,14 @@ impl WithSimd for Band<'_> {
     }
 }
 
-impl Band<'_> {
+impl Block<'_> {
     #[inline(always)]
     fn relax(&mut self) -> Result<f32> {
         // 1. Take a tile and make its buffers large enough.
         let shape = self.problem.grid.shape;
         let steps = self.problem.weights.len();
-        let volume = shape[2] > 1;
-        let extent = if volume { TILE_VOLUME } else { [TILE_X, tile_rows(shape[1]), 1] };
-        let halo = [steps + 1, steps + 1, if volume { steps + 1 } else { 0 }];
-        let largest: usize = (0..3).map(|axis| extent[axis].min(shape[axis]) + 2 * halo[axis]).product();
+        let halo = [steps + 1, steps + 1, if shape[2] > 1 { steps + 1 } else { 0 }];
+        let largest: usize = (0..3).map(|axis| self.extent[axis].min(shape[axis]) + 2 * halo[axis]).product();
         let lock = || self.problem.tiles.lock().unwrap_or_else(|e| e.into_inner());
         let mut tile = lock().pop().unwrap_or_default();
         tile.halo = halo;
@@ -116,37 +124,25 @@ impl Band<'_> {
             resize(values, largest.max(values.len()), 0.0)?;
         }
         resize(&mut tile.right, if self.problem.right.is_empty() { 0 } else { largest }, 0.0)?;
-        // 2. Smooth the band tile by tile.
+        // 2. Smooth the block tile by tile.
         let mut change = 0f32;
-        let rows = if self.axis == 1 { self.along.clone() } else { 0..shape[1] };
-        let slices = if self.axis == 2 { self.along.clone() } else { 0..1 };
-        for y in rows.clone().step_by(extent[1]) {
-            for x in (0..shape[0]).step_by(extent[0]) {
-                if self.ticker.check().is_err() {
-                    // The caller checks too, and does not use these values.
-                    return Ok(change);
-                }
-                tile.first = [x, y, slices.start];
-                tile.size = [extent[0].min(shape[0] - x), extent[1].min(rows.end - y), slices.len()];
-                tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);
-                tile.smooth(self.problem, self.source);
-                change = change.max(self.store(&tile));
-                if let Some(coarse) = self.coarse {
-                    tile.residual(self.problem.grid);
-                    self.restrict(&tile, coarse);
-                }
+        for x in (0..shape[0]).step_by(self.extent[0]) {
+            if self.ticker.check().is_err() {
+                // The caller checks too, and does not use these values.
+                return Ok(change);
+            }
+            tile.first = [x, self.first[0], self.first[1]];
+            tile.size = [self.extent[0].min(shape[0] - x), self.size[0], self.size[1]];
+            tile.full = std::array::from_fn(|axis| tile.size[axis] + 2 * tile.halo[axis]);
+            tile.smooth(self.problem, self.source);
+            change = change.max(self.store(&tile));
+            if let Some(coarse) = self.coarse {
+                tile.residual(self.problem.grid);
+                self.restrict(&tile, coarse);
             }
         }
         lock().push(tile);
         Ok(change)
-    }
-
-    /// Returns the range of a row of the tile in the target of the band.
-    fn row(&self, tile: &Tile, y: usize, z: usize) -> Range<usize> {
-        let [width, height, _] = self.problem.grid.shape;
-        let origin = if self.axis == 2 { [0, self.along.start] } else { [self.along.start, 0] };
-        let at = ((tile.first[2] + z - origin[1]) * height + tile.first[1] + y - origin[0]) * width + tile.first[0];
-        at..at + tile.size[0]
     }
 
     /// Copies the tile to the target. A result is clamped to 0..1, and its largest change returned.
@@ -157,8 +153,7 @@ impl Band<'_> {
         let mut largest = [0f32; MAXIMA];
         for z in 0..tile.size[2] {
             for y in 0..tile.size[1] {
-                let range = self.row(tile, y, z);
-                let target = &mut self.target[range];
+                let target = &mut self.target[z * tile.size[1] + y][tile.first[0]..][..tile.size[0]];
                 let values = &tile.current[tile.at(0, y, z)..][..target.len()];
                 if !self.result {
                     target.copy_from_slice(values);
@@ -188,7 +183,6 @@ impl Band<'_> {
     /// of a last cell counts only for the mask.
     #[inline(always)]
     fn restrict(&mut self, tile: &Tile, coarse: &Grid) {
-        let Some(right) = &mut self.right else { return };
         let shape = self.problem.grid.shape;
         let volume = shape[2] > 1;
         let strides: [usize; 3] = std::array::from_fn(|axis| stride(coarse.shape[axis], shape[axis]));
@@ -196,7 +190,6 @@ impl Band<'_> {
             let end = tile.first[axis] + tile.size[axis];
             tile.first[axis] / strides[axis]..end.div_ceil(strides[axis]).min(coarse.shape[axis])
         });
-        let base = self.along.start / strides[self.axis];
         let line = |y: usize, z: usize| &tile.next[tile.at(0, y, z)..][..tile.size[0]];
         // A second child beyond the border is the mirror image of the one at the border; where an axis is not halved it is the
         // only one.
@@ -206,11 +199,10 @@ impl Band<'_> {
         };
         // The sum is that of eight children, in 2D of four.
         let factor = coarse.residual_factor / if volume { 8.0 } else { 4.0 };
-        for z in slices {
-            for y in rows.clone() {
+        for (slice, z) in slices.enumerate() {
+            for (row, y) in rows.clone().enumerate() {
                 let lines = both(z, 2).map(|z| both(y, 1).map(|y| line(y, z)));
-                let row = if volume { (z - base) * coarse.shape[1] + y } else { y - base };
-                let target = &mut right[row * coarse.shape[0]..][columns.clone()];
+                let target = &mut self.right[slice * rows.len() + row][columns.clone()];
                 let sum =
                     |[first, second]: [&[f32]; 2], a: usize, b: usize| (first[a] + first[b]) + (second[a] + second[b]);
                 let whole_sum = |a: usize, b: usize| {
