@@ -331,7 +331,7 @@ def draw_rows(axes, title, rows, across, up="ms", base=2, logarithmic=True):
     axes.set_xlabel(across, fontsize=8)
     axes.set_ylabel(up, fontsize=8)
     axes.grid(color="#e5e5e5", linewidth=0.6)
-    axes.legend(fontsize=6.5, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.17),
+    axes.legend(fontsize=6.5, frameon=False, handlelength=3, loc="upper center", bbox_to_anchor=(0.5, -0.17),
                 ncols=2 if len(rows) > 6 else 1)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -361,8 +361,10 @@ def draw_sizes(plot, rows, path):
 
 def draw_lines(plot, record, path):
     figure, grid = plot.subplots(1, 3, figsize=(12, 4.3), layout="constrained")
-    faster = [(operation, colour, "-", {count: row[1] / ms for count, ms in row.items()})
-              for (operation, programs), colour in zip(record.sweep("threads").items(), itertools.cycle(COLOURS.values()))
+    # More operations than colours: further ones are dashed, then dotted.
+    lines = itertools.product(("-", "--", ":"), COLOURS.values())
+    faster = [(operation, colour, dashes, {count: row[1] / ms for count, ms in row.items()})
+              for (operation, programs), (dashes, colour) in zip(record.sweep("threads").items(), lines)
               for row in programs.values() if 1 in row]
     draw_rows(grid[0], "threads", faster, "threads", "times as fast as one", logarithmic=False)
     stacks = [(f"{operation}, {'GPU' if who == 'cuda' else 'CPU'}", colour, "-" if who == "cuda" else "--",
