@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::image::Image;
 pub(super) use crate::image::zeroed;
 use crate::threshold::Pixel;
-use ndarray::{ArrayView1, ArrayView3, s};
+use ndarray::{ArrayView1, ArrayView3, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -132,7 +132,8 @@ impl<'a> InputPixels<'a> {
 /// Returns some columns of row `[y, z]`.
 #[inline(always)]
 fn line<'a, T>(view: &'a ArrayView3<'_, T>, [y, z]: [usize; 2], columns: Range<usize>) -> ArrayView1<'a, T> {
-    view.slice(s![z, y, columns])
+    let row = view.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
+    row.split_at(Axis(0), columns.end).0.split_at(Axis(0), columns.start).1
 }
 
 #[inline(always)]

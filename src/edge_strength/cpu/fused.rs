@@ -33,8 +33,11 @@ use std::ops::Range;
 struct Tuning {
     /// The most iterations in one pass.
     levels: usize,
-    /// The widest panel in x and y, without its halo.
-    panel: [usize; 2],
+    /// The widest panel in x, without its halo. Rows that are not divided are read and written fastest.
+    width: usize,
+    /// The most pixels of a panel, without its halo, and the least and the most of its rows.
+    pixels: usize,
+    rows: [usize; 2],
     /// The smallest ratio of a stretch of the last axis to its halo; a pass has fewer iterations where the ratio would
     /// be smaller.
     halo_share: usize,
@@ -44,10 +47,13 @@ struct Tuning {
 
 /// The tuning for 2D, measured with 512 KiB and 1 MiB of second-level cache per core: the rows of a task take
 /// 2 · 50 · 4.5 KiB = 450 KiB, and the default of 50 iterations is one pass.
-const TUNING_2D: Tuning = Tuning { levels: 50, panel: [1024, 1], halo_share: 3, long: 512 };
-/// The tuning for 3D, measured in the same way: the planes of a task take 2¼ · 4 · 44 KiB. The halo costs more than in
-/// 2D, so fewer levels pay.
-const TUNING_3D: Tuning = Tuning { levels: 4, panel: [256, 32], halo_share: 8, long: MIN_STRETCH };
+const TUNING_2D: Tuning = Tuning { levels: 50, width: 1024, pixels: 1024, rows: [1, 1], halo_share: 3, long: 512 };
+/// The tuning for 3D, measured with 2 MiB of second-level cache per core: the planes of a task take 1.3 to 1.8 MiB. The halo
+/// costs more than in 2D, so fewer levels pay.
+const TUNING_3D: Tuning =
+    Tuning { levels: 6, width: 1024, pixels: 1 << 14, rows: [8, 64], halo_share: 8, long: MIN_STRETCH };
+/// The time that reading and writing a voxel takes, in iterations of it.
+const PASS_COST: f64 = 5.6;
 /// The shortest stretch of the last axis in a task.
 const MIN_STRETCH: usize = 16;
 /// The longest stretch of the last axis in a task, short enough to act on a cancellation in time.
@@ -66,14 +72,13 @@ pub(super) struct Workspace<'a> {
 impl<'a> Workspace<'a> {
     /// Allocates the buffers for fields of this shape on the threads of the current pool.
     pub(super) fn new(pool: &'a BufferPool, shape: [usize; 3], steps: &Steps<'_>) -> Result<Self> {
-        // The partition for one thread has the longest stretches, hence the most levels and the largest tasks.
-        let partition = Partition::new(shape, steps.dimensions, 1);
-        let most = partition.levels.min(steps.centre_weights.len());
-        let floats = if partition.volume {
-            planes::buffer_len(partition.panel, most)
-        } else {
-            rows::buffer_len(partition.panel[0], most)
-        };
+        // Partitions for one thread have the longest stretches, hence the most levels and the largest tasks.
+        let floats =
+            Partition::possible(shape, steps.dimensions, 1).map(|Partition { volume, panel, levels, .. }| {
+                let most = levels.min(steps.centre_weights.len());
+                if volume { planes::buffer_len(panel, most) } else { rows::buffer_len(panel[0], most) }
+            });
+        let floats = floats.max().unwrap_or(0);
         Ok(Self { pool, buffers: PerThread::new(|| pool.acquire(floats))? })
     }
 
@@ -255,6 +260,11 @@ impl Span {
     }
 }
 
+/// Returns the size of parts of about equal size, of at most `most`.
+fn even(size: usize, most: usize) -> usize {
+    size.div_ceil(size.div_ceil(most))
+}
+
 /// The partition of a field into panels, and of panels into stretches of the last axis.
 #[derive(Clone, Copy, Debug)]
 struct Partition {
@@ -267,15 +277,31 @@ struct Partition {
 }
 
 impl Partition {
-    fn new([width, height, depth]: [usize; 3], dimensions: u32, threads: usize) -> Self {
+    /// Returns the partition that is expected to be the fastest.
+    fn new(shape: [usize; 3], dimensions: u32, threads: usize) -> Self {
+        Self::possible(shape, dimensions, threads)
+            .min_by(|a, b| a.cost(threads).total_cmp(&b.cost(threads)))
+            .unwrap_or_else(|| unreachable!("the first has enough rows"))
+    }
+
+    /// Returns partitions with panels of fewer and fewer rows: higher ones have less halo, lower ones keep more threads busy.
+    fn possible([width, height, depth]: [usize; 3], dimensions: u32, threads: usize) -> impl Iterator<Item = Self> {
         let volume = dimensions == 3;
         debug_assert!(volume || depth == 1);
-        let shape = if volume { [width, height, depth] } else { [width, 1, height] };
-        let tuning = if volume { TUNING_3D } else { TUNING_2D };
+        let (shape, tuning) =
+            if volume { ([width, height, depth], TUNING_3D) } else { ([width, 1, height], TUNING_2D) };
+        let [least, most] = tuning.rows;
+        let highest = (tuning.pixels / even(width, tuning.width)).clamp(least, most);
+        std::iter::successors(Some(highest), |rows| Some(rows / 2))
+            .take_while(move |rows| *rows >= least)
+            .map(move |rows| Self::of_panels(shape, volume, &tuning, rows, threads))
+    }
+
+    /// Divides a field into panels of at most `rows` rows.
+    fn of_panels(shape: [usize; 3], volume: bool, tuning: &Tuning, rows: usize, threads: usize) -> Self {
         let [width, height, depth] = shape;
-        let even = |size: usize, most: usize| size.div_ceil(size.div_ceil(most));
         // 1. Panels of equal size, in whole cache lines.
-        let panel = [even(width, tuning.panel[0]).next_multiple_of(LINE).min(width), even(height, tuning.panel[1])];
+        let panel = [even(width, tuning.width).next_multiple_of(LINE).min(width), even(height, rows)];
         let panels = width.div_ceil(panel[0]) * height.div_ceil(panel[1]);
         // 2. Stretches for twice as many tasks as threads, so that one slow task does not delay all; or for as many
         // where stretches are short.
@@ -286,6 +312,19 @@ impl Partition {
         let most = if stretch < depth { stretch / tuning.halo_share } else { tuning.levels };
         let levels = most.clamp(1, tuning.levels);
         Self { volume, shape, panel, stretch, levels }
+    }
+
+    /// Returns the expected time of an iteration, in arbitrary units.
+    fn cost(&self, threads: usize) -> f64 {
+        let sizes = [self.panel[0], self.panel[1], self.stretch];
+        let mut cost = 1.0 + PASS_COST / self.levels as f64;
+        let mut tasks = 1;
+        for (size, all) in sizes.into_iter().zip(self.shape) {
+            // The halo shrinks by a pixel on either side with each level.
+            cost *= if size < all { 1.0 + self.levels as f64 / size as f64 } else { 1.0 };
+            tasks *= all.div_ceil(size);
+        }
+        cost * (tasks.div_ceil(threads) * threads) as f64 / tasks as f64
     }
 
     /// Returns the tasks of a pass of `levels` iterations, each with its rows of the result.

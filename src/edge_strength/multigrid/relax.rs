@@ -15,7 +15,7 @@ use std::sync::Mutex;
 pub(super) type Tiles = Mutex<Vec<Tile>>;
 
 /// The size of a 3D tile without its halo. Sizes along y and z are even, because cells have pairs of children.
-const TILE_VOLUME: [usize; 3] = [128, 32, 16];
+const TILE_VOLUME: [usize; 3] = [256, 32, 16];
 /// The width of a 2D tile without its halo.
 const TILE_X: usize = 512;
 
