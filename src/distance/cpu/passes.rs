@@ -401,8 +401,8 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         let here = self.columns[y];
         let mut best = Best::<S, N> { values: here, sources: [simd.splat_f32s(y as f32); N], signs: here };
         for (k, own) in here.iter().enumerate() {
-            best.values[k] = simd.abs_f32s(*own);
             best.signs[k] = simd.and_f32s(*own, simd.splat_f32s(-0.0));
+            best.values[k] = simd.xor_f32s(*own, best.signs[k]);
         }
         if best.may_gain(simd, self.terms[1]) {
             let length = self.columns.len();

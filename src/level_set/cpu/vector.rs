@@ -60,9 +60,12 @@ impl<S: Simd> Floats<S> {
         self.with(self.simd.min_f32s(self.values, other.values))
     }
 
+    /// Returns the value without its sign. pulp's own function is not compiled for the vector unit: a call for each operation.
     #[inline(always)]
     pub(super) fn abs(self) -> Self {
-        self.with(self.simd.abs_f32s(self.values))
+        let simd = self.simd;
+        let bits = simd.and_u32s(simd.transmute_u32s_f32s(self.values), simd.splat_u32s(i32::MAX as u32));
+        self.with(simd.transmute_f32s_u32s(bits))
     }
 
     #[inline(always)]
