@@ -85,9 +85,10 @@ impl<'a, S: Simd> Counter<'a, S> {
         }
         let simd = self.simd;
         let zero = Floats::splat(simd, 0.0);
-        let [near, band, threshold] =
-            [self.constants.max_spacing, self.constants.band_width, self.constants.activity_threshold]
-                .map(|value| Floats::splat(simd, value));
+        // A closure would not be compiled for the vector unit.
+        let near = Floats::splat(simd, self.constants.max_spacing);
+        let band = Floats::splat(simd, self.constants.band_width);
+        let threshold = Floats::splat(simd, self.constants.activity_threshold);
         for i in (0..new.len()).step_by(S::F32_LANES) {
             let (before, after) = (Floats::load(simd, old, i), Floats::load(simd, new, i));
             let moved = before.less_than(zero).differs(after.less_than(zero));
