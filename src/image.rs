@@ -397,10 +397,10 @@ pub(crate) fn extend<T>(list: &mut Vec<T>, items: impl IntoIterator<Item = T>) -
 }
 
 /// Returns lists one after the other in one, copied by the threads of the current pool: one thread alone would take most of
-/// its time for the first use of the memory.
-pub(crate) fn concatenated<T: bytemuck::Pod + Send + Sync>(lists: &[&[T]]) -> Result<Vec<T>> {
+/// its time for the first use of the memory. Each list is freed when it is copied.
+pub(crate) fn concatenated<T: bytemuck::Pod + Send + Sync>(lists: Vec<Vec<T>>) -> Result<Vec<T>> {
     const PART: usize = 1 << 15;
-    let mut all = zeroed(lists.iter().map(|list| list.len()).sum())?;
+    let mut all = zeroed(lists.iter().map(Vec::len).sum())?;
     let mut places = reserved(lists.len())?;
     let mut rest = &mut all[..];
     for from in lists {
@@ -544,6 +544,13 @@ mod tests {
     use super::*;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    #[test]
+    fn lists_are_concatenated_in_order() {
+        let lists: Vec<Vec<u32>> = [0, 3, 0, 1 << 15, (1 << 16) + 1, 1, 0].map(|count| (0..count).collect()).into();
+        assert_eq!(concatenated(lists.clone()).unwrap(), lists.concat());
+        assert!(concatenated::<u8>(Vec::new()).unwrap().is_empty());
+    }
 
     #[test]
     fn packed_values_are_copied_unless_the_call_is_cancelled() {

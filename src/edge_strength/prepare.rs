@@ -132,6 +132,7 @@ impl<'a> InputPixels<'a> {
 /// Returns some columns of row `[y, z]`.
 #[inline(always)]
 fn line<'a, T>(view: &'a ArrayView3<'_, T>, [y, z]: [usize; 2], columns: Range<usize>) -> ArrayView1<'a, T> {
+    // `slice` checks every axis, which took 10 % of the time of iterations in 3D.
     let row = view.index_axis(Axis(0), z).index_axis_move(Axis(0), y);
     row.split_at(Axis(0), columns.end).0.split_at(Axis(0), columns.start).1
 }

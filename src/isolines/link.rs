@@ -208,7 +208,7 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
             (rest, begun, room) = (after, curve + 1, 0);
         }
     }
-    let lengths = collected(tasks.iter().map(|(_, own)| own.len()))?;
+    let rooms = collected(tasks.iter().map(|(_, own)| own.len()))?;
     let made = gathered(tasks.into_par_iter().map(|(curves, points)| {
         ticker.check()?;
         let mut polylines = reserved(curves.len())?;
@@ -246,13 +246,13 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
     // 2. Close the gaps where points were left out.
     let mut polylines = reserved(chains.len())?;
     let (mut begin, mut end) = (0, 0);
-    for ((own, count), length) in made.into_iter().zip(lengths) {
+    for ((own, count), room) in made.into_iter().zip(rooms) {
         if begin != end {
             points.copy_within(begin..begin + count, end);
         }
         let moved = |polyline: Polyline| Polyline { first: polyline.first + end as u64, ..polyline };
         polylines.extend(own.into_iter().map(moved));
-        (begin, end) = (begin + length, end + count);
+        (begin, end) = (begin + room, end + count);
     }
     points.truncate(end);
     // 3. Leave out curves without points, which enclose none, and number the parents.

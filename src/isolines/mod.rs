@@ -227,13 +227,13 @@ impl Polylines {
         if parts.len() == 1 {
             return Ok(parts.swap_remove(0));
         }
-        let lists = collected(parts.iter().map(|part| &part.points[..]))?;
+        let lengths = collected(parts.iter().map(|part| part.points.len() as u64))?;
         let mut joined = Self {
-            points: concatenated(&lists)?,
+            points: concatenated(collected(parts.iter_mut().map(|part| std::mem::take(&mut part.points)))?)?,
             polylines: reserved(parts.iter().map(|part| part.polylines.len()).sum())?,
         };
         let mut points = 0;
-        for part in parts {
+        for (part, length) in parts.into_iter().zip(lengths) {
             let polylines = joined.polylines.len() as i64;
             let moved = |polyline: Polyline| Polyline {
                 first: polyline.first + points,
@@ -241,7 +241,7 @@ impl Polylines {
                 ..polyline
             };
             extend(&mut joined.polylines, part.polylines.into_iter().map(moved))?;
-            points += part.points.len() as u64;
+            points += length;
         }
         Ok(joined)
     }

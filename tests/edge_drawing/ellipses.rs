@@ -123,6 +123,28 @@ fn whole_and_half_hidden_ellipses_are_found_to_a_fraction_of_a_pixel() {
 }
 
 #[test]
+fn arcs_of_overlapping_discs_are_joined_alike_on_any_number_of_threads() {
+    let mut next = random(5);
+    let discs: Vec<Truth> =
+        (0..110).map(|_| Truth::circle(900.0 * next(), 900.0 * next(), 10.0 + 60.0 * next())).collect();
+    let pixels = Array2::from_shape_fn((900, 900), |(y, x)| {
+        let around = discs.iter().filter(|disc| disc.distance([x as f64, y as f64]) < 0.0).count();
+        (40 + 60 * (around % 3)) as u8
+    });
+    let params = EllipseParams { coverage: 0.1, validation: false, ..EllipseParams::default() };
+    let on = |threads: usize| {
+        let context = Context::with_threads("cpu", threads).unwrap();
+        ellipses_in(&context, pixels.view(), &Params::default(), &params)
+    };
+    // One thread tries one seed after the other.
+    let wanted = on(1);
+    assert!(wanted.iter().filter(|one| one.arcs > 2).count() > 10);
+    for threads in [2, 3, 8] {
+        assert_eq!(on(threads), wanted, "{threads} threads");
+    }
+}
+
+#[test]
 fn circles_that_touch_and_rings_are_found_apart() {
     let context = Context::new("cpu").unwrap();
     for noise in [0.0, 8.0] {

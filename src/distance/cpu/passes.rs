@@ -402,6 +402,7 @@ impl<S: Simd, const N: usize> Search<'_, S, N> {
         let mut best = Best::<S, N> { values: here, sources: [simd.splat_f32s(y as f32); N], signs: here };
         for (k, own) in here.iter().enumerate() {
             best.signs[k] = simd.and_f32s(*own, simd.splat_f32s(-0.0));
+            // The value without its sign. pulp's function for it is not compiled for the vector unit.
             best.values[k] = simd.xor_f32s(*own, best.signs[k]);
         }
         if best.may_gain(simd, self.terms[1]) {

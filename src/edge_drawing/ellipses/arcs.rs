@@ -28,8 +28,8 @@ const NEAR_ELLIPSE: f64 = 0.5;
 /// A circle is taken if the root mean square distance of an ellipse is not less than this share of its own.
 const MUCH_NEARER: f64 = 0.75;
 
-/// The arcs of a thread that are tried side by side as seeds.
-const SEEDS_PER_THREAD: usize = 64;
+/// The most arcs for each thread that are tried side by side as seeds.
+const MOST_SEEDS: usize = 64;
 
 /// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
 const MOST_FITTED: usize = 1 << 8;
@@ -217,20 +217,26 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
     let used = collected(arcs.iter().map(|_| false))?;
     let mut joining = Joining { slice, segments, arcs, by_column, used };
     let mut candidates = Vec::new();
-    let batch = SEEDS_PER_THREAD * rayon::current_num_threads();
+    let threads = rayon::current_num_threads();
+    let most = if threads == 1 { 1 } else { MOST_SEEDS * threads };
     for (shapes, near) in [(Shapes::Circles, NEAR_CIRCLE), (Shapes::All, NEAR_ELLIPSE)] {
-        for first in (0..joining.arcs.len()).step_by(batch) {
+        let (mut seed, mut batch) = (0, threads);
+        while seed < joining.arcs.len() {
             // Seeds are tried side by side. One whose arcs have been taken by a seed before it is tried once more.
-            let count = batch.min(joining.arcs.len() - first);
-            let tried = try_par_indexed(count, |index| joining.around(first + index, shapes, near))?;
-            for (seed, mut attempt) in (first..).zip(tried) {
+            let count = batch.min(joining.arcs.len() - seed);
+            let tried = try_par_indexed(count, |index| joining.around(seed + index, shapes, near))?;
+            // All seeds of one shape would find it, so there are few where shapes are found.
+            batch = (2 * batch).min(most);
+            for mut attempt in tried {
                 if attempt.arcs.iter().any(|arc| joining.used[*arc]) {
                     attempt = joining.around(seed, shapes, near)?;
                 }
                 if let Some(candidate) = attempt.candidate {
                     attempt.joined.iter().for_each(|arc| joining.used[*arc] = true);
                     push(&mut candidates, candidate)?;
+                    batch = threads;
                 }
+                seed += 1;
             }
         }
     }

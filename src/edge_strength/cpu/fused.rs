@@ -35,29 +35,32 @@ struct Tuning {
     levels: usize,
     /// The widest panel in x, without its halo. Rows that are not divided are read and written fastest.
     width: usize,
-    /// The most pixels of a panel, without its halo, and the least and the most of its rows.
+    /// The most pixels of a panel, without its halo.
     pixels: usize,
+    /// The fewest and the most rows of a panel.
     rows: [usize; 2],
     /// The smallest ratio of a stretch of the last axis to its halo; a pass has fewer iterations where the ratio would
     /// be smaller.
     halo_share: usize,
     /// The stretch below which there are only as many tasks as threads.
     long: usize,
+    /// The longest stretch of the last axis in a task, short enough to act on a cancellation in time.
+    longest: usize,
 }
 
 /// The tuning for 2D, measured with 512 KiB and 1 MiB of second-level cache per core: the rows of a task take
 /// 2 · 50 · 4.5 KiB = 450 KiB, and the default of 50 iterations is one pass.
-const TUNING_2D: Tuning = Tuning { levels: 50, width: 1024, pixels: 1024, rows: [1, 1], halo_share: 3, long: 512 };
-/// The tuning for 3D, measured with 2 MiB of second-level cache per core: the planes of a task take 1.3 to 1.8 MiB. The halo
-/// costs more than in 2D, so fewer levels pay.
+const TUNING_2D: Tuning =
+    Tuning { levels: 50, width: 1024, pixels: 1024, rows: [1, 1], halo_share: 3, long: 512, longest: 2048 };
+/// The tuning for 3D, measured with 2 MiB of second-level cache per core: the planes of a task and their masks take up to
+/// 2.1 MiB. Processors with less use the next level, which was not measured. The halo costs more than in 2D, so fewer levels
+/// pay.
 const TUNING_3D: Tuning =
-    Tuning { levels: 6, width: 1024, pixels: 1 << 14, rows: [8, 64], halo_share: 8, long: MIN_STRETCH };
+    Tuning { levels: 6, width: 1024, pixels: 1 << 14, rows: [8, 64], halo_share: 8, long: MIN_STRETCH, longest: 512 };
 /// The time that reading and writing a voxel takes, in iterations of it.
 const PASS_COST: f64 = 5.6;
 /// The shortest stretch of the last axis in a task.
 const MIN_STRETCH: usize = 16;
-/// The longest stretch of the last axis in a task, short enough to act on a cancellation in time.
-const MAX_STRETCH: usize = 2048;
 /// The number of bytes in a cache line.
 const LINE_BYTES: usize = 64;
 /// The number of floats in a cache line.
@@ -74,10 +77,7 @@ impl<'a> Workspace<'a> {
     pub(super) fn new(pool: &'a BufferPool, shape: [usize; 3], steps: &Steps<'_>) -> Result<Self> {
         // Partitions for one thread have the longest stretches, hence the most levels and the largest tasks.
         let floats =
-            Partition::possible(shape, steps.dimensions, 1).map(|Partition { volume, panel, levels, .. }| {
-                let most = levels.min(steps.centre_weights.len());
-                if volume { planes::buffer_len(panel, most) } else { rows::buffer_len(panel[0], most) }
-            });
+            Partition::possible(shape, steps.dimensions, 1).map(|one| one.buffer_len(steps.centre_weights.len()));
         let floats = floats.max().unwrap_or(0);
         Ok(Self { pool, buffers: PerThread::new(|| pool.acquire(floats))? })
     }
@@ -281,7 +281,7 @@ impl Partition {
     fn new(shape: [usize; 3], dimensions: u32, threads: usize) -> Self {
         Self::possible(shape, dimensions, threads)
             .min_by(|a, b| a.cost(threads).total_cmp(&b.cost(threads)))
-            .unwrap_or_else(|| unreachable!("the first has enough rows"))
+            .unwrap_or_else(|| unreachable!("panels of the most rows are possible"))
     }
 
     /// Returns partitions with panels of fewer and fewer rows: higher ones have less halo, lower ones keep more threads busy.
@@ -307,7 +307,7 @@ impl Partition {
         // where stretches are short.
         let stretch = |tasks: usize| depth.div_ceil(tasks.div_ceil(panels));
         let stretch = if stretch(2 * threads) < tuning.long { stretch(threads) } else { stretch(2 * threads) };
-        let stretch = stretch.clamp(depth.min(MIN_STRETCH), MAX_STRETCH);
+        let stretch = stretch.clamp(depth.min(MIN_STRETCH), tuning.longest);
         // 3. Fewer levels where stretches are shorter still, so that the halo stays small beside them.
         let most = if stretch < depth { stretch / tuning.halo_share } else { tuning.levels };
         let levels = most.clamp(1, tuning.levels);
@@ -325,6 +325,12 @@ impl Partition {
             tasks *= all.div_ceil(size);
         }
         cost * (tasks.div_ceil(threads) * threads) as f64 / tasks as f64
+    }
+
+    /// Returns the number of floats that the buffer of a task needs in a call of that many iterations.
+    fn buffer_len(&self, iterations: usize) -> usize {
+        let levels = self.levels.min(iterations);
+        if self.volume { planes::buffer_len(self.panel, levels) } else { rows::buffer_len(self.panel[0], levels) }
     }
 
     /// Returns the tasks of a pass of `levels` iterations, each with its rows of the result.
@@ -365,6 +371,30 @@ mod tests {
     use crate::image::Image;
     use ndarray::Array3;
     use pulp::Scalar;
+
+    #[test]
+    fn no_task_is_too_long_to_be_cancelled_in_time() {
+        for shape in [[1024, 1024, 4096], [256, 512, 9000], [64, 4096, 4096], [3000, 70, 5000]] {
+            for threads in [1, 2, 16, 128] {
+                let Partition { panel, stretch, levels, .. } = Partition::new(shape, 3, threads);
+                assert!(panel[0] * panel[1] * stretch * levels <= 1 << 26, "{shape:?} {threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_buffers_hold_the_tasks_of_any_number_of_threads() {
+        let volumes = [[300, 300, 20], [1025, 66, 130], [1, 9, 4000]].map(|shape| (3, shape));
+        for (dimensions, shape) in volumes.into_iter().chain([(2, [5000, 3000, 1]), (2, [1, 700, 1])]) {
+            for iterations in [1, 5, 50, 200] {
+                let room = Partition::possible(shape, dimensions, 1).map(|one| one.buffer_len(iterations)).max();
+                for threads in 1..300 {
+                    let needed = Partition::new(shape, dimensions, threads).buffer_len(iterations);
+                    assert!(Some(needed) <= room, "{shape:?} {iterations} {threads}");
+                }
+            }
+        }
+    }
 
     /// A CPU without a known vector unit computes vectors of one lane and rounds products.
     #[test]

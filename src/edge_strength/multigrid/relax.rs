@@ -67,8 +67,8 @@ pub(super) fn relax(
 /// Rows of a grid.
 type Rows<'a> = Vec<&'a mut [f32]>;
 
-/// Divides the rows of a grid into blocks of at most as many rows and slices as `extent`, `counts` along y and z. A last block
-/// of a single row has no coarse cells of its own.
+/// Divides the rows of a grid into blocks: `counts` of them along y and z, each of at most `extent` rows and slices. A last
+/// block of a single row has no coarse cells of its own.
 fn blocks<'a>(
     values: &'a mut [f32],
     shape: [usize; 3],
@@ -94,8 +94,9 @@ struct Block<'a> {
     target: Rows<'a>,
     right: Rows<'a>,
     coarse: Option<&'a Grid>,
-    /// The first row and slice, and their numbers.
+    /// The first row and slice.
     first: [usize; 2],
+    /// The number of rows and of slices.
     size: [usize; 2],
 }
 

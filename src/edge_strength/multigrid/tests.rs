@@ -133,6 +133,7 @@ fn any_size_meets_its_tolerance() {
         [1, 1, 7],
         [2, 3, 4],
         [9, 8, 17],
+        [300, 3, 5],
         [17, 33, 18],
         [1, 20, 33],
         [40, 5, 9],
@@ -216,15 +217,17 @@ fn volume_of_one_slice_matches_the_slice() {
 
 #[test]
 fn result_is_independent_of_the_number_of_threads() {
-    let fixed = scattered([700, 300, 1], 20_000, 9);
-    let with = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| solved(&fixed, [700, 300, 1], 500.0, 1e-5))
-    };
-    let (one, first) = with(1);
-    let (three, second) = with(3);
-    assert_eq!(first.cycles, second.cycles);
-    assert!(one.iter().zip(&three).all(|(a, b)| a.to_bits() == b.to_bits()));
+    for shape in [[700, 300, 1], [270, 40, 20]] {
+        let fixed = scattered(shape, 20_000, 9);
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| solved(&fixed, shape, 500.0, 1e-5))
+        };
+        let (one, first) = with(1);
+        let (three, second) = with(3);
+        assert_eq!(first.cycles, second.cycles);
+        assert!(one.iter().zip(&three).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
 }
 
 #[test]
