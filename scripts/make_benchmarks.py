@@ -45,7 +45,8 @@ HEAD = """# Benchmarks
 `scripts/make_benchmarks.py` makes this page, pictures and all, from the [record](gpu-validation.json); nothing in it is
 typed. To repeat it: `make bench` measures the same on your machine, and with the [GPU
 bundle](../CONTRIBUTING.md#on-a-machine-with-a-gpu) a new record is made, and from it this page. {device}, and {threads}
-threads of its host; each section says the commit.
+threads of its host; each section says the commit. [Another record](gpu-validation-h100.json) is of an NVIDIA H100, with
+tests and whole calls of another commit.
 
 A time is that of one whole call of the C API, from images in host memory to results in host memory, unless it says
 otherwise.
