@@ -187,7 +187,8 @@ impl Context {
     /// Runs `work` on the slices `own` of `input` and what else a call has for these. Their results depend on no more than
     /// `halo` slices on either side, so that each of several devices of this context can work on its own; `None`: they
     /// depend on all, or not all memory is the host's. `work` gets the slices that it needs, which of them are its own, and what
-    /// there is for these. `join` runs in the pool, and makes one result of several, each of which has the number of its first slice.
+    /// there is for these. `join` runs in the pool, and makes one result of several, each of which has the number of its first
+    /// slice.
     pub(super) fn deal_out_slices<O: Slices, T: Send>(
         &self,
         stage: &'static str,

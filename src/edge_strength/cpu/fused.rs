@@ -57,7 +57,8 @@ const TUNING_2D: Tuning =
 /// pay.
 const TUNING_3D: Tuning =
     Tuning { levels: 6, width: 1024, pixels: 1 << 14, rows: [8, 64], halo_share: 8, long: MIN_STRETCH, longest: 512 };
-/// The time that reading and writing a voxel takes, in iterations of it.
+/// The time that reading and writing a voxel takes, in iterations of it: from the times of 256³ with 4 and with 8 iterations a
+/// pass (`docs/edge_strength_cpu.md`).
 const PASS_COST: f64 = 5.6;
 /// The shortest stretch of the last axis in a task.
 const MIN_STRETCH: usize = 16;
