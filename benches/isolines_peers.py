@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Compares the speed of isolines with other programs, in one process on the same images.
 
-Usage: isolines_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]; ISOLINE_BENCH_DEVICE (auto, cpu, cuda) chooses where
-Isoline runs besides the CPU. Peers that are not installed are named and skipped: scikit-image's find_contours, and
-contourpy, which draws matplotlib's contours.
+Usage: isolines_peers.py FOLDER-OF-LIBISOLINE [--quick] [--json FILE]. Isoline runs on the CPU. Peers that are not installed
+are named and skipped: scikit-image's find_contours, and contourpy, which draws matplotlib's contours.
 
 All give the same points, at one level. Isoline also gives length, area and nesting of each curve. Its images are f32,
 scikit-image's and contourpy's f64, to which these programs convert others.
@@ -25,10 +24,6 @@ def image(shape, side):
         wave = numpy.sin(16 * numpy.pi * numpy.arange(side) / side)
         return (wave[None] + wave[:, None]).astype(numpy.float32)
     return ((y * side + x) * 7919 % 10007).astype(numpy.float32) / numpy.float32(10007)
-
-
-def isoline_calls(library, device, pixels, level):
-    yield f"Isoline, {device}", library.context(device).isolines_caller(pixels, [level])
 
 
 def skimage_calls(pixels, level):
@@ -58,8 +53,7 @@ def main():
     for side in QUICK_SIDES if options.quick else SIDES:
         for shape, level in (("waves", 0.3), ("noise", 0.5)):
             pixels = image(shape, side)
-            calls = [call for device in peers.devices(options.library)
-                     for call in isoline_calls(options.library, device, pixels, level)]
+            calls = [("Isoline, cpu", options.library.context("cpu").isolines_caller(pixels, [level]))]
             calls += [call for other in others for call in other(pixels, level)]
             records += peers.compare(f"{shape} {side}x{side}", calls, options.quick, peers.beside_all, image=shape,
                                      side=side)

@@ -67,8 +67,8 @@
  *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
  *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
- *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isolines,
- *   isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the first call of each kind on a
+ *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isosurface,
+ *   edge drawing, and up to 1024 iterations of the edge strength. For that the first call of each kind on a
  *   machine measures both devices, in less than a second, and keeps the times in the user's cache folder, as
  *   isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the cause. "cuda:N"
  *   and lists of devices never fall back: a call that the device cannot run is an error.
@@ -2308,8 +2308,8 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
 
 /**
  * Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
- * between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. Every
- * device and number of threads gives the same bits.
+ * between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. The CPU
+ * computes them with every context; every device and number of threads gives the same bits.
  *
  * A pixel above a level is high, any other low, one that equals the level too, so that curves never break. A curve crosses
  * the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or upper one, of

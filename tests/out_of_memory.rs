@@ -543,7 +543,6 @@ fn every_large_allocation_of_cuda_may_fail() {
         "paper",
         "validated",
         "distances",
-        "isolines",
         "isosurface",
         "band",
         "dense_slices",

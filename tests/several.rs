@@ -237,19 +237,17 @@ fn distance_has_the_bits_of_one_device() {
 }
 
 #[test]
-fn isolines_have_the_bits_of_one_device() {
+fn axes_have_the_bits_of_one_device() {
     let groups = groups();
     for depth in DEPTHS {
-        each_type(&stack(depth, 61, 83), |image, _, name| {
-            let params = isolines::Params { level_count: 3, ..Default::default() };
-            compare(&groups, &format!("{depth} slices of {name}"), |context| {
-                let mut found = Polylines::new();
-                let report = isolines::run(context, image.into(), &params, None, &mut found).unwrap();
-                check_report(&report, context, depth, depth);
-                let slices = found.polylines().iter().map(|polyline| polyline.slice as usize);
-                assert!(found.polylines().len() > depth && slices.max() == Some(depth - 1));
-                found
-            });
+        let strength = stack(depth, 61, 83).mapv(|pixel| f32::from(pixel) / 65535.0);
+        compare(&groups, &format!("{depth} slices"), |context| {
+            let (mut found, params) = (Polylines::new(), Default::default());
+            let report = edge_strength::axes(context, strength.view().into(), &params, None, &mut found).unwrap();
+            assert_eq!(report.slices_done as usize, depth);
+            let slices = found.polylines().iter().map(|polyline| polyline.slice as usize);
+            assert!(found.polylines().len() > depth && slices.max() == Some(depth - 1));
+            found
         });
     }
 }

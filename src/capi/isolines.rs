@@ -160,8 +160,8 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 }
 
 /// Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
-/// between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. Every
-/// device and number of threads gives the same bits.
+/// between pixel centres (Lorensen and Cline 1987, in two dimensions). Each slice of a stack is an image of its own. The CPU
+/// computes them with every context; every device and number of threads gives the same bits.
 ///
 /// A pixel above a level is high, any other low, one that equals the level too, so that curves never break. A curve crosses
 /// the line between a high pixel and a low neighbour at (level - a) / (b - a) of the way from the left or upper one, of

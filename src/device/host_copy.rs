@@ -1,12 +1,13 @@
 //! Copies of images in device memory, for what the host computes of the images of every device.
 
 use super::Context;
-use super::cuda::{Cuda, DeviceRows, Side, Stream};
+use super::cuda::{Cuda, DeviceRows, Side, Stream, check_device_pixels};
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, PixelType, zeroed_image};
+use crate::image::{DevicePixels, Image, PixelType, collected, zeroed_image};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Axis};
+use std::ops::Range;
 
 /// A copy of an image in device memory.
 pub(crate) enum HostCopy {
@@ -17,9 +18,13 @@ pub(crate) enum HostCopy {
 
 impl HostCopy {
     pub(crate) fn new(context: &Context, pixels: &DevicePixels<'_>) -> Result<Self> {
-        let [width, height, depth] = pixels.shape;
-        let corners: Vec<[usize; 3]> = (0..depth).map(|z| [0, 0, z]).collect();
-        Self::of_parts(context, pixels, &corners, [width, height])
+        Self::of_slices(context, pixels, 0..pixels.shape[2])
+    }
+
+    /// Copies some slices.
+    pub(crate) fn of_slices(context: &Context, pixels: &DevicePixels<'_>, slices: Range<usize>) -> Result<Self> {
+        let [width, height, _] = pixels.shape;
+        Self::of_parts(context, pixels, &collected(slices.map(|z| [0, 0, z]))?, [width, height])
     }
 
     /// Copies parts of slices, all of one width and height, each from its first pixel on; each is a slice of the copy.
@@ -54,6 +59,7 @@ fn download<T: Pod + Send + Sync>(
 ) -> Result<Array3<T>> {
     let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
     let stream = cuda.stream()?;
+    check_device_pixels(cuda, "the input", pixels)?;
     let mut image = zeroed_image((corners.len(), height, width))?;
     let parts = image.axis_chunks_iter_mut(Axis(0), 1).zip(corners).map(|(to, [x, y, z])| {
         let offset = z * pixels.strides[1] + y * pixels.strides[0] + x * size_of::<T>();

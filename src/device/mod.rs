@@ -189,7 +189,7 @@ impl Context {
     ///
     /// `auto` chooses the CUDA device that works and has the most free memory, else the CPU; [`device`](Self::device) says
     /// why. A call on it runs on the CPU if it does not fit the GPU, and, if the CPU gives the same bits (distance,
-    /// isolines, isosurface, edge drawing, up to 1024 iterations of edge strength), where it is expected to finish
+    /// isosurface, edge drawing, up to 1024 iterations of edge strength), where it is expected to finish
     /// first. For that the first call of each kind on a machine measures both devices, in less than a second; the times
     /// are kept in the user's cache folder, as `isoline/device-times.tsv`. A named device never falls back.
     ///

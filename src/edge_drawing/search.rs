@@ -4,7 +4,7 @@
 use super::segments::{Point, Segments};
 use crate::device::{Context, HostCopy, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, check_shapes, collected, extend};
+use crate::image::{Image, check_shapes, extend};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::stream::Input;
@@ -73,8 +73,7 @@ pub(super) fn run<T: Send>(
         Input::Image(Image::Device(pixels)) => {
             let batches = (0..depth).step_by(together).map(|first| first..depth.min(first + together));
             for batch in batches.filter(has_segments) {
-                let corners = collected(batch.clone().map(|z| [0, 0, z]))?;
-                let copy = HostCopy::of_parts(context, pixels, &corners, [width, height])?;
+                let copy = HostCopy::of_slices(context, pixels, batch.clone())?;
                 search(&copy.view(), batch.start, batch)?;
             }
         }

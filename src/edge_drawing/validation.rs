@@ -96,10 +96,7 @@ impl Call<'_, '_> {
             ticker.expect((batch.len() * width * height) as u64);
             // 1. Validate a batch of slices on the pool.
             let copy = match self.input {
-                Image::Device(pixels) => {
-                    let corners = collected(batch.clone().map(|z| [0, 0, z]))?;
-                    Some(HostCopy::of_parts(context, pixels, &corners, [width, height])?)
-                }
+                Image::Device(pixels) => Some(HostCopy::of_slices(context, pixels, batch.clone())?),
                 _ => None,
             };
             let slice = |z: usize| match &copy {

@@ -176,14 +176,14 @@ fn of_slices(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(Report, Polylines)> {
     let started = Instant::now();
-    let [width, height, depth] = strength.shape();
+    let depth = strength.shape()[2];
     let mut parts = reserved(depth)?;
     for z in 0..depth {
         let share = |slices: usize| slices as f64 / depth as f64;
         let found = part(progress, [share(z), share(z + 1)], STAGE, |progress| match strength {
             Image::F32(view) => of_slice(context, view.index_axis(Axis(0), z), params, progress),
             Image::Device(pixels) => {
-                let copy = HostCopy::of_parts(context, pixels, &[[0, 0, z]], [width, height])?;
+                let copy = HostCopy::of_slices(context, pixels, z..z + 1)?;
                 of_slices(context, &copy.view(), params, progress).map(|(_, found)| found)
             }
             _ => unreachable!("the type was checked"),

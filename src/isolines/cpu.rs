@@ -2,12 +2,12 @@
 //! from the numbers of bits the place of each crossing in the list.
 
 use super::link::{Crossings, NONE, check_count, gathered, link};
-use super::{Connect, Plan, Polylines, STAGE};
-use crate::device::{Context, slices_side_by_side};
-use crate::error::{Error, Result};
+use super::{Connect, Plan, Polylines, STAGE, joined};
+use crate::device::{Context, HostCopy, slices_side_by_side};
+use crate::error::Result;
 use crate::image::{Image, extend, packed_row, push, zeroed};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
-use crate::report::Report;
+use crate::progress::{Progress, Ticker, part, run as run_with_progress};
+use crate::report::{Parts, Report};
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::{ArrayView2, ArrayView3, Axis};
 use rayon::prelude::*;
@@ -16,7 +16,7 @@ use std::time::Instant;
 /// The pixels of one task.
 const TASK_PIXELS: usize = 1 << 16;
 
-/// Computes all slices and levels; see [`super::run`].
+/// Computes all slices and levels; see [`super::run`]. Slices in device memory are copied a few at a time.
 pub(super) fn run(
     context: &Context,
     plan: &Plan,
@@ -27,7 +27,21 @@ pub(super) fn run(
         Image::U8(view) => slices(context, plan, *view, progress),
         Image::U16(view) => slices(context, plan, *view, progress),
         Image::F32(view) => slices(context, plan, *view, progress),
-        Image::Device(_) => Err(Error::in_cuda_memory("image")),
+        Image::Device(pixels) => {
+            let depth = pixels.shape[2];
+            let together = slices_side_by_side(context.pool(), plan.size.iter().product());
+            let mut parts = Vec::new();
+            for first in (0..depth).step_by(together) {
+                let end = depth.min(first + together);
+                let shares = [first, end].map(|slices| slices as f64 / depth as f64);
+                let found = part(progress, shares, STAGE, |progress| {
+                    let copy = HostCopy::of_slices(context, pixels, first..end)?;
+                    run(context, plan, &copy.view(), progress)
+                });
+                push(&mut parts, (first, found?))?;
+            }
+            context.pool().install(|| joined(parts, Parts::InTurn))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! From crossings to polylines: both backends find the crossings of a slice and a level, and link them here.
+//! From crossings to polylines.
 //!
 //! Each crossing has one that follows it, or none. Crossings are linked band by band of their list, on all threads; the
 //! pieces that leave a band are joined afterwards. Then each row of pixels is walked once: what a closed curve encloses is

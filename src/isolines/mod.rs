@@ -20,13 +20,14 @@
 //! * **Nesting:** the parent of a closed curve is the closed curve of the same slice and level that directly encloses it.
 //!   Open curves neither have nor are parents.
 //! * **Stacks:** every slice by itself.
+//!
+//! The CPU computes all of this with every context.
 
 mod cpu;
-mod cuda;
 mod link;
 pub(crate) mod parameters;
 
-use crate::device::{Context, DeviceNeeds, Workload};
+use crate::device::Context;
 use crate::error::{Error, Result, finite};
 use crate::image::{check_shapes, collected, concatenated, extend, reserved};
 use crate::parameter::check_ends;
@@ -257,11 +258,12 @@ struct Plan {
 }
 
 /// Computes the isolines of `input` (u8, u16 or f32; one image or a stack, slice by slice, which functions may read:
-/// [`Source`](crate::Source)) into `polylines`, which is replaced only on success. The same bits on every device.
+/// [`Source`](crate::Source)) into `polylines`, which is replaced only on success. It runs on the CPU with every context, and
+/// gives the same bits for every number of threads.
 ///
 /// # Errors
 /// A parameter out of range, sides of more than 2³² − 1 pixels, 2³² − 1 or more crossings of a slice and level, out of
-/// memory, a device failure, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
+/// memory, a device failure when pixels are in device memory, or [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled).
 ///
 /// ```
 /// use isoline::{Context, isolines::{self, Params, Polylines}};
@@ -288,38 +290,24 @@ pub fn run(
     let started = Instant::now();
     let mut progress = progress;
     params.check()?;
-    check_shapes(input.shape(), input.shape())?;
-    check_sides(STAGE, input.shape())?;
-    let [width, height, _] = input.shape();
+    let shape = input.shape();
+    check_shapes(shape, shape)?;
+    check_sides(STAGE, shape)?;
     let _lock = context.lock()?;
+    // The slices are not dealt out to several devices, because the CPU computes them all.
+    let context = &context.parts()[0];
     let plan = Plan {
         levels: params.levels(context, &mut input, &mut progress)?,
         connect: params.connect,
         spacing: params.spacing,
-        size: [width, height],
+        size: [shape[0], shape[1]],
     };
-    let (shape, on_host) = (input.shape(), input.on_host());
     let (mut report, found) = context.by_slices(
         STAGE,
-        on_host.then_some(0),
+        Some(0),
         (input, []),
         &mut progress,
-        |context, input, _, [], progress| {
-            let needs = DeviceNeeds {
-                device_bytes: cuda::min_device_bytes(&plan, input),
-                cpu_only: false,
-                host_memory: on_host,
-            };
-            let workload = workload(plan.levels.len(), input.shape());
-            let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload), progress)?;
-            context.run_on_device(
-                needs,
-                cpu_is_faster,
-                progress,
-                |cuda, progress| cuda::run(context, cuda, &plan, input, progress),
-                |progress| cpu::run(context, &plan, input, progress),
-            )
-        },
+        |context, input, _, [], progress| cpu::run(context, &plan, input, progress),
         joined,
     )?;
     *polylines = found;
@@ -327,7 +315,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Returns the isolines of level 0 of one slice, which the CPU computes, to a call that has locked the context.
+/// Returns the isolines of level 0 of one slice, to a call that has locked the context.
 pub(crate) fn zero_curves(
     context: &Context,
     field: ArrayView2<'_, f32>,
@@ -347,14 +335,4 @@ pub(crate) fn joined(results: Vec<(usize, (Report, Polylines))>, parts: Parts) -
         lists.push(found);
     }
     Ok((Report::joined(reports, parts)?, Polylines::joined(lists)?))
-}
-
-/// Describes a call for the choice of its device: every level reads all pixels.
-fn workload(levels: usize, shape: [usize; 3]) -> Workload {
-    let run = move |context: &Context, image: &ndarray::Array3<u8>| {
-        let params = Params { levels: vec![Workload::THRESHOLD], ..Params::default() };
-        run(context, image.view().into(), &params, None, &mut Polylines::new()).map(drop)
-    };
-    let pixels = shape.iter().product::<usize>() * levels;
-    Workload { kind: "isolines".into(), pixels, is_volume: false, run: Box::new(run) }
 }

@@ -105,7 +105,8 @@ static void the_report_is_honest(const char *device) {
                    __LINE__, "%s: %g s, of them %g s computed, in %g s", OPERATIONS[i].name, report->seconds_total,
                    report->seconds_compute, seconds);
         check_number((double)report->slices_done, i == INDEX_OF_snake ? 1 : DEPTH, __FILE__, __LINE__, OPERATIONS[i].name);
-        CHECK_NUMBER(report->device_kind, strcmp(device, "cpu") == 0 ? ISOLINE_DEVICE_CPU : ISOLINE_DEVICE_CUDA);
+        const int on_cpu = strcmp(device, "cpu") == 0 || i == INDEX_OF_isolines;
+        CHECK_NUMBER(report->device_kind, on_cpu ? ISOLINE_DEVICE_CPU : ISOLINE_DEVICE_CUDA);
         CHECK(report->device_name[0] != '\0');
         end(&given);
     }
