@@ -366,14 +366,15 @@ ISOLINE_MG_SMOOTH(isoline_mg_coarsest_on,     MG_COARSE_STEPS, 2, MG_VALUES,    
 // ------------------------------------------------------------------------------------------------ 3D
 
 // One pixel per thread: block (32, 4, 2), grid (ceil(width/32), min(ceil(height/4), 65535), min(ceil(depth/2), 65535));
-// blocks loop over what exceeds the grid. Sizes are those of the grid that is written.
+// blocks loop over what exceeds the grid. Sizes are those of the grid that is written, of which a launch writes slices
+// `first` to `end`; arrays may lack the slices that these do not need, and begin where slice 0 would be.
 
 template <typename BODY>
-__device__ __forceinline__ void mg_each_voxel(int width, int height, int depth, const BODY &body)
+__device__ __forceinline__ void mg_each_voxel(int width, int height, int first, int end, const BODY &body)
 {
     const int x = blockIdx.x * MG_BLOCK_X + threadIdx.x;
     if (x >= width) return;
-    for (int z = blockIdx.z * MG_BLOCK_Z + threadIdx.z; z < depth; z += gridDim.z * MG_BLOCK_Z)
+    for (int z = first + blockIdx.z * MG_BLOCK_Z + threadIdx.z; z < end; z += gridDim.z * MG_BLOCK_Z)
         for (int y = blockIdx.y * MG_BLOCK_Y + threadIdx.y; y < height; y += gridDim.y * MG_BLOCK_Y) body(x, y, z);
 }
 
@@ -401,12 +402,13 @@ struct MgVolume {
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_step_3d(const float *__restrict__ in, float *out, const float *__restrict__ right,
                    const u32 *__restrict__ mask, int width, int height, int depth, u32 pitch, u32 mask_pitch,
-                   float weight_y, float weight_z, float centre, float rest, float weight, u32 *change)
+                   float weight_y, float weight_z, float centre, float rest, float weight, u32 *change, int first,
+                   int end)
 {
     const AxisWeights axes{weight_y, weight_z};
     const MgVolume from{in, width, height, depth, pitch};
     float largest = 0.0f;
-    mg_each_voxel(width, height, depth, [&](int x, int y, int z) {
+    mg_each_voxel(width, height, first, end, [&](int x, int y, int z) {
         const u64 row = static_cast<u64>(z) * height + y, at = row * pitch + x;
         float c = 0.0f, t = 0.0f;
         if (in) {
@@ -433,7 +435,7 @@ extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ right, const u32 *__restrict__ mask,
                        int width, int height, int depth, u32 pitch, u32 mask_pitch, float weight_y, float weight_z,
                        float lambda, float factor, float *__restrict__ coarse_right, int coarse_width,
-                       int coarse_height, int coarse_depth, u32 coarse_pitch)
+                       int coarse_height, int coarse_depth, u32 coarse_pitch, int first, int end)
 {
     const MgVolume from{in, width, height, depth, pitch};
     const AxisWeights axes{weight_y, weight_z};
@@ -449,12 +451,12 @@ isoline_mg_restrict_3d(const float *__restrict__ in, const float *__restrict__ r
     };
     const int step_x = coarse_width == width ? 1 : 2, step_y = coarse_height == height ? 1 : 2;
     const int step_z = coarse_depth == depth ? 1 : 2;
-    mg_each_voxel(coarse_width, coarse_height, coarse_depth, [&](int x, int y, int z) {
+    mg_each_voxel(coarse_width, coarse_height, first, end, [&](int x, int y, int z) {
         const int first_x = step_x * x, second_x = min(first_x + step_x - 1, width - 1);
         auto four = [&](int slice) {
-            const int first = step_y * y, second = min(first + step_y - 1, height - 1);
-            return __fadd_rn(__fadd_rn(residual(first_x, first, slice), residual(second_x, first, slice)),
-                             __fadd_rn(residual(first_x, second, slice), residual(second_x, second, slice)));
+            const int first_y = step_y * y, second_y = min(first_y + step_y - 1, height - 1);
+            return __fadd_rn(__fadd_rn(residual(first_x, first_y, slice), residual(second_x, first_y, slice)),
+                             __fadd_rn(residual(first_x, second_y, slice), residual(second_x, second_y, slice)));
         };
         coarse_right[(static_cast<u64>(z) * coarse_height + y) * coarse_pitch + x] = __fmul_rn(
             __fadd_rn(four(step_z * z), four(min(step_z * z + step_z - 1, depth - 1))), factor);
@@ -473,9 +475,9 @@ __device__ __forceinline__ float mg_interpolate(int i, int coarse, int fine, con
 extern "C" __global__ void __launch_bounds__(MG_BLOCK_X *MG_BLOCK_Y *MG_BLOCK_Z)
 isoline_mg_correct_3d(const float *__restrict__ in, float *__restrict__ out, const u32 *__restrict__ mask, int width,
                       int height, int depth, u32 pitch, u32 mask_pitch, const float *__restrict__ coarse,
-                      int coarse_width, int coarse_height, int coarse_depth, u32 coarse_pitch)
+                      int coarse_width, int coarse_height, int coarse_depth, u32 coarse_pitch, int first, int end)
 {
-    mg_each_voxel(width, height, depth, [&](int x, int y, int z) {
+    mg_each_voxel(width, height, first, end, [&](int x, int y, int z) {
         const u64 row = static_cast<u64>(z) * height + y, at = row * pitch + x;
         const bool fixed = mask_bit(mask + row * mask_pitch, x);
         float value = in ? in[at] : fixed ? 1.0f : 0.0f;

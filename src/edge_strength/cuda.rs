@@ -3,7 +3,7 @@
 //!
 //! A volume that does not fit the device memory is cut into slabs along z. Each is read with a halo of a slice for each
 //! iteration: what the missing neighbours beyond it change reaches one slice further with every iteration, and never the
-//! slices of the slab itself.
+//! slices of the slab itself. The converged mode has a halo for the steps of a cycle.
 
 mod constants;
 mod field_layout;
@@ -30,21 +30,42 @@ use std::sync::Arc;
 
 /// Returns the least device memory with which the call can run, in bytes: that of one slot, or of the least slab of a volume
 /// that does not fit.
-pub(super) fn min_device_bytes(context: &Context, plan: &Plan, input: &Image<'_>) -> Result<u64> {
-    let whole = SlotLayout::new(plan, input, &(0..input.shape()[2])).slot_bytes(plan);
-    let (Some(cuda), Some(halo)) = (context.cuda(), halo(plan)) else { return Ok(whole) };
+pub(super) fn min_device_bytes(
+    context: &Context,
+    plan: &Plan,
+    input: &Image<'_>,
+    output: &ImageMut<'_>,
+) -> Result<u64> {
+    let (shape, whole) = (input.shape(), whole_bytes(plan, input));
+    let (Some(cuda), Some(halo)) = (context.cuda(), halo(plan, output)) else { return Ok(whole) };
     // By choice the GPU does at most twice the work of a volume that fits.
     let least = if context.is_automatic() { 4 * halo } else { 2 * halo + 1 }.max(1);
-    let depth = input.shape()[2];
-    if least >= depth || whole <= cuda.budget()? {
+    // The own slices of a slab are even in number in the converged mode.
+    let converged = matches!(plan.mode, Mode::Converged { .. });
+    let least = if converged { least.next_multiple_of(2) } else { least };
+    if least >= shape[2] || whole <= cuda.budget()? {
         return Ok(whole);
     }
-    Ok(whole / depth as u64 * least as u64)
+    Ok(if converged {
+        multigrid::bytes_in_slabs(shape, plan.operator(), least)
+    } else {
+        whole / shape[2] as u64 * least as u64
+    })
 }
 
-/// Returns the halo of a slab of a volume; `None` if the image cannot be cut into slabs.
-fn halo(plan: &Plan) -> Option<usize> {
-    plan.halo().filter(|_| plan.dimensions == 3)
+/// Returns the device memory of a slot that holds a slice or the volume, in bytes.
+fn whole_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
+    SlotLayout::new(plan, input, &(0..input.shape()[2])).slot_bytes(plan)
+}
+
+/// Returns the halo of a slab of a volume; `None` if the image cannot be cut into slabs. Those of the converged mode are in
+/// host memory between two cycles.
+fn halo(plan: &Plan, output: &ImageMut<'_>) -> Option<usize> {
+    match plan.halo() {
+        _ if plan.dimensions == 2 => None,
+        None if matches!(output, ImageMut::Device(_)) => None,
+        halo => Some(halo.unwrap_or(multigrid::HALO)),
+    }
 }
 
 /// The sizes of one slot, which holds a slice, the volume, or a slab of it with its halo.
@@ -85,7 +106,9 @@ impl SlotLayout {
     /// possible.
     fn fitting(plan: &Plan, input: &Image<'_>, wanted: &Range<usize>, budget: u64) -> Self {
         let whole = Self::new(plan, input, wanted);
-        let (Some(halo), true) = (halo(plan), whole.slot_bytes(plan) > budget) else { return whole };
+        let (Some(halo), true) = (plan.halo().filter(|_| plan.dimensions == 3), whole.slot_bytes(plan) > budget) else {
+            return whole;
+        };
         let slice_bytes = whole.slot_bytes(plan) / whole.depth as u64;
         let slices = usize::try_from(budget / slice_bytes).unwrap_or(usize::MAX);
         // The call was refused before if not even the least slab fits.
@@ -150,9 +173,12 @@ pub(super) fn run(
     progress: &mut Option<&mut Progress<'_>>,
     output: &mut ImageMut<'_>,
 ) -> Result<Report> {
+    check_request(cuda, plan, input, output)?;
+    if let (true, ImageMut::F32(output)) = (is_solved_in_slabs(cuda, plan, input)?, &mut *output) {
+        return multigrid::solve_in_slabs(context, cuda, (plan, initial), input, progress, output.view_mut());
+    }
     let layout = SlotLayout::fitting(plan, input, own, cuda.budget()?);
     let mut pipeline = Pipeline::new(context, cuda, STAGE, layout.count(), progress)?;
-    check_request(cuda, plan, input, output)?;
     // 1. Prepare the kernels.
     let launcher = Launcher::new(cuda, plan, initial, layout.field, input.pixel_type())?;
     let mut call = Call { launcher: &launcher, initial: *initial, outcome: Outcome::none(plan), cuda, plan, layout };
@@ -171,6 +197,12 @@ pub(super) fn run(
     report.slices_done = own.len() as u64;
     report.part_count = if plan.dimensions == 3 { layout.count() as u64 } else { 1 };
     Ok(report)
+}
+
+/// Returns whether the converged mode of a volume needs slabs, and can have them if the output is in host memory.
+fn is_solved_in_slabs(cuda: &Cuda, plan: &Plan, input: &Image<'_>) -> Result<bool> {
+    let may_be = plan.halo().is_none() && input.shape()[2] > 2 * multigrid::HALO + 2;
+    Ok(may_be && whole_bytes(plan, input) > cuda.budget()?)
 }
 
 /// Refuses a variant that CUDA does not have, and images outside the memory of the device.
@@ -219,7 +251,8 @@ impl SliceOperation for Call<'_> {
         _output: Option<&ImageMut<'_>>,
     ) -> Result<()> {
         let Slot { stream, buffers, .. } = slot;
-        self.launcher.prepare(stream, pixels, &self.initial, &buffers.values[0], &buffers.mask)?;
+        let [values, mask] = [&buffers.values[0], &buffers.mask].map(Buffer::address);
+        self.launcher.prepare(stream, pixels, &self.initial, values, mask)?;
         buffers.result = 0;
         let before = self.layout.first + self.slices(slice).start - self.reads(slice).start;
         buffers.before = before * self.layout.field.shape[1] * buffers.pitch;

@@ -1,5 +1,6 @@
 //! Volumes that do not fit the memory of a GPU, of which a small memory limit makes one of any volume: they are cut into slabs
-//! with a halo of a slice for each iteration, and have the bits of those that fit.
+//! with a halo of a slice for each iteration, or in the converged mode for each step of a cycle, and have the bits of those
+//! that fit.
 
 use super::common::cuda_and_cpu;
 use super::*;
@@ -108,9 +109,9 @@ fn a_volume_that_cannot_be_cut_is_refused_by_name_and_left_to_the_cpu_by_auto() 
     assert!(output.iter().all(|value| *value == 7.0));
     let (done, _) = run_on(&cuda, 21 * slice, &params);
     assert_eq!(done.unwrap().part_count, 60);
-    // 2. The converged mode cannot be cut.
+    // 2. In the converged mode a slab has two slices of its own, and 13 on either side.
     let converged = Params { mode: Mode::Converged { tolerance: 1e-3, max_cycles: 20 }, ..params.clone() };
-    assert_eq!(run_on(&cuda, 30 * slice, &converged).0.unwrap_err().kind(), ErrorKind::OutOfMemory);
+    assert_eq!(run_on(&cuda, 28 * slice, &converged).0.unwrap_err().kind(), ErrorKind::OutOfMemory);
     // 3. The GPU does at most twice the work by choice.
     let auto = Context::new("auto").expect("a context");
     let expected = strength(&cpu, volume.view(), &params);
@@ -119,9 +120,146 @@ fn a_volume_that_cannot_be_cut_is_refused_by_name_and_left_to_the_cpu_by_auto() 
     assert!(output == expected);
 }
 
+/// Compares the converged strength of a volume that is cut in several ways with that of the volume that is not cut; returns
+/// the numbers of slabs.
+fn compare_converged(context: &Context, input: Image<'_>, params: &Params) -> Vec<u64> {
+    context.trim();
+    let (expected, whole) = run(context, input, params);
+    assert_eq!(whole.part_count, 1);
+    let cut = |sixteenths: u64| {
+        let limit = whole.peak_device_bytes * sixteenths / 16;
+        context.trim();
+        context.set_memory_limit(limit);
+        let mut output = Array3::from_elem(expected.dim(), 7.0f32);
+        let done = edge_strength::run(context, input.into(), params, None, output.view_mut().into());
+        context.set_memory_limit(0);
+        let what = format!("{sixteenths}/16 of {:?}, {params:?}", input.shape());
+        match done {
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{what}");
+                assert!(output.iter().all(|value| *value == 7.0), "{what}");
+                None
+            }
+            Ok(report) => {
+                assert_bits(&output, &expected, &what);
+                let essence = |report: &Report| {
+                    (report.slices_done, report.iterations, report.residual.to_bits(), report.converged)
+                };
+                assert_eq!(essence(&report), essence(&whole), "{what}");
+                // Large allocations are rounded up.
+                assert!(
+                    report.peak_device_bytes <= limit + (16 << 16),
+                    "{what}: {} of {limit}",
+                    report.peak_device_bytes
+                );
+                assert!(report.part_count > 1, "{what}");
+                Some(report.part_count)
+            }
+        }
+    };
+    [14, 12, 10, 8, 6, 4].into_iter().filter_map(cut).collect()
+}
+
+#[test]
+fn the_converged_mode_of_a_volume_that_is_cut_has_the_bits_of_one_that_fits() {
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
+    let mut counts = Vec::new();
+    for (depth, height, width) in [(200, 40, 71), (201, 70, 33), (131, 64, 130), (83, 5, 300)] {
+        let bytes = drawing(depth, height, width);
+        let words = bytes.mapv(|pixel| u16::from(pixel) * 257);
+        let floats = bytes.mapv(|pixel| f32::from(pixel) / 255.0);
+        // ρ from that of a single grid to that of many; z with fewer and more halvings than x and y.
+        for rho in [0.3, 3.0, 40.0, 1e4] {
+            for spacing in [[1.0f64; 3], [1.0, 0.8, 6.0], [3.0, 3.0, 1.0]] {
+                let mode = Mode::Converged { tolerance: 1e-5, max_cycles: 100 };
+                let rho = if rho < 1.0 { rho * spacing[0].min(spacing[2]) } else { rho };
+                let params = Params { spacing, mode, ..iterate(Dimensions::Volume, rho, 0) };
+                let from_input = Params { start: Start::Input(None), threshold: 3e4, ..params.clone() };
+                counts.push(compare_converged(&cuda, bytes.view().into(), &params));
+                counts.push(compare_converged(&cuda, words.view().into(), &from_input));
+                counts.push(compare_converged(
+                    &cuda,
+                    floats.view().into(),
+                    &Params { threshold: 0.5, ..params.clone() },
+                ));
+                // No voxel is on the shape, and all are.
+                for threshold in [2.0, -1.0] {
+                    counts.push(compare_converged(
+                        &cuda,
+                        floats.view().into(),
+                        &Params { threshold, ..params.clone() },
+                    ));
+                }
+            }
+        }
+    }
+    assert!(counts.iter().all(|counts| counts.len() >= 2 && counts.is_sorted()), "{counts:?}");
+    assert!(counts.iter().flatten().any(|count| *count > 20), "{counts:?}");
+}
+
+#[test]
+fn images_of_a_cut_volume_in_the_converged_mode_may_be_strided_and_the_input_in_device_memory() {
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
+    let volume = drawing(150, 40, 71);
+    let params =
+        Params { mode: Mode::Converged { tolerance: 1e-5, max_cycles: 3 }, ..iterate(Dimensions::Volume, 6.0, 0) };
+    let (expected, whole) = run(&cuda, Image::from(volume.view()), &params);
+    assert!(!whole.converged && whole.iterations == 3);
+    let mut source = cuda.device_image(PixelType::U8, [71, 40, 150]).unwrap();
+    source.upload(volume.view().into()).unwrap();
+    let mut wide = Array3::from_elem((150, 41, 80), 7.0f32);
+    let mut target = wide.slice_mut(ndarray::s![.., ..40, 3..74]);
+    cuda.trim();
+    cuda.set_memory_limit(whole.peak_device_bytes * 3 / 4);
+    let report = edge_strength::run(&cuda, source.view().into(), &params, None, target.view_mut().into()).unwrap();
+    assert!(report.part_count > 1 && !report.converged && report.iterations == 3);
+    assert!(target == expected);
+    assert!(
+        wide.slice(ndarray::s![.., 40.., ..]).iter().chain(wide.slice(ndarray::s![.., .., 74..])).all(|v| *v == 7.0)
+    );
+    // An output in device memory is not cut.
+    let mut device = cuda.device_image(PixelType::F32, [71, 40, 150]).unwrap();
+    let refused = edge_strength::run(&cuda, source.view().into(), &params, None, device.view_mut().into());
+    cuda.set_memory_limit(0);
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::OutOfMemory);
+}
+
+#[test]
+fn the_converged_mode_of_a_cut_volume_reports_progress_and_can_be_cancelled() {
+    let Some([cuda, _]) = cuda_and_cpu() else { return };
+    let volume = drawing(300, 200, 171);
+    let params =
+        Params { mode: Mode::Converged { tolerance: 1e-6, max_cycles: 100 }, ..iterate(Dimensions::Volume, 60.0, 0) };
+    let (expected, whole) = run(&cuda, Image::from(volume.view()), &params);
+    let run_until = |end: f64| {
+        cuda.trim();
+        cuda.set_memory_limit(whole.peak_device_bytes / 2);
+        let (mut output, mut last) = (Array3::<f32>::zeros(volume.dim()), 0.0f64);
+        let mut progress = |done: f64, _: &str| {
+            assert!((last..=1.0).contains(&done));
+            last = done;
+            if done > end { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
+        };
+        let done =
+            edge_strength::run(&cuda, volume.view().into(), &params, Some(&mut progress), output.view_mut().into());
+        cuda.set_memory_limit(0);
+        (done, output, last)
+    };
+    for end in [0.0, 0.2, 0.5] {
+        let (done, _, last) = run_until(end);
+        assert_eq!(done.unwrap_err().kind(), ErrorKind::Cancelled, "{end}");
+        assert!(last < end + 0.3, "from {end} to {last}");
+    }
+    let (done, output, last) = run_until(1.0);
+    assert!(done.unwrap().part_count > 1 && output == expected && last > 0.5, "{last}");
+}
+
 #[test]
 fn sanitizer_edge_strength_in_parts() {
     let Some([cuda, _]) = cuda_and_cpu() else { return };
+    let mode = Mode::Converged { tolerance: 1e-3, max_cycles: 3 };
+    let params = Params { mode, ..iterate(Dimensions::Volume, 6.0, 0) };
+    assert!(!compare_converged(&cuda, drawing(101, 20, 37).view().into(), &params).is_empty());
     for variant in [Variant::Fused, Variant::Shared, Variant::Texture] {
         let params = Params { variant, ..iterate(Dimensions::Volume, 6.0, 3) };
         compare(&cuda, drawing(13, 20, 37).view().into(), &params);

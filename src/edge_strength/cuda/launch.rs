@@ -106,19 +106,19 @@ impl<'a> Launcher<'a> {
         Ok(Some([Texture::new(&values[0], shape)?, Texture::new(&values[1], shape)?]))
     }
 
-    /// Queues the kernel that computes the mask, and v⁰ where it is needed, of one slice or of the volume.
+    /// Queues the kernel that computes the mask, and v⁰ where it is needed, of one slice or of the volume, or some slices of it,
+    /// at these addresses.
     pub(super) fn prepare(
         &self,
         stream: &Stream,
         pixels: DeviceSlices,
         start: &InitialValues,
-        values: &Buffer,
-        mask: &Buffer,
+        values: u64,
+        mask: u64,
     ) -> Result<()> {
         let [row_stride, slice_stride] = pixels.strides.map(|bytes| bytes as u64);
         let below = u32::from(self.plan.foreground == Foreground::Below);
-        let values = if self.starts_from_mask { 0 } else { values.address() };
-        let mask = mask.address();
+        let values = if self.starts_from_mask { 0 } else { values };
         // The first column of blocks computes the words before and after each row.
         let grid = [1 + self.field.shape[0].div_ceil(PREPARE_PIXELS), self.field.rows().div_ceil(PREPARE_WARPS), 1];
         let Sizes { width, height, depth, pitch, mask_pitch } = &self.sizes;

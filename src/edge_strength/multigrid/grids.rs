@@ -53,6 +53,8 @@ const FINEST_2D: Smoother = Smoother { order: &[1, 5, 0, 3, 4, 2], from: 0.3, ax
 const COARSER_2D: Smoother = Smoother { order: &[2, 6, 3, 5, 0, 7, 1, 4], from: 0.15, axes: 2 };
 /// The smoother of all grids of a volume.
 const VOLUME: Smoother = Smoother { order: &[1, 3, 0, 2], from: 0.6, axes: 3 };
+/// The steps of that.
+pub(in crate::edge_strength) const VOLUME_STEPS: usize = VOLUME.order.len();
 
 // The kernels unroll the steps.
 const _: () = assert!(FINEST_2D.order.len() == MG_FINE_STEPS && COARSER_2D.order.len() == MG_COARSE_STEPS);

@@ -35,7 +35,7 @@ use super::prepare::zeroed;
 use crate::error::Result;
 use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
-pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, Operator, first_guess, grids};
+pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, Operator, VOLUME_STEPS, first_guess, grids};
 use rayon::prelude::*;
 use relax::{Tiles, relax};
 use std::ops::Range;

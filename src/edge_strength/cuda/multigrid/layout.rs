@@ -24,7 +24,7 @@ pub(super) struct GridOffsets {
 
 /// The layout of the buffer that holds everything but the two fields and the mask of the finest grid.
 pub(super) struct GridsLayout {
-    /// The grids, finest first. For the finest only `other` is in the buffer. There is one more than the grids in use:
+    /// The grids, finest first. For the finest only `other` is in the buffer, and not even that where it is in slabs. There is one more than the grids in use:
     /// its mask shows whether there is any shape pixel.
     pub(super) grids_in_buffer: Vec<GridOffsets>,
     pub(super) grids: usize,
@@ -36,7 +36,7 @@ pub(super) struct GridsLayout {
 }
 
 impl GridsLayout {
-    pub(super) fn new(shape: [usize; 3], operator: Operator) -> Self {
+    pub(super) fn new(shape: [usize; 3], operator: Operator, in_slabs: bool) -> Self {
         let volume = operator.is_of_volume(shape);
         let mut all = grids(shape, operator, volume);
         let count = all.len();
@@ -64,7 +64,7 @@ impl GridsLayout {
                     values: take(coarse),
                     smoothed: take(coarse),
                     right: take(coarse),
-                    other: take(if volume { field } else { 0 }),
+                    other: take(if volume && !(in_slabs && index == 0) { field } else { 0 }),
                     mask: take(if index > 0 { layout.mask_bytes() } else { 0 }),
                     grid,
                 }

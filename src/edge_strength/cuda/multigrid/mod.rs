@@ -3,12 +3,14 @@
 //!
 //! In 2D a smoothing is one launch, together with the interpolation before it and the residuals after it
 //! (`cycle_2d.rs`); in 3D each step is a launch (`cycle_3d.rs`). The host waits for the largest change only if a
-//! further cycle might be the last one needed. `layout.rs` has the layout of the grids in memory.
+//! further cycle might be the last one needed. `layout.rs` has the layout of the grids in memory. `slabs.rs` solves
+//! volumes that do not fit the device memory.
 #![allow(unsafe_code)]
 
 mod cycle_2d;
 mod cycle_3d;
 mod layout;
+mod slabs;
 
 use super::super::multigrid::{ConvergenceMonitor, Grid, Operator, Solution, SolveOptions, first_guess};
 use super::constants::MODULE;
@@ -17,7 +19,10 @@ use crate::device::cuda::{Buffer, Cuda, Event, Kernel, Pinned, Stream, geometry}
 use crate::device::kernels::edge_strength::{MASK_WORD_BITS, MG_ANY_FIXED, MG_ANY_FREE, MG_COARSEN_THREADS};
 use crate::error::Result;
 use cudarc::driver::DeviceRepr;
+use cycle_3d::VolumeKernels;
 use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
+
+pub(super) use slabs::{HALO, bytes_in_slabs, solve_in_slabs};
 
 /// The smallest factor by which a cycle multiplies the error, about. It bounds the number of cycles that may be queued
 /// before the host waits.
@@ -38,8 +43,12 @@ pub(super) struct FieldBuffers<'a> {
 
 /// Returns the device memory that a solve needs beside [`FieldBuffers`], in bytes.
 pub(super) fn extra_bytes(shape: [usize; 3], operator: Operator) -> u64 {
-    // λ = 0 gives the most grids.
-    GridsLayout::new(shape, Operator { lambda: 0.0, ..operator }).bytes as u64
+    largest_layout(shape, operator, false).bytes as u64
+}
+
+/// Returns the largest layout of any λ: that of λ = 0, which gives the most grids.
+fn largest_layout(shape: [usize; 3], operator: Operator, in_slabs: bool) -> GridsLayout {
+    GridsLayout::new(shape, Operator { lambda: 0.0, ..operator }, in_slabs)
 }
 
 /// Solves in place; returns when done. `poll` is called between cycles, with the fraction done.
@@ -50,39 +59,19 @@ pub(super) fn solve(
     options: &SolveOptions,
     poll: &mut dyn FnMut(f64) -> Result<()>,
 ) -> Result<Solution> {
-    // 1. Make the masks of the coarse grids.
-    let mut solver = Multigrid::new(cuda, stream, field, options)?;
-    let flags = solver.coarsen()?;
-    if flags.iter().all(|flags| flags & MG_ANY_FIXED as u32 == 0) {
+    let mut solver =
+        Multigrid::new(cuda, stream, field.mask, Some([field.values, field.workspace]), field.layout, options)?;
+    if !solver.coarsen()? {
         stream.fill(field.values, 0, field.layout.value_bytes(), 0)?;
-        return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
+        return Ok(EMPTY);
     }
-    // 2. Drop the grids from the first one without free cells on, which have nothing to correct. The first flags are
-    // those of the second grid.
-    let useful = 1 + flags.iter().take_while(|flags| *flags & MG_ANY_FREE as u32 != 0).count();
-    solver.levels.truncate(useful.min(solver.grids));
-
-    // 3. Nested iteration: compute a first guess from coarse to fine.
-    let guess = first_guess(solver.levels.iter().map(|level| &level.grid));
-    if let Some(first) = guess {
-        for index in (1..=first).rev() {
-            let start = if index == first { CycleStart::Shape } else { CycleStart::Guess };
-            solver.cycle(index, start, 0)?;
-        }
-    }
-    // 4. Run cycles until the estimated error is within the tolerance, or no longer falls.
+    let guessed = solver.guess()?;
+    // Run cycles until the estimated error is within the tolerance, or no longer falls.
     let mut monitor = ConvergenceMonitor::new();
     while monitor.goes_on(options) {
-        let queue = match monitor.cycles {
-            _ if field.layout.shape.iter().product::<usize>() > QUEUE_PIXELS => 1.0,
-            // The estimate needs two cycles at first, and falls steeply with the third.
-            0 => 2.0,
-            2 => 1.0,
-            _ => ((monitor.residual / options.tolerance).ln() / (1.0 / BEST_FACTOR).ln()).floor(),
-        };
-        let queue = (queue as u64).clamp(1, MAX_QUEUED as u64).min(options.max_cycles - monitor.cycles);
-        let start = if monitor.cycles == 0 && guess.is_some() { CycleStart::Guess } else { CycleStart::Values };
-        for change in solver.cycles(queue as usize, start)? {
+        let queue = cycles_at_once(&monitor, options, field.layout.shape);
+        let start = if monitor.cycles == 0 && guessed { CycleStart::Guess } else { CycleStart::Values };
+        for change in solver.cycles(queue, start)? {
             monitor.note(f64::from(change));
         }
         poll(monitor.fraction(options))?;
@@ -90,7 +79,23 @@ pub(super) fn solve(
     Ok(monitor.solution(options))
 }
 
+/// Returns the number of cycles to make before the stopping criterion is tested again.
+fn cycles_at_once(monitor: &ConvergenceMonitor, options: &SolveOptions, shape: [usize; 3]) -> usize {
+    let queue = match monitor.cycles {
+        _ if shape.iter().product::<usize>() > QUEUE_PIXELS => 1.0,
+        // The estimate needs two cycles at first, and falls steeply with the third.
+        0 => 2.0,
+        2 => 1.0,
+        _ => ((monitor.residual / options.tolerance).ln() / (1.0 / BEST_FACTOR).ln()).floor(),
+    };
+    (queue as u64).clamp(1, MAX_QUEUED as u64).min(options.max_cycles - monitor.cycles) as usize
+}
+
+/// The solution where no pixel is on the shape: 0 everywhere.
+const EMPTY: Solution = Solution { cycles: 0, residual: 0.0, converged: true };
+
 /// One grid on the device: addresses and sizes as the kernels take them.
+#[derive(Clone)]
 struct Level {
     grid: Grid,
     shape: [i32; 3],
@@ -131,7 +136,7 @@ struct SliceKernels {
 #[allow(clippy::large_enum_variant, reason = "one for each solve")]
 enum GridKernels {
     Slice(SliceKernels),
-    Volume { step: Kernel, restrict: Kernel, correct: Kernel },
+    Volume(VolumeKernels),
 }
 
 /// The values from which a cycle starts on the first of its grids.
@@ -169,8 +174,17 @@ impl Drop for Multigrid<'_> {
 }
 
 impl<'a> Multigrid<'a> {
-    fn new(cuda: &Cuda, stream: &'a Stream, field: &FieldBuffers<'_>, options: &SolveOptions) -> Result<Self> {
-        let layout = GridsLayout::new(field.layout.shape, options.operator);
+    /// Makes the solver of a field. Its values and the workspace are not given where they are in slabs.
+    fn new(
+        cuda: &Cuda,
+        stream: &'a Stream,
+        mask: &Buffer,
+        fields: Option<[&Buffer; 2]>,
+        field: FieldLayout,
+        options: &SolveOptions,
+    ) -> Result<Self> {
+        let layout = GridsLayout::new(field.shape, options.operator, fields.is_none());
+        let [values, workspace] = fields.map_or([0; 2], |fields| fields.map(Buffer::address));
         let buffer = cuda.memory().device(layout.bytes)?;
         let at = |offset: usize| buffer.address() + offset as u64;
         let levels = layout
@@ -183,22 +197,18 @@ impl<'a> Multigrid<'a> {
                     shape: offsets.grid.shape.map(|n| n as i32),
                     pitch: offsets.layout.pitch as u32,
                     mask_pitch: offsets.layout.mask_pitch as u32,
-                    values: address(offsets.values, field.values.address()),
-                    smoothed: address(offsets.smoothed, field.workspace.address()),
+                    values: address(offsets.values, values),
+                    smoothed: address(offsets.smoothed, workspace),
                     right: address(offsets.right, 0),
                     other: at(offsets.other),
-                    mask: address(offsets.mask, field.mask.address()),
+                    mask: address(offsets.mask, mask.address()),
                     grid: offsets.grid,
                 }
             })
             .collect();
         let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_mg_{name}"));
-        let kind = if options.operator.is_of_volume(field.layout.shape) {
-            GridKernels::Volume {
-                step: kernel("step_3d")?,
-                restrict: kernel("restrict_3d")?,
-                correct: kernel("correct_3d")?,
-            }
+        let kind = if options.operator.is_of_volume(field.shape) {
+            GridKernels::Volume(VolumeKernels::new(cuda)?)
         } else {
             GridKernels::Slice(SliceKernels {
                 fine_down: kernel("fine_down")?,
@@ -229,8 +239,9 @@ impl<'a> Multigrid<'a> {
         })
     }
 
-    /// Computes the masks of the coarse grids; returns the flags of each, from the second grid on.
-    fn coarsen(&mut self) -> Result<Vec<u32>> {
+    /// Computes the masks of the coarse grids, and drops the grids that have nothing to correct; returns whether any pixel is
+    /// on the shape.
+    fn coarsen(&mut self) -> Result<bool> {
         let words = self.levels.len();
         self.stream.fill(&self.buffer, self.flags, words * size_of::<u32>(), 0)?;
         for (index, pair) in self.levels.windows(2).enumerate() {
@@ -247,7 +258,22 @@ impl<'a> Multigrid<'a> {
             // SAFETY: the arguments are the kernel's, in its order; masks and flags have the layout's bytes.
             unsafe { self.stream.launch(&self.kernels.coarsen, config, &[from.as_slice(), &to].concat()) }?;
         }
-        Ok(self.fetch(self.flags, words)?.split_off(1))
+        // The first flags are those of the second grid. From the first grid without free cells on nothing is corrected.
+        let flags = self.fetch(self.flags, words)?.split_off(1);
+        let useful = 1 + flags.iter().take_while(|flags| *flags & MG_ANY_FREE as u32 != 0).count();
+        self.levels.truncate(useful.min(self.grids));
+        Ok(flags.iter().any(|flags| flags & MG_ANY_FIXED as u32 != 0))
+    }
+
+    /// Queues the nested iteration, which computes a first guess from coarse to fine on all grids but the finest; returns
+    /// whether there is one.
+    fn guess(&self) -> Result<bool> {
+        let Some(first) = first_guess(self.levels.iter().map(|level| &level.grid)) else { return Ok(false) };
+        for index in (1..=first).rev() {
+            let start = if index == first { CycleStart::Shape } else { CycleStart::Guess };
+            self.cycle(index, start, 0)?;
+        }
+        Ok(true)
     }
 
     /// Waits for the queued work and returns words of the buffer.
@@ -274,7 +300,7 @@ impl<'a> Multigrid<'a> {
     fn cycle(&self, first: usize, start: CycleStart, change: u64) -> Result<()> {
         match &self.kernels.kind {
             GridKernels::Slice(_) => self.cycle_2d(&self.levels[first..], start, change),
-            GridKernels::Volume { .. } => self.cycle_3d(&self.levels[first..], start, change),
+            GridKernels::Volume(kernels) => kernels.cycle(self.stream, &self.levels[first..], start, change),
         }
     }
 }

@@ -1,0 +1,392 @@
+//! The converged mode of a volume that does not fit the device memory. The finest grid is in host memory, and passes through
+//! the device in slabs along z; its mask and all coarser grids stay on the device.
+//!
+//! A cycle is one pass, from one array in host memory to another. In it a slab repeats the smoothing with which the cycle
+//! began, of which only the residuals were kept; adds the correction; makes the smoothing that ends the cycle; and makes the
+//! one that begins the next cycle, for its residuals. Each step of these takes a slice off either side of what is known, so a
+//! slab is read with a halo of a slice for each step and one for the residuals. Values are those of a volume that fits, bit
+//! for bit.
+
+use super::super::launch::Launcher;
+use super::super::{FieldLayout, SlotLayout};
+use super::{CycleStart, EMPTY, GridKernels, Level, Multigrid, VolumeKernels, cycles_at_once, largest_layout};
+use crate::device::Context;
+use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot};
+use crate::edge_strength::multigrid::{ConvergenceMonitor, Operator, SolveOptions, VOLUME_STEPS};
+use crate::edge_strength::prepare::InitialValues;
+use crate::edge_strength::{Mode, Plan, STAGE};
+use crate::error::Result;
+use crate::image::{Image, ImageMut, zeroed_image};
+use crate::progress::{Progress, run as run_with_progress};
+use crate::report::Report;
+use ndarray::parallel::prelude::*;
+use ndarray::{Array3, ArrayViewMut3, Axis};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The slices around a slab on which its own depend in a pass: one for each step of three smoothings, and one for residuals.
+pub(in super::super) const HALO: usize = 3 * VOLUME_STEPS + 1;
+
+/// The number of slabs in flight: one is read, one is computed, and one is written.
+const SLOTS: usize = 3;
+
+/// The number of cycles that most solves need, for the progress.
+const USUAL_CYCLES: f64 = 8.0;
+
+/// Returns the device memory of a volume whose finest grid is in slabs of `slices` slices, halos included, in bytes.
+pub(in super::super) fn bytes_in_slabs(shape: [usize; 3], operator: Operator, slices: usize) -> u64 {
+    fixed_bytes(shape, operator) + slices as u64 * slice_bytes(shape)
+}
+
+/// Returns the bytes of what stays on the device: the mask, the coarser grids, and a copy of the first guess.
+fn fixed_bytes(shape: [usize; 3], operator: Operator) -> u64 {
+    let layout = largest_layout(shape, operator, true);
+    let guess = layout.grids_in_buffer[1].layout.value_bytes();
+    (FieldLayout::new(shape).mask_bytes() + layout.bytes + guess) as u64
+}
+
+/// Returns the bytes of a slice of a slab, which has three fields.
+fn slice_bytes([width, height, _]: [usize; 3]) -> u64 {
+    3 * FieldLayout::new([width, height, 1]).value_bytes() as u64
+}
+
+/// Returns the number of slabs in flight, and of the slices of one, halos included, that fit into `budget` bytes.
+fn slots_and_slices(depth: usize, slice_bytes: u64, budget: u64) -> (usize, usize) {
+    let fitting = |slots: usize| usize::try_from(budget / (slots as u64 * slice_bytes)).unwrap_or(usize::MAX);
+    // With fewer slots slabs are deeper: the halos are to take half of one at most.
+    let slots = (1..=SLOTS).rev().find(|&slots| fitting(slots) >= 4 * HALO).unwrap_or(1);
+    // Deep slabs have fewer halos, and shallow ones begin and end a pass sooner.
+    let best = 2 * HALO + (HALO * depth).isqrt();
+    // The own slices of a slab begin with the first child of a coarse slice, so they are even in number.
+    (slots, (fitting(slots).min(best).min(depth) / 2 * 2).max(2 * HALO + 2))
+}
+
+/// Computes a volume that has more than 2 · [`HALO`] + 2 slices; see [`super::solve`].
+pub(in super::super) fn solve_in_slabs(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    (plan, initial): (&Plan, &InitialValues),
+    input: &Image<'_>,
+    progress: &mut Option<&mut Progress<'_>>,
+    mut output: ArrayViewMut3<'_, f32>,
+) -> Result<Report> {
+    let Mode::Converged { tolerance, max_cycles } = plan.mode else { unreachable!("the mode was checked") };
+    let options = &SolveOptions { operator: plan.operator(), tolerance, max_cycles };
+    let shape = input.shape();
+    let budget = cuda.budget()?.saturating_sub(fixed_bytes(shape, options.operator));
+    let (slots, slices) = slots_and_slices(shape[2], slice_bytes(shape), budget);
+    let layout = SlotLayout::of_slices(input, &(0..shape[2]), slices, slices - 2 * HALO, HALO);
+    let slabs = layout.count();
+    log::debug!("the volume is cut into {slabs} slabs of {} slices", layout.own);
+    let mut pipeline = Pipeline::new(context, cuda, STAGE, slabs, progress)?;
+    let mut scratch = zeroed_image(output.dim())?;
+    let mut monitor = ConvergenceMonitor::new();
+    // 1. Make the masks of all grids, and the initial values, in the output.
+    let mask = cuda.memory().device(FieldLayout::new(shape).mask_bytes())?;
+    let stream = cuda.stream()?;
+    let mut solver = Multigrid::new(cuda, &stream, &mask, None, FieldLayout::new(shape), options)?;
+    pipeline.others = others(&monitor, options, slabs, 0);
+    prepare(context, cuda, &mut pipeline, (plan, initial), (input, &mask), (slots, slices), output.view_mut())?;
+    let (solution, is_in_output) = if !solver.coarsen()? {
+        // The zeros are in the other array.
+        (EMPTY, false)
+    } else {
+        // 2. Compute the first guess on the coarser grids, and the residuals with which the first cycle begins.
+        let guess = if solver.guess()? { Some(Guess::copied(cuda, &solver)?) } else { None };
+        let mut pass = FinestPass { solver: &solver, layout, guess, ends_cycle: false };
+        let values = Image::F32(output.view());
+        let mut slots = slab_slots(cuda, (&values, &layout), (slots, pass.pitch()), 2)?;
+        (pipeline.count, pipeline.others) = (slabs, others(&monitor, options, slabs, 1));
+        if solver.levels.len() > 1 {
+            stream.synchronize()?;
+            pipeline.run(context, cuda, &mut pass, &mut slots, Some(&values), None)?;
+        }
+        // 3. Run cycles until the estimated error is within the tolerance, or no longer falls.
+        let mut is_in_output = true;
+        pass.ends_cycle = true;
+        while monitor.goes_on(options) {
+            // There are as many as for a volume that fits, so that both end after the same cycle.
+            for _ in 0..cycles_at_once(&monitor, options, shape) {
+                pipeline.others = others(&monitor, options, slabs, monitor.cycles as usize + 2);
+                solver.correct_slabs()?;
+                let (from, to) = if is_in_output {
+                    (output.view(), scratch.view_mut())
+                } else {
+                    (scratch.view(), output.view_mut())
+                };
+                let (from, mut to) = (Image::F32(from), ImageMut::F32(to));
+                pipeline.run(context, cuda, &mut pass, &mut slots, Some(&from), Some(&mut to))?;
+                monitor.note(f64::from(f32::from_bits(solver.fetch(solver.changes, 1)?[0])));
+                (pass.guess, is_in_output) = (None, !is_in_output);
+            }
+        }
+        (monitor.solution(options), is_in_output)
+    };
+    if !is_in_output {
+        copy(context, &mut pipeline, &scratch, output)?;
+    }
+    let mut report = pipeline.end(cuda);
+    (report.part_count, report.slices_done) = (slabs as u64, shape[2] as u64);
+    (report.iterations, report.residual, report.converged) = (solution.cycles, solution.residual, solution.converged);
+    Ok(report)
+}
+
+/// Returns the numbers of slabs of the passes before the next one, and of those that probably come after it.
+fn others(monitor: &ConvergenceMonitor, options: &SolveOptions, slabs: usize, passes: usize) -> [usize; 2] {
+    let left = (1.0 - monitor.fraction(options)) * USUAL_CYCLES;
+    [passes * slabs, left as usize * slabs]
+}
+
+/// Copies the result to the output.
+fn copy(
+    context: &Context,
+    pipeline: &mut Pipeline<'_, '_, '_>,
+    from: &Array3<f32>,
+    mut to: ArrayViewMut3<'_, f32>,
+) -> Result<()> {
+    let ticker = pipeline.ticker.clone();
+    run_with_progress(context.pool(), pipeline.progress, &ticker, || {
+        let slices = to.axis_iter_mut(Axis(0)).into_par_iter().zip(from.axis_iter(Axis(0)));
+        slices.try_for_each(|(mut to, from)| {
+            to.assign(&from);
+            ticker.check()
+        })
+    })
+}
+
+impl Multigrid<'_> {
+    /// Computes the correction of the finest grid, which is in slabs; returns when done.
+    fn correct_slabs(&self) -> Result<()> {
+        self.stream.fill(&self.buffer, self.changes, size_of::<u32>(), 0)?;
+        if self.levels.len() > 1 {
+            self.volume_kernels().solve_correction(self.stream, &self.levels[1..])?;
+        }
+        self.stream.synchronize()
+    }
+
+    fn volume_kernels(&self) -> &VolumeKernels {
+        let GridKernels::Volume(kernels) = &self.kernels.kind else { unreachable!("3D kernels for a volume") };
+        kernels
+    }
+}
+
+/// A copy of the first guess, which the grid after the finest one holds until the first cycle.
+struct Guess {
+    /// That grid, with the copy as its values.
+    level: Level,
+    _values: Buffer,
+}
+
+impl Guess {
+    fn copied(cuda: &Cuda, solver: &Multigrid<'_>) -> Result<Self> {
+        let level = &solver.levels[1];
+        let layout = FieldLayout::new(level.grid.shape);
+        let (bytes, pitch) = (layout.value_bytes(), layout.pitch * size_of::<f32>());
+        let values = cuda.memory().device(bytes)?;
+        let (from, width) = (Side::Device { address: level.values, bytes }, layout.shape[0] * size_of::<f32>());
+        solver.stream.copy(from, values.side(0), width, layout.rows(), [pitch; 2])?;
+        Ok(Self { level: Level { values: values.address(), ..level.clone() }, _values: values })
+    }
+}
+
+/// A pass over the finest grid. It ends a cycle and begins the next one, or only begins the first one.
+struct FinestPass<'a> {
+    solver: &'a Multigrid<'a>,
+    layout: SlotLayout,
+    /// The first guess, from which the first cycle starts. Others start from the values.
+    guess: Option<Guess>,
+    ends_cycle: bool,
+}
+
+/// The memory of a slab in flight, beside that of what is read.
+struct SlabBuffers {
+    /// The field of the initial values; or in a pass those of smoothed values and of every other step, while the values that
+    /// end the cycle replace those that were read.
+    fields: Vec<Buffer>,
+    /// The result for the slab's own slices, and the bytes from row to row there.
+    result: Side,
+    pitch: usize,
+}
+
+impl SlabBuffers {
+    /// Notes that the result for the slices `own` is in a field at `address`, which begins with slice `first`.
+    fn set_result(&mut self, address: u64, own: &Range<usize>, first: usize, height: usize) {
+        let slice = height * self.pitch;
+        let address = address + ((own.start - first) * slice) as u64;
+        self.result = Side::Device { address, bytes: own.len() * slice };
+    }
+}
+
+/// Makes the slots of slabs that are read from `input`, with rows at multiples of `alignment` bytes, and have `fields` fields.
+fn slab_slots(
+    cuda: &Cuda,
+    (input, layout): (&Image<'_>, &SlotLayout),
+    (count, alignment): (usize, usize),
+    fields: usize,
+) -> Result<Vec<Slot<SlabBuffers>>> {
+    let (field, result) = (layout.field, Side::Device { address: 0, bytes: 0 });
+    let slot = |_| {
+        let fields = (0..fields).map(|_| cuda.memory().device(field.value_bytes())).collect::<Result<_>>()?;
+        let buffers = SlabBuffers { fields, result, pitch: field.pitch * size_of::<f32>() };
+        Slot::new(cuda, input, field.shape[2], alignment, buffers)
+    };
+    (0..count.min(layout.count())).map(slot).collect()
+}
+
+impl FinestPass<'_> {
+    /// Returns the bytes from row to row of a field.
+    fn pitch(&self) -> usize {
+        self.layout.field.pitch * size_of::<f32>()
+    }
+
+    /// Returns the finest grid with the fields of a slab, which begin with slice `first`.
+    fn level(&self, values: u64, buffers: &SlabBuffers, first: usize) -> Level {
+        let before = (first * self.layout.field.shape[1] * buffers.pitch) as u64;
+        let slice_0 = |address: u64| address.wrapping_sub(before);
+        Level {
+            values: slice_0(values),
+            smoothed: slice_0(buffers.fields[0].address()),
+            other: slice_0(buffers.fields[1].address()),
+            ..self.solver.levels[0].clone()
+        }
+    }
+}
+
+impl SliceOperation for FinestPass<'_> {
+    type Buffers = SlabBuffers;
+
+    fn slices(&self, slab: usize) -> Range<usize> {
+        self.layout.slices(slab)
+    }
+
+    fn reads(&self, slab: usize) -> Range<usize> {
+        self.layout.reads(slab)
+    }
+
+    fn compute(
+        &mut self,
+        _pipeline: &mut Pipeline<'_, '_, '_>,
+        slot: &mut Slot<SlabBuffers>,
+        pixels: DeviceSlices,
+        slab: usize,
+        _output: Option<&ImageMut<'_>>,
+    ) -> Result<()> {
+        let Slot { stream, buffers, .. } = slot;
+        let (own, first, kernels) = (self.slices(slab), self.reads(slab).start, self.solver.volume_kernels());
+        let (level, coarse) = (self.level(pixels.address, buffers, first), self.solver.levels.get(1));
+        let (start, start_from) = match &self.guess {
+            Some(guess) => (CycleStart::Guess, Some(&guess.level)),
+            None => (CycleStart::Values, coarse),
+        };
+        // The slices that residuals need, and before these the smoothing.
+        let neighbours = level.wider(&own, 1);
+        if self.ends_cycle {
+            let needed = level.wider(&neighbours, VOLUME_STEPS);
+            let change = self.solver.buffer.address() + self.solver.changes as u64;
+            kernels.descend(stream, &level, start_from, start, &level.wider(&needed, VOLUME_STEPS))?;
+            kernels.ascend(stream, &level, coarse, change, &needed)?;
+            kernels.descend(stream, &level, coarse, CycleStart::Values, &neighbours)?;
+        } else {
+            kernels.descend(stream, &level, start_from, start, &neighbours)?;
+        }
+        if let Some(coarse) = coarse {
+            kernels.restrict(stream, &level, coarse, 0, &children(&own, &level, coarse))?;
+        }
+        buffers.set_result(pixels.address, &own, first, self.layout.field.shape[1]);
+        Ok(())
+    }
+
+    fn result(buffers: &SlabBuffers) -> Option<(Side, usize)> {
+        Some((buffers.result, buffers.pitch))
+    }
+}
+
+/// Returns the coarse slices whose children are the slices `own`, which begin with a first child.
+fn children(own: &Range<usize>, level: &Level, coarse: &Level) -> Range<usize> {
+    let [depth, coarse_depth] = [level, coarse].map(|level| level.grid.shape[2]);
+    let of = |slice: usize| if coarse_depth == depth { slice } else { slice / 2 };
+    of(own.start)..if own.end == depth { coarse_depth } else { of(own.end) }
+}
+
+/// Makes the mask of the volume and, in `output`, the initial values, in slabs without a halo.
+fn prepare(
+    context: &Context,
+    cuda: &Arc<Cuda>,
+    pipeline: &mut Pipeline<'_, '_, '_>,
+    (plan, initial): (&Plan, &InitialValues),
+    (input, mask): (&Image<'_>, &Buffer),
+    (slots, slices): (usize, usize),
+    output: ArrayViewMut3<'_, f32>,
+) -> Result<()> {
+    let layout = SlotLayout::of_slices(input, &(0..input.shape()[2]), slices, slices, 0);
+    let launcher = Launcher::new(cuda, plan, initial, layout.field, input.pixel_type())?;
+    let mut slots = slab_slots(cuda, (input, &layout), (slots, 1), 1)?;
+    let mut preparation = Preparation { launcher, initial, layout, mask };
+    pipeline.count = layout.count();
+    pipeline.run(context, cuda, &mut preparation, &mut slots, Some(input), Some(&mut ImageMut::F32(output)))?;
+    drop(slots);
+    // The buffers of the passes have other sizes.
+    cuda.memory().trim();
+    Ok(())
+}
+
+/// The pass that makes the mask and the initial values.
+struct Preparation<'a> {
+    launcher: Launcher<'a>,
+    initial: &'a InitialValues,
+    layout: SlotLayout,
+    mask: &'a Buffer,
+}
+
+impl SliceOperation for Preparation<'_> {
+    type Buffers = SlabBuffers;
+
+    fn slices(&self, slab: usize) -> Range<usize> {
+        self.layout.slices(slab)
+    }
+
+    fn reads(&self, slab: usize) -> Range<usize> {
+        self.layout.reads(slab)
+    }
+
+    fn compute(
+        &mut self,
+        _pipeline: &mut Pipeline<'_, '_, '_>,
+        slot: &mut Slot<SlabBuffers>,
+        pixels: DeviceSlices,
+        slab: usize,
+        _output: Option<&ImageMut<'_>>,
+    ) -> Result<()> {
+        let Slot { stream, buffers, .. } = slot;
+        let (own, first, field) = (self.slices(slab), self.reads(slab).start, self.layout.field);
+        let values = buffers.fields[0].address();
+        let mask = self.mask.address() + (first * field.mask_bytes() / field.shape[2]) as u64;
+        self.launcher.prepare(stream, pixels, self.initial, values, mask)?;
+        buffers.set_result(values, &own, first, field.shape[1]);
+        Ok(())
+    }
+
+    fn result(buffers: &SlabBuffers) -> Option<(Side, usize)> {
+        Some((buffers.result, buffers.pitch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slabs_fit_the_budget_and_are_even() {
+        for depth in [29, 30, 101, 2048] {
+            for slices in [0, 28, 29, 52, 60, 104, 156, 157, 1000, 100_000] {
+                let (slots, got) = slots_and_slices(depth, 10, 10 * slices);
+                assert!((1..=SLOTS).contains(&slots) && got.is_multiple_of(2) && (28..=depth).contains(&got));
+                // A call for which the least slab does not fit is refused before.
+                assert!((slots * got) as u64 <= slices.max(28), "{depth} {slices}: {slots} x {got}");
+            }
+        }
+        assert_eq!(slots_and_slices(2048, 10, 10 * 28), (1, 28));
+        assert_eq!(slots_and_slices(2048, 10, 10 * 104), (2, 52));
+        assert_eq!(slots_and_slices(2048, 10, 1 << 40), (3, 188));
+    }
+}
