@@ -558,7 +558,8 @@ fn every_large_allocation_of_cuda_may_fail() {
 #[test]
 fn every_list_of_16_threads_may_fail() {
     SMALLEST.store(1600, Ordering::Relaxed);
-    let operations = ["iterations", "paper", "reference", "validated", "distances", "isolines", "threshold"];
+    let operations =
+        ["iterations", "paper", "reference", "validated", "ellipses", "distances", "isolines", "threshold"];
     let context = Context::with_threads("cpu", 16).unwrap();
     each_in_a_process("every_list_of_16_threads_may_fail", &operations, &context);
 }
