@@ -83,7 +83,7 @@ pub unsafe extern "C" fn isoline_context_device(
 ///
 /// @param context not NULL.
 /// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
-///   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in
+///   call starts. The distance, the edge strength and the isosurface of a volume that need more are computed in
 ///   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
 ///   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
 ///   back to the CPU. The limit has no effect on a CPU context.

@@ -172,9 +172,9 @@ pub unsafe extern "C" fn isoline_edge_strength_params_init(
 ///
 /// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
 /// along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
-/// converged mode if 28 slices fit, and about 3 bytes for each voxel of the volume, and the output is in host memory, of
-/// which it then takes 4 more bytes a voxel. With "auto" the GPU does at most twice the work for this. Iterations on a volume are
-/// also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
+/// converged mode if 28 slices of 12 bytes a voxel fit beside 3 bytes for each voxel of the volume (with spacings that differ up
+/// to 19), and the output is in host memory, of which it then takes 4 more bytes a voxel. With "auto" the GPU does at most twice
+/// the work for this. Iterations on a volume are also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
 /// iterations, and where the images are ISOLINE_SLICES, which the converged mode of a volume does not take.
 ///
 /// @param context not NULL.

@@ -262,18 +262,16 @@ impl Cuda {
     /// Returns how many bytes a call may take now: the limit, or 90 % of the memory that is free or pooled.
     pub(crate) fn budget(&self) -> Result<u64> {
         match self.limit.load(Ordering::Relaxed) {
-            0 => Ok((self.free_memory()? + self.memory.held()) / 100 * BUDGET_PERCENT),
+            0 => Ok((self.free_memory()? + self.memory.held() - self.memory.used()) / 100 * BUDGET_PERCENT),
             limit => Ok(limit),
         }
     }
 
-    /// Returns how many bytes can be allocated now: what those that are in use leave of the limit, or 90 % of the memory that
-    /// is free or pooled.
+    /// Returns how many bytes can be allocated now: what those that are in use leave of the limit, or the budget.
     pub(crate) fn available(&self) -> Result<u64> {
-        let used = self.memory.used();
         match self.limit.load(Ordering::Relaxed) {
-            0 => Ok((self.free_memory()? + self.memory.held() - used) / 100 * BUDGET_PERCENT),
-            limit => Ok(limit.saturating_sub(used)),
+            0 => self.budget(),
+            limit => Ok(limit.saturating_sub(self.memory.used())),
         }
     }
 

@@ -59,7 +59,7 @@ fn download<T: Pod + Send + Sync>(
 ) -> Result<Array3<T>> {
     let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
     let stream = cuda.stream()?;
-    check_device_pixels(cuda, "the input", pixels)?;
+    check_device_pixels(cuda, "the image", pixels)?;
     let mut image = zeroed_image((corners.len(), height, width))?;
     let parts = image.axis_chunks_iter_mut(Axis(0), 1).zip(corners).map(|(to, [x, y, z])| {
         let offset = z * pixels.strides[1] + y * pixels.strides[0] + x * size_of::<T>();

@@ -37,35 +37,28 @@ pub(super) fn min_device_bytes(
     output: &ImageMut<'_>,
 ) -> Result<u64> {
     let (shape, whole) = (input.shape(), whole_bytes(plan, input));
-    let (Some(cuda), Some(halo)) = (context.cuda(), halo(plan, output)) else { return Ok(whole) };
+    let Some(cuda) = context.cuda().filter(|_| plan.dimensions == 3) else { return Ok(whole) };
     // By choice the GPU does at most twice the work of a volume that fits.
-    let least = if context.is_automatic() { 4 * halo } else { 2 * halo + 1 }.max(1);
-    // The own slices of a slab are even in number in the converged mode.
-    let converged = matches!(plan.mode, Mode::Converged { .. });
-    let least = if converged { least.next_multiple_of(2) } else { least };
+    let least = match (plan.halo(), context.is_automatic()) {
+        (Some(halo), true) => (4 * halo).max(1),
+        (Some(halo), false) => 2 * halo + 1,
+        // Between two cycles the values are in host memory.
+        (None, _) if matches!(output, ImageMut::Device(_)) => return Ok(whole),
+        (None, true) => multigrid::LEAST_CHOSEN_SLICES,
+        (None, false) => multigrid::LEAST_SLICES,
+    };
     if least >= shape[2] || whole <= cuda.budget()? {
         return Ok(whole);
     }
-    Ok(if converged {
-        multigrid::bytes_in_slabs(shape, plan.operator(), least)
-    } else {
-        whole / shape[2] as u64 * least as u64
+    Ok(match plan.halo() {
+        Some(_) => whole / shape[2] as u64 * least as u64,
+        None => multigrid::bytes_in_slabs(shape, plan.operator(), least),
     })
 }
 
 /// Returns the device memory of a slot that holds a slice or the volume, in bytes.
 fn whole_bytes(plan: &Plan, input: &Image<'_>) -> u64 {
     SlotLayout::new(plan, input, &(0..input.shape()[2])).slot_bytes(plan)
-}
-
-/// Returns the halo of a slab of a volume; `None` if the image cannot be cut into slabs. Those of the converged mode are in
-/// host memory between two cycles.
-fn halo(plan: &Plan, output: &ImageMut<'_>) -> Option<usize> {
-    match plan.halo() {
-        _ if plan.dimensions == 2 => None,
-        None if matches!(output, ImageMut::Device(_)) => None,
-        halo => Some(halo.unwrap_or(multigrid::HALO)),
-    }
 }
 
 /// The sizes of one slot, which holds a slice, the volume, or a slab of it with its halo.
@@ -201,7 +194,7 @@ pub(super) fn run(
 
 /// Returns whether the converged mode of a volume needs slabs, and can have them if the output is in host memory.
 fn is_solved_in_slabs(cuda: &Cuda, plan: &Plan, input: &Image<'_>) -> Result<bool> {
-    let may_be = plan.halo().is_none() && input.shape()[2] > 2 * multigrid::HALO + 2;
+    let may_be = plan.halo().is_none() && input.shape()[2] > multigrid::LEAST_SLICES;
     Ok(may_be && whole_bytes(plan, input) > cuda.budget()?)
 }
 

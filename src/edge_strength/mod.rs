@@ -342,8 +342,8 @@ fn centre_weights(exact: f64, iterations: usize) -> Result<Vec<f32>> {
 /// `input` is u8, u16 or f32; one slice or a stack. Functions may read and write the slices ([`Source`](crate::Source),
 /// [`Sink`](crate::Sink)), but for the converged mode of a volume. A stack of slices runs as a pipeline with several slices in
 /// flight. A volume is computed in slabs, with the same bits, where it does not fit the memory of a GPU and a slice with as many
-/// slices on either side as there are iterations does; in the converged mode 28 slices, and about 3 bytes for each voxel of
-/// the volume, with an output in host memory. Iterations on a volume run on slabs, too, where the context has several devices,
+/// slices on either side as there are iterations does; in the converged mode 28 slices of 12 bytes a voxel, and 3 bytes for each
+/// voxel of the volume (with spacings that differ up to 19), with an output in host memory. Iterations on a volume run on slabs, too, where the context has several devices,
 /// each of which has at least twice as many slices as there are iterations, and where functions read or write it.
 /// [`ErrorKind`](crate::ErrorKind) says how `output` is after an error.
 ///

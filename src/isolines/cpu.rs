@@ -40,7 +40,7 @@ pub(super) fn run(
                 });
                 push(&mut parts, (first, found?))?;
             }
-            context.pool().install(|| joined(parts, Parts::InTurn))
+            run_with_progress(context.pool(), progress, &Ticker::at_the_end(STAGE), || joined(parts, Parts::InTurn))
         }
     }
 }

@@ -24,8 +24,9 @@ pub(super) struct GridOffsets {
 
 /// The layout of the buffer that holds everything but the two fields and the mask of the finest grid.
 pub(super) struct GridsLayout {
-    /// The grids, finest first. For the finest only `other` is in the buffer, and not even that where it is in slabs. There is one more than the grids in use:
-    /// its mask shows whether there is any shape pixel.
+    /// The grids, finest first. For the finest only `other` is in the buffer, and not even that where it is in slabs. Where it
+    /// is the only grid, there is one more, of which only the mask is in the buffer: it shows whether there is any shape
+    /// pixel.
     pub(super) grids_in_buffer: Vec<GridOffsets>,
     pub(super) grids: usize,
     pub(super) bytes: usize,
@@ -58,13 +59,14 @@ impl GridsLayout {
             .map(|(index, grid)| {
                 let layout = FieldLayout::new(grid.shape);
                 let field = layout.value_bytes();
-                let coarse = if index > 0 { field } else { 0 };
+                let is_used = index < count;
+                let coarse = if index > 0 && is_used { field } else { 0 };
                 GridOffsets {
                     layout,
                     values: take(coarse),
                     smoothed: take(coarse),
                     right: take(coarse),
-                    other: take(if volume && !(in_slabs && index == 0) { field } else { 0 }),
+                    other: take(if volume && is_used && !(in_slabs && index == 0) { field } else { 0 }),
                     mask: take(if index > 0 { layout.mask_bytes() } else { 0 }),
                     grid,
                 }

@@ -22,7 +22,7 @@ use cudarc::driver::DeviceRepr;
 use cycle_3d::VolumeKernels;
 use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
 
-pub(super) use slabs::{HALO, bytes_in_slabs, solve_in_slabs};
+pub(super) use slabs::{LEAST_CHOSEN_SLICES, LEAST_SLICES, bytes_in_slabs, solve_in_slabs};
 
 /// The smallest factor by which a cycle multiplies the error, about. It bounds the number of cycles that may be queued
 /// before the host waits.

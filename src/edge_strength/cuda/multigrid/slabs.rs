@@ -7,6 +7,7 @@
 //! slab is read with a halo of a slice for each step and one for the residuals. Values are those of a volume that fits, bit
 //! for bit.
 
+use super::super::constants::PITCH_ALIGNMENT;
 use super::super::launch::Launcher;
 use super::super::{FieldLayout, SlotLayout};
 use super::{CycleStart, EMPTY, GridKernels, Level, Multigrid, VolumeKernels, cycles_at_once, largest_layout};
@@ -23,9 +24,20 @@ use ndarray::parallel::prelude::*;
 use ndarray::{Array3, ArrayViewMut3, Axis};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// The slices around a slab on which its own depend in a pass: one for each step of three smoothings, and one for residuals.
-pub(in super::super) const HALO: usize = 3 * VOLUME_STEPS + 1;
+const HALO: usize = 3 * VOLUME_STEPS + 1;
+
+/// The least slices of a slab, halos included. Its own begin with the first child of a coarse slice, so they are even in number.
+pub(in super::super) const LEAST_SLICES: usize = 2 * HALO + 2;
+
+/// The least slices of a slab whose passes have at most twice the steps of a volume that fits: 12 for each of its own and 156 for
+/// its halos, where that has 8.
+pub(in super::super) const LEAST_CHOSEN_SLICES: usize = 5 * HALO + 1;
+
+/// The most voxels of slabs in flight, which end before a cancelled call returns: 40 ms on a large GPU.
+const MOST_IN_FLIGHT: usize = 1 << 29;
 
 /// The number of slabs in flight: one is read, one is computed, and one is written.
 const SLOTS: usize = 3;
@@ -51,17 +63,18 @@ fn slice_bytes([width, height, _]: [usize; 3]) -> u64 {
 }
 
 /// Returns the number of slabs in flight, and of the slices of one, halos included, that fit into `budget` bytes.
-fn slots_and_slices(depth: usize, slice_bytes: u64, budget: u64) -> (usize, usize) {
-    let fitting = |slots: usize| usize::try_from(budget / (slots as u64 * slice_bytes)).unwrap_or(usize::MAX);
+fn slots_and_slices(shape: [usize; 3], budget: u64) -> (usize, usize) {
+    let [width, height, depth] = shape;
+    let fitting = |slots: usize| usize::try_from(budget / (slots as u64 * slice_bytes(shape))).unwrap_or(usize::MAX);
     // With fewer slots slabs are deeper: the halos are to take half of one at most.
     let slots = (1..=SLOTS).rev().find(|&slots| fitting(slots) >= 4 * HALO).unwrap_or(1);
     // Deep slabs have fewer halos, and shallow ones begin and end a pass sooner.
     let best = 2 * HALO + (HALO * depth).isqrt();
-    // The own slices of a slab begin with the first child of a coarse slice, so they are even in number.
-    (slots, (fitting(slots).min(best).min(depth) / 2 * 2).max(2 * HALO + 2))
+    let most = (MOST_IN_FLIGHT / (slots * width * height)).max(4 * HALO).min(depth);
+    (slots, (fitting(slots).min(best).min(most) / 2 * 2).max(LEAST_SLICES))
 }
 
-/// Computes a volume that has more than 2 · [`HALO`] + 2 slices; see [`super::solve`].
+/// Computes a volume that has more than [`LEAST_SLICES`] slices; see [`super::solve`].
 pub(in super::super) fn solve_in_slabs(
     context: &Context,
     cuda: &Arc<Cuda>,
@@ -74,7 +87,7 @@ pub(in super::super) fn solve_in_slabs(
     let options = &SolveOptions { operator: plan.operator(), tolerance, max_cycles };
     let shape = input.shape();
     let budget = cuda.budget()?.saturating_sub(fixed_bytes(shape, options.operator));
-    let (slots, slices) = slots_and_slices(shape[2], slice_bytes(shape), budget);
+    let (slots, slices) = slots_and_slices(shape, budget);
     let layout = SlotLayout::of_slices(input, &(0..shape[2]), slices, slices - 2 * HALO, HALO);
     let slabs = layout.count();
     log::debug!("the volume is cut into {slabs} slabs of {} slices", layout.own);
@@ -88,17 +101,18 @@ pub(in super::super) fn solve_in_slabs(
     pipeline.others = others(&monitor, options, slabs, 0);
     prepare(context, cuda, &mut pipeline, (plan, initial), (input, &mask), (slots, slices), output.view_mut())?;
     let (solution, is_in_output) = if !solver.coarsen()? {
-        // The zeros are in the other array.
+        // The array that was not written has zeros.
         (EMPTY, false)
     } else {
         // 2. Compute the first guess on the coarser grids, and the residuals with which the first cycle begins.
-        let guess = if solver.guess()? { Some(Guess::copied(cuda, &solver)?) } else { None };
+        let is_guessed = solver.guess()?;
+        wait(&solver, &mut pipeline)?;
+        let guess = if is_guessed { Some(Guess::copied(cuda, &solver)?) } else { None };
         let mut pass = FinestPass { solver: &solver, layout, guess, ends_cycle: false };
         let values = Image::F32(output.view());
-        let mut slots = slab_slots(cuda, (&values, &layout), (slots, pass.pitch()), 2)?;
+        let mut slots = slab_slots(cuda, (&values, &layout), (slots, PITCH_ALIGNMENT * size_of::<f32>()), 2)?;
         (pipeline.count, pipeline.others) = (slabs, others(&monitor, options, slabs, 1));
         if solver.levels.len() > 1 {
-            stream.synchronize()?;
             pipeline.run(context, cuda, &mut pass, &mut slots, Some(&values), None)?;
         }
         // 3. Run cycles until the estimated error is within the tolerance, or no longer falls.
@@ -109,6 +123,7 @@ pub(in super::super) fn solve_in_slabs(
             for _ in 0..cycles_at_once(&monitor, options, shape) {
                 pipeline.others = others(&monitor, options, slabs, monitor.cycles as usize + 2);
                 solver.correct_slabs()?;
+                wait(&solver, &mut pipeline)?;
                 let (from, to) = if is_in_output {
                     (output.view(), scratch.view_mut())
                 } else {
@@ -131,9 +146,22 @@ pub(in super::super) fn solve_in_slabs(
     Ok(report)
 }
 
+/// Waits for the work on the coarser grids; reports progress meanwhile.
+fn wait(solver: &Multigrid<'_>, pipeline: &mut Pipeline<'_, '_, '_>) -> Result<()> {
+    let started = Instant::now();
+    solver.stream.record(&solver.arrived)?;
+    while !solver.arrived.is_done()? {
+        std::thread::sleep(Duration::from_micros(50));
+        pipeline.ticker.report(pipeline.progress)?;
+    }
+    pipeline.report.seconds_compute += started.elapsed().as_secs_f64();
+    Ok(())
+}
+
 /// Returns the numbers of slabs of the passes before the next one, and of those that probably come after it.
 fn others(monitor: &ConvergenceMonitor, options: &SolveOptions, slabs: usize, passes: usize) -> [usize; 2] {
-    let left = (1.0 - monitor.fraction(options)) * USUAL_CYCLES;
+    let most = options.max_cycles.saturating_sub(monitor.cycles + 1) as f64;
+    let left = ((1.0 - monitor.fraction(options)) * USUAL_CYCLES).min(most);
     [passes * slabs, left as usize * slabs]
 }
 
@@ -155,13 +183,13 @@ fn copy(
 }
 
 impl Multigrid<'_> {
-    /// Computes the correction of the finest grid, which is in slabs; returns when done.
+    /// Queues the computation of the correction of the finest grid, which is in slabs.
     fn correct_slabs(&self) -> Result<()> {
         self.stream.fill(&self.buffer, self.changes, size_of::<u32>(), 0)?;
         if self.levels.len() > 1 {
             self.volume_kernels().solve_correction(self.stream, &self.levels[1..])?;
         }
-        self.stream.synchronize()
+        Ok(())
     }
 
     fn volume_kernels(&self) -> &VolumeKernels {
@@ -178,6 +206,7 @@ struct Guess {
 }
 
 impl Guess {
+    /// Makes the copy; returns when done.
     fn copied(cuda: &Cuda, solver: &Multigrid<'_>) -> Result<Self> {
         let level = &solver.levels[1];
         let layout = FieldLayout::new(level.grid.shape);
@@ -185,6 +214,7 @@ impl Guess {
         let values = cuda.memory().device(bytes)?;
         let (from, width) = (Side::Device { address: level.values, bytes }, layout.shape[0] * size_of::<f32>());
         solver.stream.copy(from, values.side(0), width, layout.rows(), [pitch; 2])?;
+        solver.stream.synchronize()?;
         Ok(Self { level: Level { values: values.address(), ..level.clone() }, _values: values })
     }
 }
@@ -234,11 +264,6 @@ fn slab_slots(
 }
 
 impl FinestPass<'_> {
-    /// Returns the bytes from row to row of a field.
-    fn pitch(&self) -> usize {
-        self.layout.field.pitch * size_of::<f32>()
-    }
-
     /// Returns the finest grid with the fields of a slab, which begin with slice `first`.
     fn level(&self, values: u64, buffers: &SlabBuffers, first: usize) -> Level {
         let before = (first * self.layout.field.shape[1] * buffers.pitch) as u64;
@@ -260,7 +285,9 @@ impl SliceOperation for FinestPass<'_> {
     }
 
     fn reads(&self, slab: usize) -> Range<usize> {
-        self.layout.reads(slab)
+        let Range { start, end } = self.layout.reads(slab);
+        // The values are not needed where the first guess takes their place and nothing is compared with them.
+        start..if self.ends_cycle || self.guess.is_none() { end } else { start }
     }
 
     fn compute(
@@ -285,11 +312,11 @@ impl SliceOperation for FinestPass<'_> {
             let change = self.solver.buffer.address() + self.solver.changes as u64;
             kernels.descend(stream, &level, start_from, start, &level.wider(&needed, VOLUME_STEPS))?;
             kernels.ascend(stream, &level, coarse, change, &needed)?;
-            kernels.descend(stream, &level, coarse, CycleStart::Values, &neighbours)?;
-        } else {
-            kernels.descend(stream, &level, start_from, start, &neighbours)?;
         }
         if let Some(coarse) = coarse {
+            let (start, from) =
+                if self.ends_cycle { (CycleStart::Values, coarse) } else { (start, start_from.unwrap_or(coarse)) };
+            kernels.descend(stream, &level, Some(from), start, &neighbours)?;
             kernels.restrict(stream, &level, coarse, 0, &children(&own, &level, coarse))?;
         }
         buffers.set_result(pixels.address, &own, first, self.layout.field.shape[1]);
@@ -377,16 +404,19 @@ mod tests {
 
     #[test]
     fn slabs_fit_the_budget_and_are_even() {
+        // Three fields of a row of 32 voxels.
+        let slice = 3 * 32 * 4;
         for depth in [29, 30, 101, 2048] {
             for slices in [0, 28, 29, 52, 60, 104, 156, 157, 1000, 100_000] {
-                let (slots, got) = slots_and_slices(depth, 10, 10 * slices);
+                let (slots, got) = slots_and_slices([32, 1, depth], slice * slices);
                 assert!((1..=SLOTS).contains(&slots) && got.is_multiple_of(2) && (28..=depth).contains(&got));
                 // A call for which the least slab does not fit is refused before.
                 assert!((slots * got) as u64 <= slices.max(28), "{depth} {slices}: {slots} x {got}");
             }
         }
-        assert_eq!(slots_and_slices(2048, 10, 10 * 28), (1, 28));
-        assert_eq!(slots_and_slices(2048, 10, 10 * 104), (2, 52));
-        assert_eq!(slots_and_slices(2048, 10, 1 << 40), (3, 188));
+        assert_eq!(slots_and_slices([32, 1, 2048], slice * 28), (1, 28));
+        assert_eq!(slots_and_slices([32, 1, 2048], slice * 104), (2, 52));
+        assert_eq!(slots_and_slices([32, 1, 2048], 1 << 40), (3, 188));
+        assert_eq!(slots_and_slices([2048, 2048, 2048], 1 << 40), (3, 52));
     }
 }
