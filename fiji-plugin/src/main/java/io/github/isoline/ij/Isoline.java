@@ -82,11 +82,7 @@ public final class Isoline {
         return EDGE_STRENGTH.on(image, options);
     }
 
-    /**
-     * Computes the edge strength function.
-     *
-     * @see #edgeStrength(ImagePlus, String)
-     */
+    /** Does what {@link #edgeStrength(ImagePlus, String)} does, with the options in a map. */
     public static Result edgeStrength(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return EDGE_STRENGTH.on(image, options);
     }
@@ -106,11 +102,7 @@ public final class Isoline {
         return EDGE_DRAWING.on(image, options);
     }
 
-    /**
-     * Finds edges as chains of pixels.
-     *
-     * @see #edgeDrawing(ImagePlus, String)
-     */
+    /** Does what {@link #edgeDrawing(ImagePlus, String)} does, with the options in a map. */
     public static Result edgeDrawing(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return EDGE_DRAWING.on(image, options);
     }
@@ -128,11 +120,7 @@ public final class Isoline {
         return SIGNED_DISTANCE.on(image, options);
     }
 
-    /**
-     * Computes the exact distance of every pixel from the boundary of the inside.
-     *
-     * @see #signedDistance(ImagePlus, String)
-     */
+    /** Does what {@link #signedDistance(ImagePlus, String)} does, with the options in a map. */
     public static Result signedDistance(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return SIGNED_DISTANCE.on(image, options);
     }
@@ -149,11 +137,7 @@ public final class Isoline {
         return ISOLINES.on(image, options);
     }
 
-    /**
-     * Finds the curves on which an image has a value, between pixels.
-     *
-     * @see #isolines(ImagePlus, String)
-     */
+    /** Does what {@link #isolines(ImagePlus, String)} does, with the options in a map. */
     public static Result isolines(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return ISOLINES.on(image, options);
     }
@@ -171,11 +155,7 @@ public final class Isoline {
         return ISOSURFACE.on(image, options);
     }
 
-    /**
-     * Computes the surface on which a volume has a value, and measures it.
-     *
-     * @see #isosurface(ImagePlus, String)
-     */
+    /** Does what {@link #isosurface(ImagePlus, String)} does, with the options in a map. */
     public static Result isosurface(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return ISOSURFACE.on(image, options);
     }
@@ -194,11 +174,7 @@ public final class Isoline {
         return OBJECTS.on(image, options);
     }
 
-    /**
-     * Grows many objects at once.
-     *
-     * @see #growObjects(ImagePlus, String)
-     */
+    /** Does what {@link #growObjects(ImagePlus, String)} does, with the options in a map. */
     public static Result growObjects(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return OBJECTS.on(image, options);
     }
@@ -217,11 +193,7 @@ public final class Isoline {
         return LEVEL_SET.on(image, options);
     }
 
-    /**
-     * Segments by a level set that grows or shrinks from a start.
-     *
-     * @see #levelSet(ImagePlus, String)
-     */
+    /** Does what {@link #levelSet(ImagePlus, String)} does, with the options in a map. */
     public static Result levelSet(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return LEVEL_SET.on(image, options);
     }
@@ -240,11 +212,7 @@ public final class Isoline {
         return REGION_SNAKE.on(image, options);
     }
 
-    /**
-     * Outlines objects by region snakes, each from a start.
-     *
-     * @see #regionSnake(ImagePlus, String)
-     */
+    /** Does what {@link #regionSnake(ImagePlus, String)} does, with the options in a map. */
     public static Result regionSnake(ImagePlus image, Map<String, ?> options) throws IsolineException {
         return REGION_SNAKE.on(image, options);
     }
