@@ -359,10 +359,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             Parallel.each(part.length, slot -> {
                 float[] slice = phi[planes.place(part[slot])];
                 read(buffer, slot, slice);
-                GreyRange here = GreyRange.of(slice);
-                synchronized (phiRange) {
-                    phiRange.add(here);
-                }
+                phiRange.add(GreyRange.of(slice));
             });
         }
     }

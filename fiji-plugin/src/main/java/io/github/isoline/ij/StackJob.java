@@ -417,14 +417,8 @@ abstract class StackJob<S extends Settings> {
         int[] indices = planes.indices();
         Parallel.each(indices.length, i -> {
             checkEscape();
-            synchronized (values) {
-                if (values.isMore()) {
-                    return;
-                }
-            }
-            TwoValues here = TwoValues.of(pixels(indices[i]));
-            synchronized (values) {
-                values.add(here);
+            if (!values.isMore()) {
+                values.add(TwoValues.of(pixels(indices[i])));
             }
         });
         return values;
@@ -436,10 +430,7 @@ abstract class StackJob<S extends Settings> {
         int[] indices = planes.indices();
         Parallel.each(indices.length, i -> {
             checkEscape();
-            GreyRange here = GreyRange.of(pixels(indices[i]));
-            synchronized (range) {
-                range.add(here);
-            }
+            range.add(GreyRange.of(pixels(indices[i])));
         });
         return range;
     }

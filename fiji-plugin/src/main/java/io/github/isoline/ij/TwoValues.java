@@ -22,14 +22,9 @@ final class TwoValues {
     static TwoValues of(Object pixels) {
         TwoValues found = new TwoValues();
         Parallel.pixels(Array.getLength(pixels), (from, count) -> {
-            synchronized (found) {
-                if (found.isMore()) {
-                    return;
-                }
-            }
-            TwoValues some = new TwoValues();
-            some.take(pixels, from, from + count);
-            synchronized (found) {
+            if (!found.isMore()) {
+                TwoValues some = new TwoValues();
+                some.take(pixels, from, from + count);
                 found.add(some);
             }
         });
@@ -38,19 +33,19 @@ final class TwoValues {
 
     private void take(Object pixels, int first, int end) {
         if (pixels instanceof byte[]) {
-            for (int from = first; from < end && !isMore(); from += BLOCK) {
+            for (int from = first; from < end && count <= MOST; from += BLOCK) {
                 take((byte[]) pixels, from, Math.min(from + BLOCK, end));
             }
         } else if (pixels instanceof short[]) {
             short[] all = (short[]) pixels;
-            for (int i = first; i < end && !isMore(); i++) {
+            for (int i = first; i < end && count <= MOST; i++) {
                 if (i == first || all[i] != all[i - 1]) {
                     take(all[i] & 0xffff);
                 }
             }
         } else {
             float[] all = (float[]) pixels;
-            for (int i = first; i < end && !isMore(); i++) {
+            for (int i = first; i < end && count <= MOST; i++) {
                 if (i == first || all[i] != all[i - 1]) {
                     take(all[i]);
                 }
@@ -70,15 +65,18 @@ final class TwoValues {
         }
     }
 
-    /** Adds the values of another slice; returns false if there are more than two, and no other slice matters. */
-    boolean add(TwoValues other) {
+    /**
+     * Adds the values of another slice; returns false if there are more than two, and no other slice matters. Several
+     * threads may add theirs.
+     */
+    synchronized boolean add(TwoValues other) {
         for (int i = 0; i < Math.min(other.count, MOST); i++) {
             take(other.values[i]);
         }
-        if (other.isMore()) {
+        if (other.count > MOST) {
             count = MOST + 1;
         }
-        return !isMore();
+        return count <= MOST;
     }
 
     private void take(double value) {
@@ -97,7 +95,7 @@ final class TwoValues {
     }
 
     /** Returns true for three or more values. */
-    boolean isMore() {
+    synchronized boolean isMore() {
         return count > MOST;
     }
 
