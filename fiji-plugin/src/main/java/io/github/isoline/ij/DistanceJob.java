@@ -8,10 +8,7 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 
 /** Computes the signed distance from the boundary of the inside pixels of an ImagePlus. */
 final class DistanceJob extends StackJob<DistanceSettings> {
@@ -78,8 +75,6 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     @Override
     List<String> warnings() {
         String boundary = new MissingBoundary(this, insideCounts).sentence(settings.text(DistanceSettings.REGION));
-        List<String> said = new ArrayList<>(Arrays.asList(boundary, size.warning));
-        said.removeIf(Objects::isNull);
-        return said;
+        return said(boundary, size.warning);
     }
 }

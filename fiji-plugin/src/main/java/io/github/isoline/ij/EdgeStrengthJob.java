@@ -102,18 +102,11 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
                         "that is shape: the result is blank there",
                         "that is not shape: the result is 1 everywhere there",
                         "\"foreground\"");
-        if (blank != null) {
-            said.add(blank);
-        }
-        if (!converged) {
-            said.add(String.format(
-                    "the tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
-                            + "than asked. Raise the tolerance.",
-                    settings.number(EdgeStrengthSettings.TOLERANCE), report().iterations(), report().residual()));
-        }
-        if (size != null && size.warning != null) {
-            said.add(size.warning);
-        }
+        String inexact = String.format(
+                "the tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
+                        + "than asked. Raise the tolerance.",
+                settings.number(EdgeStrengthSettings.TOLERANCE), report().iterations(), report().residual());
+        said.addAll(said(blank, converged ? null : inexact, size == null ? null : size.warning));
         return said;
     }
 

@@ -115,13 +115,8 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
 
     @Override
     List<String> warnings() {
-        List<String> said = new ArrayList<>();
-        if (size.warning != null) {
-            said.add(size.warning);
-        }
-        if (surfaces.stream().anyMatch(surface -> surface.triangleCount() == 0)) {
-            said.add("no voxels above and below the level are neighbours, so there is no surface.");
-        }
-        return said;
+        boolean empty = surfaces.stream().anyMatch(surface -> surface.triangleCount() == 0);
+        String none = "no voxels above and below the level are neighbours, so there is no surface.";
+        return said(size.warning, empty ? none : null);
     }
 }

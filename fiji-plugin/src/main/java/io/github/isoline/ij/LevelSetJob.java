@@ -442,10 +442,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     List<String> warnings() {
-        List<String> doubts = new ArrayList<>();
-        if (voxel.warning != null) {
-            doubts.add(voxel.warning);
-        }
+        List<String> doubts = said(voxel.warning);
         if (stopped) {
             doubts.add(String.format(
                     "stopped by Escape after %s iterations; the outputs show the state that was reached%s",

@@ -163,16 +163,10 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     @Override
     List<String> warnings() {
-        List<String> said = new ArrayList<>();
-        if (isVolume() && size.warning != null) {
-            said.add(size.warning);
-        }
-        if (count == 0) {
-            said.add("no start was found, so there is no object.");
-        }
-        if (start != null && start.warning() != null) {
-            said.add(start.warning());
-        }
+        List<String> said = said(
+                size.warning,
+                count == 0 ? "no start was found, so there is no object." : null,
+                start == null ? null : start.warning());
         if (vanished > 0) {
             said.add(RunLog.count(vanished, "object") + " vanished, because the start did not fit the image.");
         }

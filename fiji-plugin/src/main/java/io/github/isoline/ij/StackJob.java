@@ -12,9 +12,11 @@ import io.github.isoline.Report;
 import io.github.isoline.Solver;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.function.Consumer;
 
 /**
@@ -241,6 +243,13 @@ abstract class StackJob<S extends Settings> {
     /** Returns a sentence for the log about each deviation from the request. */
     List<String> warnings() {
         return Collections.emptyList();
+    }
+
+    /** Returns a list of those sentences that are not null, which may be extended. */
+    static List<String> said(String... sentences) {
+        List<String> said = new ArrayList<>(Arrays.asList(sentences));
+        said.removeIf(Objects::isNull);
+        return said;
     }
 
     /** Locks the image, and computes with progress in ImageJ's status bar; Escape ends the run. */
