@@ -3,12 +3,12 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
-import ij.gui.ShapeRoi;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Objects;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
-import java.awt.geom.Path2D;
+import io.github.isoline.Polygons;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -83,10 +83,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
             }
             int slice = image.getCurrentSlice();
             VoxelSize size = new VoxelSize(image, false);
-            Params params = settings.toParams();
-            if (!settings.isAutomatic(Settings.THRESHOLD)) {
-                params.set(Settings.THRESHOLD, Pixels.rawThreshold(image, settings.number(Settings.THRESHOLD)));
-            }
+            Params params = settings.toParams(image);
             ObjectsStart start = ObjectsStart.of(HyperStackSelection.everything(image), settings);
             int width = image.getWidth();
             float[] found = new float[width * image.getHeight()];
@@ -105,20 +102,10 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
                 output.read(0, found);
             }
             int[] values = new int[found.length];
-            for (int i = 0; i < values.length; i++) {
-                values[i] = (int) found[i];
-            }
+            Arrays.setAll(values, i -> (int) found[i]);
             List<MaskOutlines.Part> parts = MaskOutlines.of(values, width);
-            Path2D.Double path = new Path2D.Double();
-            for (MaskOutlines.Part part : parts) {
-                int[] corners = part.outline;
-                path.moveTo(corners[0], corners[1]);
-                for (int i = 2; i < corners.length; i += 2) {
-                    path.lineTo(corners[i], corners[i + 1]);
-                }
-                path.closePath();
-            }
-            Roi outlines = new ShapeRoi(path);
+            int[][] corners = parts.stream().map(part -> part.outline).toArray(int[][]::new);
+            Roi outlines = Outline.of(Polygons.of(corners));
             ResultImage.setPosition(outlines, image, image.getC(), image.getZ(), image.getT());
             show(() -> new Roi[] {outlines});
             return RunLog.count(parts.size(), "object") + " in this slice alone";

@@ -9,7 +9,6 @@ import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
@@ -35,19 +34,16 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     ObjectsJob(ImagePlus image, ObjectsSettings settings) throws BadInput {
         super(image, settings);
+        // The slices are processed one at a time: the objects of each have labels of their own.
+        callBytes = 1;
     }
 
     @Override
     void begin() throws BadInput, IsolineException {
         size = new VoxelSize(image, isVolume());
-        params = settings.toParams();
-        if (!settings.isAutomatic(Settings.THRESHOLD)) {
-            params.set(Settings.THRESHOLD, Pixels.rawThreshold(image, settings.number(Settings.THRESHOLD)));
-        }
+        params = settings.toParams(image);
         start = ObjectsStart.of(planes, settings);
-        boolean large = outputType() == PixelBuffer.Type.F32;
-        int pixels = image.getWidth() * image.getHeight();
-        labels = Parallel.fill(new Object[planes.size()], () -> large ? new float[pixels] : (Object) new short[pixels]);
+        labels = Parallel.fill(new Object[planes.size()], () -> SnakeLabels.empty(outputType(), planePixels()));
         boolean needed = settings.is(Settings.RESULTS_TABLE) || settings.wantsRois();
         measured = needed ? new MeasuredObjects(planes, size, isVolume(), settings.kind) : null;
     }
@@ -55,19 +51,6 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     @Override
     PixelBuffer.Type outputType() {
         return start == null ? PixelBuffer.Type.U16 : start.outputType();
-    }
-
-    /** Returns the volumes, or the slices, each by itself. */
-    @Override
-    List<int[]> parts() {
-        if (isVolume()) {
-            return super.parts();
-        }
-        List<int[]> parts = new ArrayList<>();
-        for (int index : planes.indices()) {
-            parts.add(new int[] {index});
-        }
-        return parts;
     }
 
     @Override
