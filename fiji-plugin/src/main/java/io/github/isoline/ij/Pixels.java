@@ -48,18 +48,10 @@ final class Pixels {
             colours.setRGBWeights(RED, GREEN, BLUE);
             return colours.convertToByteProcessor(false).getPixels();
         }
-        boolean fits;
-        switch (type(image)) {
-            case U8:
-                fits = pixels instanceof byte[];
-                break;
-            case U16:
-                fits = pixels instanceof short[];
-                break;
-            default:
-                fits = pixels instanceof float[];
-                break;
-        }
+        PixelBuffer.Type type = type(image);
+        boolean fits = type == PixelBuffer.Type.U8
+                ? pixels instanceof byte[]
+                : type == PixelBuffer.Type.U16 ? pixels instanceof short[] : pixels instanceof float[];
         if (!fits) {
             throw new BadInput(
                     "\"%s\" (%s) cannot be read as %s-bit pixels. If it is a virtual stack, check its files, or "

@@ -4,7 +4,6 @@ import ij.ImagePlus;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
-import io.github.isoline.Polygons;
 import java.util.List;
 
 /**
@@ -98,15 +97,11 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
             SnakeStart start = new SnakeStart(planes, settings);
             int index = image.getCurrentSlice();
             List<SnakeTarget> here = start.on(index);
-            int[][] nodes = new int[here.size()][];
-            for (int i = 0; i < nodes.length; i++) {
-                nodes[i] = here.get(i).nodes;
-            }
             if (isOutdated()) {
                 return null;
             }
-            if (draw && nodes.length > 0) {
-                Roi all = GuestOverlay.start(Outline.of(Polygons.of(nodes)));
+            if (draw && !here.isEmpty()) {
+                Roi all = GuestOverlay.start(Outline.of(SnakeTarget.polygons(here)));
                 GuestOverlay.element(all, "Isoline start", planes, index);
                 show(() -> new Roi[] {all});
             } else {

@@ -152,12 +152,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             tracks.keep(index, targets, targets);
             return null;
         }
-        int[][] nodes = new int[targets.size()][];
-        for (int i = 0; i < nodes.length; i++) {
-            nodes[i] = targets.get(i).nodes;
-        }
         params.set(SnakeSettings.LARGEST_STEP, settings.largestStep(targets));
-        try (Snake snake = Snake.start(context, input, Polygons.of(nodes), params)) {
+        try (Snake snake = Snake.start(context, input, SnakeTarget.polygons(targets), params)) {
             search(snake, index, progress);
             TargetStatistics[] statistics = snake.statistics();
             int width = image.getWidth();

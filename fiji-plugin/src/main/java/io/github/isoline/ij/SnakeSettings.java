@@ -5,7 +5,6 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Parameter;
 import io.github.isoline.Params;
 import io.github.isoline.Snake;
-import java.util.Arrays;
 import java.util.List;
 
 /** The parameters of the region snake command. */
@@ -186,11 +185,8 @@ final class SnakeSettings extends Settings {
         if (!isAutomatic(LARGEST_STEP)) {
             return (int) number(LARGEST_STEP);
         }
-        double[] sizes = new double[starts.size()];
-        for (int i = 0; i < sizes.length; i++) {
-            sizes[i] = size(starts.get(i).nodes);
-        }
-        Arrays.sort(sizes);
+        double[] sizes =
+                starts.stream().mapToDouble(start -> size(start.nodes)).sorted().toArray();
         double most = sizes.length == 0 ? 0 : sizes[sizes.length / 2] / STEPS_OF_SIZE;
         int step = Math.max(1, Integer.highestOneBit((int) most));
         return Math.min(step, (int) parameter(LARGEST_STEP).defaultValue());

@@ -1,6 +1,8 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import io.github.isoline.Polygons;
+import java.util.List;
 
 /** A polygon that a region snake starts from. */
 final class SnakeTarget {
@@ -36,6 +38,11 @@ final class SnakeTarget {
         this.parent = parent;
         this.parentIndex = parentIndex;
         this.isRival = isRival;
+    }
+
+    /** Returns the polygons of targets, in their order. */
+    static Polygons polygons(List<SnakeTarget> targets) {
+        return Polygons.of(targets.stream().map(target -> target.nodes).toArray(int[][]::new));
     }
 
     /** Returns the same target with an outline. */
