@@ -48,15 +48,11 @@ public final class Ellipses implements InSlices {
         PointerByReference all = new PointerByReference();
         LongByReference count = new LongByReference();
         Status.check(IsolineLibrary.isoline_ellipses_all(ellipses, all, count));
-        long most = Integer.MAX_VALUE / NUMBERS;
-        if (count.getValue() > most) {
-            throw new IsolineException(
-                    Status.OUT_OF_MEMORY,
-                    "There are %s ellipses, more than the %s that Java can hold at once. Raise the gradient threshold or the"
-                            + " smallest radius, or take fewer slices.",
-                    count.getValue(),
-                    most);
-        }
+        Status.checkRoom(
+                count.getValue(),
+                Integer.MAX_VALUE / NUMBERS,
+                "There are " + count.getValue() + " ellipses",
+                "Raise the gradient threshold or the smallest radius, or take fewer slices.");
         Ellipses made = new Ellipses((int) count.getValue());
         for (int i = 0; i < made.count(); i++) {
             long at = (long) i * BYTES;

@@ -21,15 +21,11 @@ public final class Isosurface {
     private final int[] triangles;
 
     private Isosurface(Report report, Structs.SurfaceArrays arrays) throws IsolineException {
-        long most = Integer.MAX_VALUE / CORNERS;
-        if (Math.max(arrays.vertex_count, arrays.triangle_count) > most) {
-            throw new IsolineException(
-                    Status.OUT_OF_MEMORY,
-                    "The surface has %s triangles, more than the %s that Java can hold at once. Take a part of the"
-                            + " volume, or smooth it.",
-                    arrays.triangle_count,
-                    most);
-        }
+        Status.checkRoom(
+                Math.max(arrays.vertex_count, arrays.triangle_count),
+                Integer.MAX_VALUE / CORNERS,
+                "The surface has " + arrays.triangle_count + " triangles",
+                "Take a part of the volume, or smooth it.");
         this.report = report;
         measured = arrays;
         int coordinates = CORNERS * (int) arrays.vertex_count;

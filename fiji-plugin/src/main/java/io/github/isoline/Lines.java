@@ -40,15 +40,11 @@ public final class Lines implements InSlices {
         PointerByReference all = new PointerByReference();
         LongByReference count = new LongByReference();
         Status.check(IsolineLibrary.isoline_lines_all(lines, all, count));
-        long most = Integer.MAX_VALUE / NUMBERS;
-        if (count.getValue() > most) {
-            throw new IsolineException(
-                    Status.OUT_OF_MEMORY,
-                    "There are %s lines, more than the %s that Java can hold at once. Raise the gradient threshold or the"
-                            + " shortest line, or take fewer slices.",
-                    count.getValue(),
-                    most);
-        }
+        Status.checkRoom(
+                count.getValue(),
+                Integer.MAX_VALUE / NUMBERS,
+                "There are " + count.getValue() + " lines",
+                "Raise the gradient threshold or the shortest line, or take fewer slices.");
         Lines made = new Lines((int) count.getValue());
         for (int i = 0; i < made.count(); i++) {
             long at = (long) i * BYTES;

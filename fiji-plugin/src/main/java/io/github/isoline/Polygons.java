@@ -46,25 +46,16 @@ public final class Polygons {
      * @throws IsolineException if there are more than a Java array holds
      */
     static Polygons copyOf(Structs.Polygons struct) throws IsolineException {
-        long most = Integer.MAX_VALUE / COORDINATES;
-        if (struct.node_count > most || struct.count >= most) {
-            throw new IsolineException(
-                    Status.OUT_OF_MEMORY,
-                    "There are %s polygons with %s nodes, more than the %s that Java can hold at once. Take "
-                            + "fewer targets, or less max_nodes.",
-                    struct.count,
-                    struct.node_count,
-                    most);
-        }
+        Status.checkRoom(
+                Math.max(struct.node_count, struct.count + 1),
+                Integer.MAX_VALUE / COORDINATES,
+                "There are " + struct.count + " polygons with " + struct.node_count + " nodes",
+                "Take fewer targets, or less max_nodes.");
         int count = (int) struct.count;
         if (count == 0) {
             return of();
         }
-        long[] wide = struct.offsets.getLongArray(0, count + 1);
-        int[] offsets = new int[wide.length];
-        for (int i = 0; i < offsets.length; i++) {
-            offsets[i] = (int) wide[i];
-        }
+        int[] offsets = Status.narrow(struct.offsets.getLongArray(0, count + 1));
         int numbers = (int) struct.node_count * COORDINATES;
         int[] nodes = numbers == 0 ? new int[0] : struct.nodes.getIntArray(0, numbers);
         return new Polygons(nodes, offsets);

@@ -61,15 +61,11 @@ public final class Polylines implements InSlices {
      * @throws IsolineException if there are more than a Java array holds
      */
     static Polylines copyOf(Structs.PolylineArrays arrays) throws IsolineException {
-        long most = Integer.MAX_VALUE / COORDINATES;
-        if (arrays.point_count > most) {
-            throw new IsolineException(
-                    Status.OUT_OF_MEMORY,
-                    "There are %s points on isolines, more than the %s that Java can hold at once. Give fewer levels, or"
-                            + " take fewer slices.",
-                    arrays.point_count,
-                    most);
-        }
+        Status.checkRoom(
+                arrays.point_count,
+                Integer.MAX_VALUE / COORDINATES,
+                "There are " + arrays.point_count + " points on isolines",
+                "Give fewer levels, or take fewer slices.");
         int count = (int) arrays.count;
         if (count == 0) {
             return new Polylines(new double[0], 0);

@@ -41,24 +41,16 @@ public final class Segments implements InSlices {
         Structs.SegmentArrays arrays = new Structs.SegmentArrays();
         Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
         Status.check(IsolineLibrary.isoline_segments_all(segments, arrays));
-        long most = Integer.MAX_VALUE / COORDINATES;
-        if (arrays.point_count > most) {
-            throw new IsolineException(
-                    Status.OUT_OF_MEMORY,
-                    "There are %s points on edges, more than the %s that Java can hold at once. Raise the "
-                            + "gradient threshold or the minimum length, or take fewer slices.",
-                    arrays.point_count,
-                    most);
-        }
+        Status.checkRoom(
+                arrays.point_count,
+                Integer.MAX_VALUE / COORDINATES,
+                "There are " + arrays.point_count + " points on edges",
+                "Raise the gradient threshold or the minimum length, or take fewer slices.");
         int count = (int) arrays.count;
         if (count == 0) {
             return none();
         }
-        long[] wide = arrays.offsets.getLongArray(0, count + 1);
-        int[] offsets = new int[wide.length];
-        for (int i = 0; i < offsets.length; i++) {
-            offsets[i] = (int) wide[i];
-        }
+        int[] offsets = Status.narrow(arrays.offsets.getLongArray(0, count + 1));
         return new Segments(
                 arrays.points.getIntArray(0, (int) arrays.point_count * COORDINATES),
                 offsets,

@@ -1,5 +1,7 @@
 package io.github.isoline;
 
+import java.util.Arrays;
+
 /** Status codes of the C API that Java code distinguishes; the numbers are frozen. */
 final class Status {
     static final int OK = 0;
@@ -11,6 +13,24 @@ final class Status {
     static final int PANIC = 12;
 
     private Status() {}
+
+    /**
+     * Refuses a result that is larger than Java's arrays.
+     *
+     * @param what the result with its size, such as "There are 7 lines"
+     * @param advice a sentence that says how to get less
+     */
+    static void checkRoom(long count, long most, String what, String advice) throws IsolineException {
+        if (count > most) {
+            String message = what + ", more than the " + most + " that Java can hold at once. " + advice;
+            throw new IsolineException(OUT_OF_MEMORY, message);
+        }
+    }
+
+    /** Returns numbers that fit, such as the offsets of a result for which {@link #checkRoom} found room. */
+    static int[] narrow(long... numbers) {
+        return Arrays.stream(numbers).mapToInt(number -> (int) number).toArray();
+    }
 
     /** Turns any status but OK into an exception with the library's message. */
     static void check(int status) throws IsolineException {
