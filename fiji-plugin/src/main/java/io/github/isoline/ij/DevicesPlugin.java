@@ -12,6 +12,7 @@ import java.awt.GraphicsEnvironment;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.Collectors;
 
 /** Plugins > Isoline > Devices... */
 public final class DevicesPlugin implements PlugIn {
@@ -109,17 +110,10 @@ public final class DevicesPlugin implements PlugIn {
     }
 
     private static String reasons(List<DeviceInfo> devices) {
-        StringBuilder text = new StringBuilder();
-        for (DeviceInfo device : devices) {
-            if (!device.isUsable()) {
-                text.append(' ')
-                        .append(device.id())
-                        .append(": ")
-                        .append(device.reason())
-                        .append('.');
-            }
-        }
-        return text.toString();
+        return devices.stream()
+                .filter(device -> !device.isUsable())
+                .map(device -> " " + device.id() + ": " + device.reason() + ".")
+                .collect(Collectors.joining());
     }
 
     private static String gib(long bytes) {

@@ -55,11 +55,6 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
     }
 
     @Override
-    String previewProblem() {
-        return settings.problem();
-    }
-
-    @Override
     void hint(List<String> lines) {
         if (image.isInvertedLut() && settings.usesThreshold()) {
             lines.add("This image has an inverting LUT: its dark pixels have the high values.");

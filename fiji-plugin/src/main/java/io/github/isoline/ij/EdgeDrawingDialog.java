@@ -31,7 +31,7 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> imple
             lines.add("This image has a colour table: its edges are those of the colours' numbers.");
         }
         lines.add("Gradient threshold" + threshold());
-        lines.add(drawPreview ? previewLine() : "Preview: off");
+        super.hint(lines);
     }
 
     @Override

@@ -83,14 +83,14 @@ final class EdgeDrawingSettings extends Settings {
                         .label("ROI shape")
                         .advanced()
                         .usedWith(FIND, SEGMENTS)
-                        .recordedIf(s -> wantsRois(s)),
+                        .recordedIf(Settings::wantsRois),
                 // The tolerance is the largest distance of a polyline from the pixels.
                 Setting.number(TOLERANCE, 1)
                         .atLeast(0)
                         .unit("pixels")
                         .advanced()
                         .usedWith(FIND, SEGMENTS)
-                        .recordedIf(s -> wantsRois(s) && isPolyline(s)),
+                        .recordedIf(s -> s.wantsRois() && isPolyline(s)),
                 mostRois(),
                 // All are saved to this ZIP file as ROIs.
                 Setting.file(ROI_FILE));
@@ -142,7 +142,7 @@ final class EdgeDrawingSettings extends Settings {
 
     /** Returns true if an output has segments, lines or ellipses. */
     boolean wantsFound() {
-        return wantsRois(this) || is(RESULTS_TABLE);
+        return wantsRois() || is(RESULTS_TABLE);
     }
 
     /** Returns the problem with the parameters of the computation; null if there is none. */

@@ -27,7 +27,7 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
         if (image.getType() == ImagePlus.COLOR_256) {
             lines.add("This image has a colour table: its isolines are those of the colours' numbers.");
         }
-        lines.add(drawPreview ? previewLine() : "Preview: off");
+        super.hint(lines);
     }
 
     @Override

@@ -5,7 +5,6 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.Polylines;
-import java.util.List;
 
 /** The dialog of the isosurface command. Its preview shows where the surface cuts the current slice. */
 final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
@@ -25,11 +24,6 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
     @Override
     String previewProblem() {
         return settings.problemOf(IsosurfaceSettings.LEVEL);
-    }
-
-    @Override
-    void hint(List<String> lines) {
-        lines.add(drawPreview ? previewLine() : "Preview: off");
     }
 
     @Override

@@ -264,13 +264,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         int slices = isVolume() ? part.length : 1;
         for (int first = 0; first < part.length; first += slices) {
             byte[][] masks = new byte[slices][];
-            for (int i = 0; i < slices; i++) {
-                masks[i] = read(mask, first + i);
-            }
             String end = ends[first / slices];
             int[] indices = Arrays.copyOfRange(part, first, first + slices);
             IntensitySample outside = new IntensitySample();
             for (int i = 0; i < slices; i++) {
+                masks[i] = read(mask, first + i);
                 outside.add(IntensitySample.outside(pixels(indices[i]), masks[i]));
             }
             for (Consumer<ResultsTable> row : objects.add(masks, indices)) {

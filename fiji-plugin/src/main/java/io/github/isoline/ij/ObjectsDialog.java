@@ -40,16 +40,6 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     }
 
     @Override
-    String previewProblem() {
-        return settings.problem();
-    }
-
-    @Override
-    void hint(List<String> lines) {
-        lines.add(drawPreview ? previewLine() : "Preview: off");
-    }
-
-    @Override
     String meaning() {
         String planes = settings.planes(image).describe();
         String what = stack ? " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "." : "";

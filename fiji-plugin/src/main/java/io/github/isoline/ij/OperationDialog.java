@@ -209,8 +209,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     abstract LivePreview<S> newPreview();
 
-    /** Returns the problem with the parameters that the preview shows; null if there is none. */
-    abstract String previewProblem();
+    /** Returns the problem with the parameters that the preview shows: all of them; null if there is none. */
+    String previewProblem() {
+        return settings.problem();
+    }
 
     /** Is called with the values of the fields before they are used. */
     void changed(S asked) {}
@@ -299,7 +301,9 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     abstract String meaning();
 
     /** Adds further lines to the hint, with the preview's own. */
-    abstract void hint(List<String> lines);
+    void hint(List<String> lines) {
+        lines.add(drawPreview ? previewLine() : "Preview: off");
+    }
 
     private String hintText() {
         String why = problem != null ? problem : refusal;

@@ -101,7 +101,7 @@ abstract class Settings implements Cloneable {
                 .whole(1)
                 .label("Most ROIs")
                 .advanced()
-                .recordedIf(s -> wantsRois(s));
+                .recordedIf(Settings::wantsRois);
     }
 
     /** Adds parameters of the operation unchanged. */
@@ -321,12 +321,8 @@ abstract class Settings implements Cloneable {
     }
 
     /** Returns true if an output has selections. */
-    boolean wantsRois() {
-        return wantsRois(this);
-    }
-
-    static boolean wantsRois(Settings s) {
-        return s.is(OVERLAY) || s.is(ROI_MANAGER) || !s.text(ROI_FILE).isEmpty();
+    final boolean wantsRois() {
+        return is(OVERLAY) || is(ROI_MANAGER) || !text(ROI_FILE).isEmpty();
     }
 
     /** Returns true if the stack is one volume. */

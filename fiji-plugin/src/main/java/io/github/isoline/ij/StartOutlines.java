@@ -8,6 +8,7 @@ import java.awt.Polygon;
 import java.awt.Rectangle;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 
@@ -68,21 +69,13 @@ final class StartOutlines {
         List<MaskOutlines.Part> parts = MaskOutlines.of(values, within.width);
         if (roi.getType() != Roi.COMPOSITE && parts.size() > 1) {
             // The outline crosses itself; the other loops are no targets of their own.
-            parts = Collections.singletonList(largest(parts));
+            parts = Collections.singletonList(Collections.max(parts, Comparator.comparingInt(part -> part.pixels)));
             notes.add("only the largest loop of an outline that crosses itself (" + what + ") was used");
         }
         for (MaskOutlines.Part part : parts) {
             outlines.add(moved(thin(part), within.x, within.y));
         }
         return outlines;
-    }
-
-    static MaskOutlines.Part largest(List<MaskOutlines.Part> parts) {
-        MaskOutlines.Part largest = parts.get(0);
-        for (MaskOutlines.Part part : parts) {
-            largest = part.pixels > largest.pixels ? part : largest;
-        }
-        return largest;
     }
 
     /** Returns the outline of a part of a mask with few nodes. */

@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
-import ij.process.ImageProcessor;
 import java.awt.Rectangle;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -120,20 +119,15 @@ final class StartRois {
             }
         }
         start.isWanted = true;
-        Rectangle bounds = start.area.getBounds();
-        ImageProcessor mask = start.area.getMask();
-        boolean drawn = false;
-        int width = planes.image.getWidth();
-        Rectangle inside = bounds.intersection(new Rectangle(width, planes.image.getHeight()));
-        for (int y = inside.y; y < inside.y + inside.height; y++) {
-            for (int x = inside.x; x < inside.x + inside.width; x++) {
-                if (labels[y * width + x] == 0 && (mask == null || mask.get(x - bounds.x, y - bounds.y) != 0)) {
-                    labels[y * width + x] = label;
-                    drawn = true;
-                }
+        Rectangle all = new Rectangle(planes.image.getWidth(), planes.image.getHeight());
+        boolean[] drawn = {false};
+        new AreaPixels(start.area).forEach((x, y) -> {
+            if (all.contains(x, y) && labels[y * all.width + x] == 0) {
+                labels[y * all.width + x] = label;
+                drawn[0] = true;
             }
-        }
-        return drawn;
+        });
+        return drawn[0];
     }
 
     private boolean drawBall(Start start, int[] position, int label, float... labels) {
