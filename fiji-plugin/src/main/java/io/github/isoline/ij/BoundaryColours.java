@@ -59,11 +59,7 @@ final class BoundaryColours {
         return near > 0 ? Math.min(far, MOST_UNEVEN * near) : far;
     }
 
-    /**
-     * Returns the colour of a position between the far inside and the far outside.
-     *
-     * @param at 0 to 1; 0.5 is the boundary
-     */
+    /** Returns the colour of a position from 0, far inside, to 1, far outside; 0.5 is the boundary. */
     private static int[] colour(double at) {
         double place = at * (STOPS.length - 1);
         int stop = (int) Math.min(place, STOPS.length - 2.0);

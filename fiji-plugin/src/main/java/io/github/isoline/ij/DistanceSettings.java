@@ -48,11 +48,7 @@ final class DistanceSettings extends Settings {
         return usesThreshold() && isAutomatic(THRESHOLD);
     }
 
-    /**
-     * Returns the test for inside pixels.
-     *
-     * @param values of the planes, where the threshold is automatic
-     */
+    /** Returns the test for inside pixels, by the values of the planes where the threshold is automatic. */
     InsideTest insideTest(ImagePlus image, TwoValues values) throws BadInput {
         if (is(INSIDE, SELECTION)) {
             return InsideTest.bySelection(image);

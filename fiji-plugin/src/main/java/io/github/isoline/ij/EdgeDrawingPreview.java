@@ -22,11 +22,7 @@ import java.util.stream.IntStream;
 final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
-        /**
-         * Receives the gradient threshold.
-         *
-         * @param threshold the gradient threshold that is used, in pixel values
-         */
+        /** Receives the gradient threshold that is used, in pixel values. */
         void threshold(double threshold);
     }
 

@@ -110,11 +110,7 @@ final class EdgeStrengthSettings extends Settings {
         return usesThreshold() && isAutomatic(THRESHOLD);
     }
 
-    /**
-     * Returns the test for pixels of the shape.
-     *
-     * @param values of the planes, where the threshold is automatic
-     */
+    /** Returns the test for pixels of the shape, by the values of the planes where the threshold is automatic. */
     InsideTest insideTest(ImagePlus image, TwoValues values) throws BadInput {
         return usesThreshold()
                 ? InsideTest.byStoredValue(is(FOREGROUND, ABOVE), ShapeThreshold.raw(image, text(THRESHOLD), values))

@@ -71,18 +71,10 @@ abstract class Found<T extends InSlices> {
         return prefix;
     }
 
-    /**
-     * Adds the values of a row.
-     *
-     * @param number the index of the row's element among all, from 0 on
-     */
+    /** Adds the values of a row; the number is that of its element among all, from 0 on. */
     abstract void addValues(ResultsTable table, int number, T some, int at);
 
-    /**
-     * Adds what one call found.
-     *
-     * @param part the stack index of each slice of the call
-     */
+    /** Adds what one call found, with the stack index of each slice of the call. */
     void add(T some, int[] part) {
         count = Math.addExact(count, some.count());
         calls.add(some);

@@ -150,11 +150,7 @@ final class FrontMeasure {
         return new long[regions + 1][steps().length];
     }
 
-    /**
-     * Returns the length or the area, in the unit of the size.
-     *
-     * @param counts those of the slices, in their order
-     */
+    /** Returns the length or the area, in the unit of the size, from the counts of the slices in their order. */
     double of(long[]... counts) {
         double measure = 0;
         for (long[] slice : counts) {

@@ -23,11 +23,7 @@ final class HyperStackSelection {
     /** Holds the numbers of channels, slices and frames taken. */
     private final int[] count;
 
-    /**
-     * Selects planes.
-     *
-     * @param currentSliceOnly false for every z slice
-     */
+    /** @param currentSliceOnly false for every z slice */
     HyperStackSelection(ImagePlus image, boolean allChannels, boolean allFrames, boolean currentSliceOnly) {
         this.image = image;
         all = new int[] {image.getNChannels(), image.getNSlices(), image.getNFrames()};

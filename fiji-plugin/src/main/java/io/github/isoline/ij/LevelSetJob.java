@@ -198,11 +198,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         return isVolume() ? new long[] {LongStream.of(counts).sum()} : counts;
     }
 
-    /**
-     * Returns how the slices, or the volume, ended, and counts them.
-     *
-     * @param begun the number of pixels inside each at the start
-     */
+    /** Returns how slices, or the volume, ended that began with so many pixels inside, and counts them. */
     private String[] ends(LevelSet surface, long[] begun, PixelBuffer mask, int[] part)
             throws BadInput, IsolineException {
         long[] counts = new long[part.length];

@@ -12,11 +12,7 @@ import java.util.Locale;
 final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
-        /**
-         * Receives the range that is used.
-         *
-         * @param target its T in the pixel values that ImageJ shows
-         */
+        /** Receives the range that is used, and its T in the pixel values that ImageJ shows. */
         void range(double target, LevelSetRange range);
     }
 

@@ -28,18 +28,10 @@ import java.util.function.Supplier;
 abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** Receives results on the event thread. */
     interface Listener {
-        /**
-         * Receives the text for the dialog.
-         *
-         * @param text the description of the preview, or why there is none
-         */
+        /** Receives a description of the preview for the dialog, or why there is none. */
         void status(String text);
 
-        /**
-         * Receives the reason why the command cannot run.
-         *
-         * @param why the command cannot run with these parameters on the current image
-         */
+        /** Receives the reason why the command cannot run with these parameters on the current image. */
         void refused(String why);
 
         /** Reports that the image's window was closed. */
@@ -189,11 +181,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         return PERCENT * part / all;
     }
 
-    /**
-     * Makes a request, which replaces an older one that is not finished.
-     *
-     * @param draw false: remove the preview from the image
-     */
+    /** Requests a preview instead of an older one that is not finished, or that it is removed from the image. */
     final synchronized void request(S settings, boolean draw) {
         if (last == null) {
             worker.start();

@@ -57,11 +57,7 @@ final class MacroOptions {
         }
     }
 
-    /**
-     * Takes options that a script gives by key.
-     *
-     * @param given texts, numbers, and true or false for switches
-     */
+    /** Takes options that a script gives by key: texts, numbers, and true or false for switches. */
     MacroOptions(Map<String, Object> given, List<String> known, List<String> switches, Map<String, String> renamed)
             throws BadInput {
         for (Map.Entry<String, Object> option : given.entrySet()) {

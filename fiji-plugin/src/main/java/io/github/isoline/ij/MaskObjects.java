@@ -90,11 +90,7 @@ final class MaskObjects {
         return root;
     }
 
-    /**
-     * Returns the outlines of the objects on a slice, by their numbers.
-     *
-     * @param here the number of the object that each pixel belongs to; 0 outside
-     */
+    /** Returns the outlines of the objects on a slice by their numbers, which its pixels have; 0 outside. */
     static Map<Integer, Roi> outlines(int[] here, int width) {
         Map<Integer, Rectangle> bounds = new TreeMap<>();
         for (int i = 0; i < here.length; i++) {

@@ -48,11 +48,7 @@ final class MaskOutlines {
         height = parts.length / width;
     }
 
-    /**
-     * Returns all parts, in the order of their first pixels, row by row.
-     *
-     * @param values 0 outside
-     */
+    /** Returns all parts of values other than 0, in the order of their first pixels, row by row. */
     static List<Part> of(int[] values, int width) {
         MaskObjects objects = new MaskObjects(1, values.length, width, (z, pixel) -> values[pixel]);
         MaskOutlines outlines = new MaskOutlines(objects.labels[0], width);

@@ -11,11 +11,7 @@ final class MissingBoundary {
     private int full;
     private String firstFull;
 
-    /**
-     * Examines all slices or volumes of a job.
-     *
-     * @param inside the number of inside pixels of each plane
-     */
+    /** @param inside the number of inside pixels of each plane */
     MissingBoundary(StackJob<?> job, int... inside) {
         HyperStackSelection planes = job.planes;
         what = job.isVolume() ? "volume" : planes.size() > 1 ? "slice" : "image";

@@ -71,11 +71,7 @@ final class RegionStatistics {
         }
     }
 
-    /**
-     * Adds the intensities.
-     *
-     * @param size of a pixel or voxel, in the image's unit
-     */
+    /** Adds the intensities; the size is that of a pixel or voxel, in the image's unit. */
     void addIntensity(ResultsTable table, ImagePlus image, double size) {
         // The sum is of pixels as they are stored.
         double shown = sum - count * Pixels.rawThreshold(image, 0);

@@ -15,11 +15,7 @@ final class Shading {
 
     private Shading() {}
 
-    /**
-     * Returns an element of an overlay that shades pixels.
-     *
-     * @param shade 1 where it is red, else 0
-     */
+    /** Returns an element of an overlay that shades the pixels that are 1; the others are 0. */
     static Roi of(byte[] shade, int width) {
         return new ImageRoi(0, 0, picture(shade, width, 0, RED));
     }

@@ -71,11 +71,7 @@ final class ShapeThreshold {
         return Settings.isAuto(text) || finite ? null : "threshold must be \"auto\" or a number, got \"" + text + "\".";
     }
 
-    /**
-     * Returns the threshold as a raw pixel value.
-     *
-     * @param values of all planes, where it is automatic
-     */
+    /** Returns the threshold as a raw pixel value; an automatic one follows from the values of all planes. */
     static double raw(ImagePlus image, String text, TwoValues values) throws BadInput {
         if (!Settings.isAuto(text)) {
             return Pixels.rawThreshold(image, Setting.number(text));

@@ -24,11 +24,7 @@ final class SnakeLabels {
     /** Holds the labels of each plane, as short[] or float[]. */
     private final Object[] labels;
 
-    /**
-     * Creates an empty label image.
-     *
-     * @param largest the largest number, and how many targets a plane has at most
-     */
+    /** @param largest the largest number, and how many targets a plane has at most */
     SnakeLabels(HyperStackSelection planes, int largest) throws BadInput, IsolineException {
         this.planes = planes;
         this.largest = largest;
@@ -48,11 +44,7 @@ final class SnakeLabels {
         return made.image();
     }
 
-    /**
-     * Returns the image of labels in arrays of its pixels.
-     *
-     * @param largest the largest label
-     */
+    /** Returns the image of labels, of which this is the largest, in arrays of its pixels. */
     static ImagePlus of(HyperStackSelection planes, Object[] pixels, int largest) {
         String title = "Labels of " + planes.image.getTitle();
         return ResultImage.inColours(planes, pixels, title, "Label", colours(largest));
@@ -76,11 +68,7 @@ final class SnakeLabels {
         }
     }
 
-    /**
-     * Adds a plane; labels that it has already stay.
-     *
-     * @param targets those that the library numbered from 1 on
-     */
+    /** Adds a plane with the targets that the library numbered from 1 on; labels that it has already stay. */
     void take(PixelBuffer buffer, int place, List<SnakeTarget> targets) {
         Object plane = labels[place];
         int[] found = SnakePixels.read(buffer, Array.getLength(plane));

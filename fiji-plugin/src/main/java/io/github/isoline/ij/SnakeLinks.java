@@ -22,11 +22,7 @@ final class SnakeLinks {
         final String name;
         final Roi roi;
 
-        /**
-         * Creates an end.
-         *
-         * @param row its number in the run's rows, from 1 on
-         */
+        /** @param row its number in the run's rows, from 1 on */
         End(int index, int row, String name, Roi roi) {
             this.index = index;
             this.row = row;

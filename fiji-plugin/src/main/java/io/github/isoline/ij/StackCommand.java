@@ -88,11 +88,7 @@ public final class StackCommand implements PlugIn {
         return command + ": " + job.status();
     }
 
-    /**
-     * Shows a new image, where there is a window for it.
-     *
-     * @param made may be null
-     */
+    /** Shows a new image, which may be null, where there is a window for it. */
     static void show(ImagePlus made, String status) {
         if (made == null) {
             IJ.showStatus(status);

@@ -191,11 +191,7 @@ abstract class StackJob<S extends Settings> {
         table.addLabel(image.getTitle());
     }
 
-    /**
-     * Adds the position of a plane to a row.
-     *
-     * @param slice false for all slices of a channel and frame
-     */
+    /** Adds the position of a plane to a row, without the slice where a row is of all slices. */
     static void addPosition(ResultsTable table, HyperStackSelection planes, int index, boolean slice) {
         int[] position = planes.position(index);
         boolean hyperstack = ResultImage.isHyperStack(planes.image);
@@ -226,11 +222,7 @@ abstract class StackJob<S extends Settings> {
         return "";
     }
 
-    /**
-     * Returns true if the state of a run is drawn on the image.
-     *
-     * @param every the iterations between two pictures; 0 for none
-     */
+    /** Returns true if the state of a run is drawn on the image each time after so many iterations; 0 for never. */
     final boolean isWatched(double every) {
         return every > 0 && image.getWindow() != null && settings.workspace.isWatched();
     }

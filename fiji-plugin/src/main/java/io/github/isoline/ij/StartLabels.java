@@ -17,11 +17,7 @@ final class StartLabels {
     private final StartOutlines outlines;
     private final Set<String> notes;
 
-    /**
-     * Finds the image that the parameters name.
-     *
-     * @param notes receives remarks about what was not used
-     */
+    /** @param notes receives remarks about what was not used */
     StartLabels(HyperStackSelection planes, SnakeSettings settings, StartOutlines outlines, Set<String> notes)
             throws BadInput {
         this.planes = planes;

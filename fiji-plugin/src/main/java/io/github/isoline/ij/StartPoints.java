@@ -30,11 +30,7 @@ final class StartPoints {
             this.t = t;
         }
 
-        /**
-         * Returns true if the point belongs to a plane, or to the volume of the plane.
-         *
-         * @param position channel, slice and frame
-         */
+        /** Returns true if the point belongs to the plane of a channel, slice and frame, or to its volume. */
         boolean isOn(int[] position, boolean volume) {
             return (t == 0 || t == position[2]) && (volume || z == 0 || z == position[1]);
         }

@@ -71,11 +71,7 @@ final class StartSurface {
         }
     }
 
-    /**
-     * Returns the image's selection, which must have an area.
-     *
-     * @param purpose what needs it
-     */
+    /** Returns the image's selection, which must have an area; the message names the purpose that needs it. */
     static Roi areaSelection(ImagePlus image, String purpose) throws BadInput {
         return areaSelection(image, purpose, "");
     }

@@ -16,11 +16,7 @@ final class StatusBar implements Progress {
     private final String escape;
     private long last = System.nanoTime() - REPAINT_NANOS;
 
-    /**
-     * Creates the progress display.
-     *
-     * @param escape a few words that say what the Escape key does
-     */
+    /** @param escape a few words that say what the Escape key does */
     StatusBar(DeviceInfo device, String escape) {
         this.device = device;
         this.escape = escape;

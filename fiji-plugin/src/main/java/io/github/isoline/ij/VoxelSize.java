@@ -20,11 +20,7 @@ final class VoxelSize {
     /** A warning that the user should check the size; null if there is none. */
     final String warning;
 
-    /**
-     * Reads the size from the image.
-     *
-     * @param volume true if the distance between slices counts
-     */
+    /** @param volume true if the distance between slices counts */
     VoxelSize(ImagePlus image, boolean volume) throws BadInput {
         Calibration calibration = image.getCalibration();
         x = calibration.pixelWidth;

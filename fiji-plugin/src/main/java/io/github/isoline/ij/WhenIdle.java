@@ -15,11 +15,7 @@ final class WhenIdle {
     private long ended;
     private ScheduledFuture<?> pending;
 
-    /**
-     * Creates the action.
-     *
-     * @param millis the time since the last use ended
-     */
+    /** @param millis the time since the last use ended */
     WhenIdle(long millis, Runnable action) {
         nanos = TimeUnit.MILLISECONDS.toNanos(millis);
         this.action = action;
