@@ -73,8 +73,6 @@ final class FieldDialog extends NonBlockingGenericDialog {
     }
 
     /**
-     * Adds a field.
-     *
      * @param unit the text behind it, "" for none
      * @param adder calls one of the methods of GenericDialog that add a component
      */

@@ -148,9 +148,9 @@ abstract class Found<T extends InSlices> {
         });
     }
 
-    final void addRows(ResultsTable table, StackJob<?> job) throws IsolineException {
+    final void addRows(ResultsTable table) throws IsolineException {
         forEach((number, some, at, index) -> {
-            job.startRow(table);
+            StackJob.startRow(table, image);
             table.addValue(column, number + 1);
             StackJob.addPosition(table, planes, index, true);
             addValues(table, number, some, at);

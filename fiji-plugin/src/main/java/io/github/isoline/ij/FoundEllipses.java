@@ -35,8 +35,7 @@ final class FoundEllipses extends Found<Ellipses> {
     @Override
     void addValues(ResultsTable table, int number, Ellipses ellipses, int at) {
         Calibration calibration = image.getCalibration();
-        table.addValue("X", calibration.getX(ellipses.x(at) + CENTRE));
-        table.addValue("Y", calibration.getY(ellipses.y(at) + CENTRE, image.getHeight()));
+        ShapeColumns.addPosition(table, image, ellipses.x(at) + CENTRE, ellipses.y(at) + CENTRE);
         // Both semi-axes as vectors in the image's unit, rows upwards. Where pixels are not square, these are no longer
         // the axes of the ellipse, but those of the same matrix are.
         double cos = Math.cos(ellipses.angle(at));

@@ -41,7 +41,7 @@ abstract class FoundJob<S extends Settings> extends StackJob<S> {
 
     @Override
     final void addRows(ResultsTable table) throws IsolineException {
-        found().addRows(table, this);
+        found().addRows(table);
     }
 
     @Override

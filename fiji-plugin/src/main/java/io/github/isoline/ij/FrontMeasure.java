@@ -41,8 +41,6 @@ final class FrontMeasure {
     private final double[] weights;
 
     /**
-     * Creates a measure for masks of one size.
-     *
      * @param width of a row, in pixels
      * @param volume true for a surface, false for a border in a slice
      */

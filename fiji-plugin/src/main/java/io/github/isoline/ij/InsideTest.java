@@ -40,11 +40,7 @@ final class InsideTest {
         return byStoredValue(bright != image.isInvertedLut(), threshold);
     }
 
-    /**
-     * Returns a test of stored values against a threshold, whatever the LUT.
-     *
-     * @param above true for the values above the threshold, false for the others
-     */
+    /** Returns a test for the stored values above a threshold, whatever the LUT shows, or for the others. */
     static InsideTest byStoredValue(boolean above, double threshold) {
         return new InsideTest(threshold, Double.POSITIVE_INFINITY, !above, null);
     }

@@ -307,8 +307,6 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     /**
-     * Adds a row.
-     *
      * @param overlap with the frame before; below 0 for none
      * @param last adds the last columns
      */

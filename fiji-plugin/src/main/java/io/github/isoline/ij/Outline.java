@@ -16,10 +16,8 @@ final class Outline {
     private Outline() {}
 
     /**
-     * Returns the border of the pixels, with its steps: a selection of exactly the mask's pixels.
-     *
-     * @param mask 255 inside
-     * @return null if nothing is inside
+     * Returns the border of the pixels that are 255, with its steps: a selection of exactly these; null if there is
+     * none.
      */
     static Roi of(byte[] mask, int width, int height) {
         ByteProcessor pixels = new ByteProcessor(width, height, mask);

@@ -30,8 +30,6 @@ final class RegionStatistics {
     }
 
     /**
-     * Adds a pixel.
-     *
      * @param at its index in the slice
      * @param slices those of the volume; 1 for a slice by itself
      */

@@ -61,10 +61,8 @@ final class ResultImage {
     }
 
     /**
-     * Returns an image with pixels, labels, dimensions, display range and calibration.
-     *
-     * @param min the value that is shown with the first colour
-     * @param max the value that is shown with the last colour
+     * Returns an image with pixels, labels, dimensions, display range (its ends in the first and the last colour) and
+     * calibration.
      */
     private static ImagePlus bare(
             HyperStackSelection planes, Object[] pixels, String title, String quantity, double min, double max) {

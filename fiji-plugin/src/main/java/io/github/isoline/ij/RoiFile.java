@@ -29,11 +29,7 @@ final class RoiFile {
         }
     }
 
-    /**
-     * Reads a file of the ROI Manager: one selection (.roi) or many (.zip).
-     *
-     * @param what their role, for messages
-     */
+    /** Reads a file of the ROI Manager: one selection (.roi) or many (.zip); messages say what their role is. */
     static List<Roi> read(String path, String what) throws BadInput {
         List<Roi> rois = new ArrayList<>();
         try {

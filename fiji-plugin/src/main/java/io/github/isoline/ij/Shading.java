@@ -20,12 +20,7 @@ final class Shading {
         return new ImageRoi(0, 0, picture(shade, width, 0, RED));
     }
 
-    /**
-     * Returns an image.
-     *
-     * @param pixels indices of colours, row by row
-     * @param colours with their opacity
-     */
+    /** Returns an image from indices of colours, row by row; the colours have their opacity. */
     static BufferedImage picture(byte[] pixels, int width, int... colours) {
         IndexColorModel model = new IndexColorModel(8, colours.length, colours, 0, true, -1, DataBuffer.TYPE_BYTE);
         DataBufferByte data = new DataBufferByte(pixels, pixels.length);

@@ -93,12 +93,7 @@ final class SimplePolygon {
         return sum;
     }
 
-    /**
-     * Returns the perimeter.
-     *
-     * @param width of a pixel
-     * @param height of a pixel
-     */
+    /** Returns the perimeter, in the unit of the width and the height of a pixel. */
     static double perimeter(int[] nodes, double width, double height) {
         double sum = 0;
         int count = nodes.length / 2;

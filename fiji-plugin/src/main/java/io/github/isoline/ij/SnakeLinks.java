@@ -32,9 +32,15 @@ final class SnakeLinks {
     }
 
     private static final class Link {
-        int track;
-        End source;
-        End target;
+        final int track;
+        final End source;
+        final End target;
+
+        Link(int track, End source, End target) {
+            this.track = track;
+            this.source = source;
+            this.target = target;
+        }
     }
 
     private final HyperStackSelection planes;
@@ -46,11 +52,7 @@ final class SnakeLinks {
 
     /** Adds the link between two outlines, in any order. */
     void add(int track, End one, End other) {
-        Link link = new Link();
-        link.track = track;
-        link.source = one.index < other.index ? one : other;
-        link.target = one.index < other.index ? other : one;
-        links.add(link);
+        links.add(one.index < other.index ? new Link(track, one, other) : new Link(track, other, one));
     }
 
     /**
@@ -63,9 +65,7 @@ final class SnakeLinks {
         boolean hyperstack = ResultImage.isHyperStack(image);
         Calibration unit = image.getCalibration();
         for (Link link : links) {
-            // This works also with ImageJ before 1.53d, which has no addRow().
-            table.incrementCounter();
-            table.addLabel(image.getTitle());
+            StackJob.startRow(table, image);
             table.addValue("Track", link.track);
             if (hyperstack) {
                 table.addValue("Ch", planes.position(link.source.index)[0]);

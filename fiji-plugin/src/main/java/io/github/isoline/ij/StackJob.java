@@ -180,12 +180,12 @@ abstract class StackJob<S extends Settings> {
     /** Adds all rows to the table. */
     void addRows(ResultsTable table) throws IsolineException {
         for (Consumer<ResultsTable> row : rows) {
-            startRow(table);
+            startRow(table, image);
             row.accept(table);
         }
     }
 
-    final void startRow(ResultsTable table) {
+    static void startRow(ResultsTable table, ImagePlus image) {
         // This works also with ImageJ before 1.53d, which has no addRow().
         table.incrementCounter();
         table.addLabel(image.getTitle());

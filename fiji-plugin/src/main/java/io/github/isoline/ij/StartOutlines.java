@@ -22,8 +22,6 @@ final class StartOutlines {
     private final Set<String> notes;
 
     /**
-     * Creates a converter.
-     *
      * @param spacing the length of an edge from which on the search adds a node, in pixels
      * @param notes receives remarks about what was not used
      */
