@@ -5,10 +5,6 @@ public interface InSlices {
     /** Returns the number of elements. */
     int count();
 
-    /**
-     * Returns the slice of an element, from 0 on.
-     *
-     * @param index of the element, from 0 on
-     */
+    /** Returns the slice, from 0 on, of an element by its index, from 0 on. */
     int slice(int index);
 }

@@ -65,20 +65,12 @@ public final class Lines implements InSlices {
         return slices[line];
     }
 
-    /**
-     * Returns the column of an end of a line.
-     *
-     * @param end 0 for the first, 1 for the second
-     */
+    /** Returns the column of an end of a line: 0 for the first, 1 for the second. */
     public double x(int line, int end) {
         return numbers[line * NUMBERS + 2 * end];
     }
 
-    /**
-     * Returns the row of an end of a line.
-     *
-     * @param end 0 for the first, 1 for the second
-     */
+    /** Returns the row of an end of a line: 0 for the first, 1 for the second. */
     public double y(int line, int end) {
         return numbers[line * NUMBERS + 2 * end + 1];
     }

@@ -52,8 +52,7 @@ public final class NativeLoader {
             }
             bindAny();
         } catch (LinkageError e) {
-            // These are all failures of JNA to link: JNA is missing, or cannot unpack its own
-            // native part.
+            // These are all failures of JNA to link: JNA is missing, or cannot unpack its own native part.
             throw unavailable(explainLinkage(e));
         }
     }
@@ -90,8 +89,7 @@ public final class NativeLoader {
     /** Returns the version of JNA that is running, which the host chooses and not this plugin. */
     public static String jnaVersion() {
         try {
-            // Reflection is needed: the compiler would copy the constant of the JNA compiled
-            // against.
+            // Reflection is needed: the compiler would copy the constant of the JNA compiled against.
             Field version = Native.class.getField("VERSION");
             version.setAccessible(true); // it is inherited from an interface that is not public
             return (String) version.get(null);

@@ -22,11 +22,7 @@ public final class Polygons {
         this.offsets = offsets;
     }
 
-    /**
-     * Joins polygons.
-     *
-     * @param polygons the nodes of each, x and y alternately; the last node is joined to the first
-     */
+    /** Joins polygons, whose nodes are x and y alternately; the last node is joined to the first. */
     public static Polygons of(int[]... polygons) {
         int[] offsets = new int[polygons.length + 1];
         for (int i = 0; i < polygons.length; i++) {

@@ -46,8 +46,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
         }
         setThreshold(params, planes);
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
-            // The whole result is allocated now: running out of memory is better found before the
-            // work.
+            // The whole result is allocated now: running out of memory is better found before the work.
             edges = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
         }
     }

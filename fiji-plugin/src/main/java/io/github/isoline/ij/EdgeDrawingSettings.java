@@ -73,8 +73,7 @@ final class EdgeDrawingSettings extends Settings {
                                         + " in an image of this size."));
         declareAxes();
         declare(
-                // This output is on at first, so that OK gives an image before anything is
-                // remembered.
+                // This output is on at first, so that OK gives an image before anything is remembered.
                 Setting.output(EDGE_MAP).first(true),
                 Setting.output(ROI_MANAGER),
                 Setting.output(OVERLAY),

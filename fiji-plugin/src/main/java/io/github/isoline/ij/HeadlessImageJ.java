@@ -109,8 +109,7 @@ public final class HeadlessImageJ {
         for (Object value : properties.values()) {
             register(table, value.toString());
         }
-        // These commands are added to the menus by ImageJ's own code; only those without a dialog
-        // are listed.
+        // These commands are added to the menus by ImageJ's own code; only those without a dialog are listed.
         for (String type : new String[] {"8-bit", "16-bit", "32-bit", "RGB Color"}) {
             table.put(type, "ij.plugin.Converter(\"" + type + "\")");
         }

@@ -114,11 +114,7 @@ final class HeadlessMacro extends Macro_Runner implements CommandListener, Debug
         return !macro.failed;
     }
 
-    /**
-     * Records a failure of a command.
-     *
-     * @return false if no macro runs that would report it
-     */
+    /** Records a failure of a command; returns false if no macro runs that would report it. */
     static boolean takes(String message) {
         HeadlessMacro macro = running;
         if (macro != null) {

@@ -108,10 +108,7 @@ final class HyperStackSelection {
     }
 
     /**
-     * Returns a position of the image as a position in a new image of the planes taken.
-     *
-     * @param position channel, slice, frame; 0 for all
-     * @return the position in the new image, or null if that has none of it
+     * Returns the position, 0 for all, that one has in a new image of the planes taken; null if that has none of it.
      */
     int[] moved(int... position) {
         int[] moved = new int[position.length];

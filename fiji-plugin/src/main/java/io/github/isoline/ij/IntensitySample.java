@@ -10,11 +10,7 @@ final class IntensitySample {
     private double squares;
     private double first = Double.NaN;
 
-    /**
-     * Adds the pixels where the region is not 0; NaN and infinity are left out.
-     *
-     * @param pixels byte[] and short[] as unsigned, or float[]
-     */
+    /** Adds the pixels, as {@link #value} takes them, where the region is not 0; NaN and infinity are left out. */
     void add(Object pixels, byte[] region) {
         for (int i = 0; i < region.length; i++) {
             if (region[i] != 0) {

@@ -23,8 +23,7 @@ final class IsolinesSettings extends Settings {
         declare(Setting.choice(STACK, "all", "current"));
         declareAxes();
         declare(
-                // This output is on at first, so that OK shows something before anything is
-                // remembered.
+                // This output is on at first, so that OK shows something before anything is remembered.
                 Setting.output(OVERLAY).first(true),
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE),

@@ -22,8 +22,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     /** The smallest number of positions of a slider, whose step is a power of ten. */
     private static final double SLIDER_STEPS = 500;
 
-    // These are the fields of the range, and the values that the dialog itself wrote into them
-    // last.
+    // These are the fields of the range, and the values that the dialog itself wrote into them last.
     private Choice rangeChoice;
     private Choice sideChoice;
     private TextField targetField;

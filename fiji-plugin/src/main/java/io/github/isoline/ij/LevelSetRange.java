@@ -58,12 +58,7 @@ final class LevelSetRange {
         }
     }
 
-    /**
-     * Computes one range for all planes, however they are divided into calls.
-     *
-     * @param stop is called at intervals
-     * @return null if it was stopped
-     */
+    /** Computes one range for all planes, however they are divided into calls; null if it was told to stop. */
     static LevelSetRange of(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
             throws BadInput, IsolineException {
@@ -94,9 +89,7 @@ final class LevelSetRange {
     }
 
     /**
-     * Lets the library measure the range: in the volume that is shown, or in some of the slices.
-     *
-     * @return null if it was stopped
+     * Lets the library measure the range, in the volume shown or in some of the slices; null if it was told to stop.
      */
     private static LevelSetRange measured(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)

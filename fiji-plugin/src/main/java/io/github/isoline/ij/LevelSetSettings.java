@@ -70,8 +70,7 @@ final class LevelSetSettings extends Settings {
                 Setting.file(SPHERE_FILE).usedWith(START, SPHERES),
                 // The value is the title of an open image.
                 Setting.image(MASK_IMAGE).usedWith(START, MASK),
-                // The values are "auto" or "first-last": x and y in pixels from 0 on, z in slices
-                // from 1 on.
+                // The values are "auto" or "first-last": x and y in pixels from 0 on, z in slices from 1 on.
                 Setting.text(BOX_X, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Y, AUTO).usedWith(START, BOX).forgotten(),
                 Setting.text(BOX_Z, AUTO).usedWith(START, BOX).forgotten(),
@@ -90,8 +89,7 @@ final class LevelSetSettings extends Settings {
                         .usedWith(RANGE, VALUES)
                         .shownIf(s -> true)
                         .forgotten(),
-                // The range of range=roi is the mean plus and minus this number of standard
-                // deviations.
+                // The range of range=roi is the mean plus and minus this number of standard deviations.
                 Setting.number(DEVIATIONS, 2)
                         .above(0)
                         .label("Range width")
@@ -111,8 +109,7 @@ final class LevelSetSettings extends Settings {
                 Setting.of(parameter(TIME_STEP)).usedWith(REGIONS, OFF).forgotten(),
                 // The number of iterations between two pictures of the front; 0 for none.
                 Setting.number(SHOW_EVERY, 10).whole(0).unit("iterations").advanced(),
-                // This output is on at first, so that OK gives an image before anything is
-                // remembered.
+                // This output is on at first, so that OK gives an image before anything is remembered.
                 Setting.output(MASK_STACK).first(true),
                 Setting.output(PHI).label("Level set function"),
                 Setting.output(LABEL_IMAGE),

@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
+import java.util.stream.IntStream;
 
 /** The start of the objects of an image: the labels of another image, or selections. */
 final class ObjectsStart {
@@ -65,7 +66,8 @@ final class ObjectsStart {
                     buffer.write(i, plane);
                 } else {
                     Object pixels = Pixels.of(labels, MaskChoice.at(labels, planes, part[i]));
-                    any |= hasLabel(pixels, width * height);
+                    any |= IntStream.range(0, width * height)
+                            .anyMatch(pixel -> IntensitySample.value(pixels, pixel) != 0);
                     buffer.write(i, pixels);
                 }
             }
@@ -77,15 +79,6 @@ final class ObjectsStart {
             buffer.close();
         }
         return any ? buffer : null;
-    }
-
-    private static boolean hasLabel(Object pixels, int count) {
-        for (int i = 0; i < count; i++) {
-            if (IntensitySample.value(pixels, i) != 0) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** Returns a warning about starts that have no object; null for none. */

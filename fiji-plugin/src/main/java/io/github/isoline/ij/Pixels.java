@@ -13,8 +13,7 @@ final class Pixels {
     private static final int SIGNED_16_OFFSET = 32768;
 
     // These are the weights of ImageJ's weighted RGB conversion (Edit > Options > Conversions), whether that is on or
-    // off:
-    // the same macro gives everybody the same.
+    // off: the same macro gives everybody the same.
     private static final double RED = 0.299;
     private static final double GREEN = 0.587;
     private static final double BLUE = 0.114;

@@ -113,8 +113,7 @@ final class PreviewRoi extends Roi {
                 y = new int[2 * count];
             }
             for (int p = 0; p < count; p++) {
-                // A line passes the middle of each pixel, and the first point again at the end of a
-                // loop.
+                // A line passes the middle of each pixel, and the first point again at the end of a loop.
                 int point = p == points ? 0 : p;
                 x[p] = (int) Math.floor((segments.x(i, point) - view.x + 0.5) * zoom);
                 y[p] = (int) Math.floor((segments.y(i, point) - view.y + 0.5) * zoom);

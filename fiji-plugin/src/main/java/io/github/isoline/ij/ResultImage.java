@@ -48,11 +48,7 @@ final class ResultImage {
         return result;
     }
 
-    /**
-     * Returns such an image with its own colours, the same for every channel.
-     *
-     * @param lut from the lowest value that is shown to the highest, which it names
-     */
+    /** Returns such an image with the colours of a table and the range that it names, the same for every channel. */
     static ImagePlus inColours(HyperStackSelection planes, Object[] pixels, String title, String quantity, LUT lut) {
         ImagePlus result = bare(planes, pixels, title, quantity, lut.min, lut.max);
         setColours(result, lut);

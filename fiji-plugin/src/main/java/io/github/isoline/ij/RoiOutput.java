@@ -80,9 +80,8 @@ final class RoiOutput {
     }
 
     /**
-     * Adds to the image's overlay, replacing the selections of an earlier run.
-     *
-     * @param kind the {@link #PROPERTY} of these selections
+     * Adds to the image's overlay, replacing the selections whose {@link #PROPERTY} is this kind: those of an earlier
+     * run.
      */
     static void addToOverlay(ImagePlus image, List<Roi> rois, String kind) {
         Overlay before = image.getOverlay();
@@ -145,8 +144,7 @@ final class RoiOutput {
     private static void write(Source rois, Path file) throws IOException, IsolineException {
         try (ZipOutputStream zip = new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
                 DataOutputStream out = new DataOutputStream(zip)) {
-            // There are very many small files: stronger compression would take minutes and save
-            // little.
+            // There are very many small files: stronger compression would take minutes and save little.
             zip.setLevel(Deflater.BEST_SPEED);
             RoiEncoder encoder = new RoiEncoder(out);
             Set<String> names = new HashSet<>();

@@ -257,11 +257,7 @@ abstract class Settings implements Cloneable {
         return false;
     }
 
-    /**
-     * Reads the values chosen last, for the dialog.
-     *
-     * @param bitDepth of the image: some values are remembered for pixels of this kind
-     */
+    /** Reads the values chosen last, for the dialog; some are remembered for pixels of one bit depth. */
     final void readPrefs(int bitDepth) {
         for (Setting setting : declared.values()) {
             values.put(setting.key, setting.remembered ? setting.fromPrefs(prefs, bitDepth) : setting.first);

@@ -125,8 +125,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                     start.describe(), planes.size() == 1 ? "slice" : "slices", planes.size() == 1 ? "is" : "are");
         }
         if (settings.is(SnakeSettings.LABEL_IMAGE)) {
-            // The whole result is allocated now: running out of memory is better found before the
-            // work.
+            // The whole result is allocated now: running out of memory is better found before the work.
             labels = new SnakeLabels(planes, largest);
         }
         boolean isShown = isWatched(settings.number(SnakeSettings.SHOW_EVERY));

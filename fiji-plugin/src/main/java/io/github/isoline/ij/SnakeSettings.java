@@ -78,8 +78,7 @@ final class SnakeSettings extends Settings {
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
                 // The number of iterations between two pictures of the polygons; 0 for none.
                 Setting.number(SHOW_EVERY, 1).whole(0).unit("iterations").advanced(),
-                // These outputs are on at first, so that OK gives an image and numbers before
-                // anything is remembered.
+                // These outputs are on at first, so that OK gives an image and numbers before anything is remembered.
                 Setting.output(LABEL_IMAGE),
                 Setting.output(OVERLAY).first(true),
                 Setting.output(ROI_MANAGER),

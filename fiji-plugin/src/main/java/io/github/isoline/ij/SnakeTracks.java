@@ -92,12 +92,7 @@ final class SnakeTracks {
         return targets;
     }
 
-    /**
-     * Keeps the targets that continue on the next plane of the pass.
-     *
-     * @param tried those that were searched on this plane
-     * @param found those of them that were found
-     */
+    /** Keeps those of the targets tried on this plane that were found, for the next plane of the pass. */
     void keep(int index, List<SnakeTarget> tried, List<SnakeTarget> found) {
         if (!start.isTrack()) {
             return;

@@ -382,9 +382,7 @@ abstract class StackJob<S extends Settings> {
         int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
         List<int[]> parts = new ArrayList<>();
         for (int first = 0; first < indices.length; first += most) {
-            int[] part = new int[Math.min(most, indices.length - first)];
-            System.arraycopy(indices, first, part, 0, part.length);
-            parts.add(part);
+            parts.add(Arrays.copyOfRange(indices, first, Math.min(first + most, indices.length)));
         }
         return parts;
     }
@@ -449,11 +447,7 @@ abstract class StackJob<S extends Settings> {
         return Pixels.of(image, index);
     }
 
-    /**
-     * Returns the input's own information (Image > Show Info...), with the parameters of the new image.
-     *
-     * @param made the lines that the operation adds, as "Isoline key: value"
-     */
+    /** Returns the input's own information (Image > Show Info...), with further lines "Isoline key: value". */
     private String info(String made) {
         Object before = image.getProperty("Info");
         return String.format(
