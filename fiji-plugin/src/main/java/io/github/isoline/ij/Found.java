@@ -117,11 +117,7 @@ abstract class Found<T extends InSlices> {
         }
     }
 
-    /**
-     * Returns the longest as selections, in their own order, named by their number among all.
-     *
-     * @param most the largest number; of the shortest that are still taken, the first
-     */
+    /** Returns the longest as selections, in their own order, named by their number among all; of equals the first. */
     final List<Roi> longest(int most) throws IsolineException {
         double[] lengths = new double[count];
         forEach((number, some, at, index) -> lengths[number] = length(some, at));

@@ -85,11 +85,7 @@ abstract class StackJob<S extends Settings> {
         return 0;
     }
 
-    /**
-     * Copies the library's input for a plane: its own pixels. Several threads do this for different planes.
-     *
-     * @param slot its index in the buffer, from 0 on
-     */
+    /** Copies a plane to a slot, from 0 on, of the library's input. Several threads do this for different planes. */
     void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
         write(input, slot, pixels(index));
     }
