@@ -18,6 +18,7 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Locale;
 import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
@@ -85,7 +86,7 @@ final class LibraryCache {
         try (JarFile jar = ((JarURLConnection) connection).getJarFile()) {
             JarEntry entry = ((JarURLConnection) connection).getJarEntry();
             String name = entry.getName().substring(entry.getName().lastIndexOf('/') + 1);
-            Path folder = root.resolve(String.format("%s-%08x", version, entry.getCrc()));
+            Path folder = root.resolve(String.format(Locale.ROOT, "%s-%08x", version, entry.getCrc()));
             Path file = folder.resolve(name);
             if (!isWhole(file, entry)) {
                 createFolder(folder);

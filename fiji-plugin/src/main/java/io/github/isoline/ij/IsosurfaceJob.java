@@ -11,6 +11,7 @@ import io.github.isoline.Report;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 
 /** Computes the isosurface of each volume of an ImagePlus. */
 final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
@@ -67,7 +68,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
             // Files are written first, since they are the output that can fail.
             int ending = file.lastIndexOf('.');
             for (int i = 0; i < surfaces.size(); i++) {
-                String number = surfaces.size() == 1 ? "" : String.format("-%04d", i + 1);
+                String number = surfaces.size() == 1 ? "" : String.format(Locale.ROOT, "-%04d", i + 1);
                 MeshFile.save(surfaces.get(i), file.substring(0, ending) + number + file.substring(ending));
             }
         }

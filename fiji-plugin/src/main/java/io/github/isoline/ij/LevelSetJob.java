@@ -463,8 +463,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         }
         if (empty > 0) {
             doubts.add(String.format(
-                    "%s slices have nothing inside their start (%s), so nothing could grow there.",
-                    empty, start.describe()));
+                    "%s %s nothing inside the start (%s), so nothing could grow there.",
+                    RunLog.count(empty, "slice"), empty == 1 ? "has" : "have", start.describe()));
         }
         return doubts;
     }

@@ -1,7 +1,6 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.gui.PointRoi;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Objects;
@@ -17,11 +16,11 @@ import java.util.List;
 final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     ObjectsDialog(ImagePlus image, ObjectsSettings defaults) throws IsolineException {
         super(image, Isoline.OBJECTS.command, "Elsey et al.; Zhu, Yuille", defaults);
-        Roi roi = image.getRoi();
-        if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
-            // A user who has drawn an area or points wants to start from them.
-            settings.set(Settings.START, Settings.ROI);
-        }
+    }
+
+    @Override
+    void fit() {
+        startFromSelection();
     }
 
     @Override
@@ -63,6 +62,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     private static final class Preview extends LivePreview<ObjectsSettings> {
         Preview(ImagePlus image, Listener listener) {
             super(image, listener);
+            followSelection();
         }
 
         @Override

@@ -123,7 +123,12 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     void take(PixelBuffer output, int slot, int place) {}
 
     @Override
-    ImagePlus end(Progress progress) {
+    ImagePlus end(Progress progress) throws BadInput {
+        if (report() == null) {
+            throw new BadInput(
+                    "There is nothing to start from: %s on the %s that %s looked at.",
+                    start.missing(), planes.size() == 1 ? "slice" : "slices", planes.size() == 1 ? "is" : "are");
+        }
         if (measured != null) {
             rois.addAll(measured.rois);
         }

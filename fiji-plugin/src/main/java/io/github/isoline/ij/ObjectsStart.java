@@ -81,6 +81,13 @@ final class ObjectsStart {
         return any ? buffer : null;
     }
 
+    /** Returns what there is where there is no start. */
+    String missing() {
+        return labels == null
+                ? "no area or point is within the image"
+                : "the start image \"" + labels.getTitle() + "\" is 0";
+    }
+
     /** Returns a warning about starts that have no object; null for none. */
     String warning() {
         return rois == null ? null : rois.warning();

@@ -11,6 +11,7 @@ import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipInputStream;
 
@@ -33,7 +34,7 @@ final class RoiFile {
     static List<Roi> read(String path, String what) throws BadInput {
         List<Roi> rois = new ArrayList<>();
         try {
-            if (path.toLowerCase().endsWith(".roi")) {
+            if (path.toLowerCase(Locale.ROOT).endsWith(".roi")) {
                 add(rois, Files.readAllBytes(Paths.get(path)));
             } else {
                 try (InputStream in = Files.newInputStream(Paths.get(path));

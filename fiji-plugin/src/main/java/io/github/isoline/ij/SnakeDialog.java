@@ -1,7 +1,6 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.gui.PointRoi;
 import ij.gui.Roi;
 import io.github.isoline.IsolineException;
 import java.util.List;
@@ -22,14 +21,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         if (settings.isTrack() && !fits) {
             settings.reset(Settings.STACK);
         }
-        Roi roi = image.getRoi();
-        if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
-            // A user who has drawn an area or points wants to start from them.
-            settings.set(SnakeSettings.START, SnakeSettings.ROI);
-        } else if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
-            // There is nothing to start from yet, but objects may be found.
-            settings.set(SnakeSettings.START, SnakeSettings.DETECT);
-        }
+        startFromSelection();
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 
 /**
@@ -188,7 +189,7 @@ final class SnakeStart {
                 throw new BadInput(
                         "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
                                 + "area.",
-                        name, source, roi.getTypeAsString().toLowerCase());
+                        name, source, roi.getTypeAsString().toLowerCase(Locale.ROOT));
             }
             List<int[]> parts = outlines.of(roi, "\"" + name + "\"");
             parts = parts.isEmpty() ? Collections.singletonList(outside(roi)) : parts;

@@ -6,6 +6,7 @@ import ij.process.FloatPolygon;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -67,7 +68,7 @@ final class StartPoints {
                 throw new BadInput(
                         "start=spheres takes points only, but \"%s\" in %s is a %s. Delete it there, or start from a "
                                 + "selection or a mask.",
-                        roi.getName(), source, roi.getTypeAsString().toLowerCase());
+                        roi.getName(), source, roi.getTypeAsString().toLowerCase(Locale.ROOT));
             }
             points.addAll(of((PointRoi) roi, planes, settings.isVolume(), source));
         }

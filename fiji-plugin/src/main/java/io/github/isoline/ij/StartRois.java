@@ -7,6 +7,7 @@ import java.awt.Rectangle;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Selections that objects grow from: each area, and a ball around each point. They have the labels 1, 2, ... in their
@@ -69,7 +70,7 @@ final class StartRois {
                 throw new BadInput(
                         "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
                                 + "area.",
-                        roi.getName(), source, roi.getTypeAsString().toLowerCase());
+                        roi.getName(), source, roi.getTypeAsString().toLowerCase(Locale.ROOT));
             }
             add((Roi) roi.clone(), source);
         }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -85,7 +86,7 @@ final class StartSurface {
                             + "oval, polygon or freehand tool%s.",
                     purpose,
                     image.getTitle(),
-                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase(),
+                    roi == null ? "none" : "a " + roi.getTypeAsString().toLowerCase(Locale.ROOT),
                     also);
         }
         return (Roi) roi.clone();

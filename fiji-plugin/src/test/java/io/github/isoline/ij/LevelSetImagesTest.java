@@ -239,7 +239,7 @@ class LevelSetImagesTest extends LevelSetTest {
                         + "return \"\" + s;");
         assertEquals("0 0|255 0|255 0|255 0|255 0|255 0|", outcome.returned, outcome.log);
         assertTrue(
-                outcome.log.contains("1 slices have nothing inside") || !outcome.log.contains("nothing inside"),
+                outcome.log.contains("1 slice has nothing inside") || !outcome.log.contains("nothing inside"),
                 outcome.log);
     }
 

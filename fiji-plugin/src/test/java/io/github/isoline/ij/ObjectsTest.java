@@ -321,6 +321,11 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
                 "stack=volume start=labels label_image",
                 "start_image must be the title of an open label image");
         assertRefused(balls(), "start=labels start_image=none label_image", "There is no open image \"none\"");
+        new ImagePlus("empty", new ByteProcessor(WIDTH, HEIGHT)).show();
+        assertRefused(
+                balls(),
+                "stack=slices start=labels start_image=empty label_image",
+                "There is nothing to start from: the start image \"empty\" is 0 on the slices that are looked at");
         assertRefused(balls(), "start=detect", "No output is chosen");
         assertRefused(balls(), "start=roi label_image", "start=roi needs a selection with an area");
         assertRefused(balls(), "start=manager label_image", "start=manager needs areas or points");
