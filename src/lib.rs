@@ -41,6 +41,7 @@ mod report;
 pub mod snake;
 mod stream;
 mod threshold;
+mod vector;
 
 pub use device::{Context, DeviceImage, DeviceInfo, DeviceKind, DevicePixel, HostBuffer, devices};
 pub use error::{Error, ErrorKind, Result};

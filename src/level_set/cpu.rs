@@ -6,11 +6,11 @@
 //! is cancelled leaves φ unchanged. No result depends on the order of tiles, so none depends on the number of threads.
 
 mod edges;
+mod formulas;
 mod kernel;
 mod plain;
 mod task;
 mod tiles;
-mod vector;
 
 use super::convergence::ConvergenceMonitor;
 use super::plan::{Plan, REINITIALISATION_STEPS, SLICE_TILE, VOLUME_TILE};

@@ -41,7 +41,7 @@
 //! * `convergence.rs`: the statistics, the stopping criterion, the likely end. `outcome.rs`: how a run ended.
 //! * `backend.rs`: the solver of the device that computes.
 //! * `cpu.rs`: the CPU's solver. The variant scalar is in `cpu/plain.rs`; the others keep φ in tiles (`cpu/tiles.rs`)
-//!   and update them by vectors (`cpu/kernel.rs`, `cpu/vector.rs`).
+//!   and update them by vectors (`cpu/kernel.rs`, `cpu/formulas.rs`).
 //! * `cuda.rs`: the CUDA solver, which queues batches of iterations. Its start is in `cuda/start.rs`, its memory in
 //!   `cuda/tables.rs`, launches in `cuda/launch.rs` and `cuda/dense_grid.rs`, batches in `cuda/queue.rs`,
 //!   transfer in `cuda/transfer.rs` and `cuda/values.rs`; `cuda/sparse.rs` is for volumes that do not fit the device,

@@ -1,15 +1,14 @@
 //! The fronts on all threads. Parts of rows are updated while something changes in them or beside them.
 
-use super::scalar::{Around, BACKGROUND, Constants, Pixel, START_DISTANCE, Voxel, updated};
+use super::row::{PART, Row, values_around};
+use super::scalar::{Constants, START_DISTANCE};
 use super::statistics::{Statistics, Window};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::progress::Ticker;
+use pulp::Arch;
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// The voxels of a part of a row.
-const PART: usize = 16;
 
 /// The check intervals in a row without movement after which the fronts are at rest although scores still change a little.
 const QUIET_CHECKS: u32 = 2;
@@ -193,12 +192,6 @@ fn rows_around(grid: &Grid, row: usize) -> [Range<usize>; 5] {
     ]
 }
 
-/// Returns the values around place `x` of a row, of that row and those beside it: before and behind along x, y, z.
-#[inline(always)]
-fn values_around<T: Copy>([own, above, below, front, back]: &[&[T]; 5], x: usize) -> [T; 6] {
-    [own[x.saturating_sub(1)], own[(x + 1).min(own.len() - 1)], above[x], below[x], front[x], back[x]]
-}
-
 /// The parts of rows: which are updated, and the front voxels in each.
 struct Parts {
     /// The parts of a row.
@@ -277,6 +270,7 @@ fn iterate(
     let rows =
         next.labels.par_chunks_mut(width).zip(next.distances.par_chunks_mut(width)).zip(changes.par_chunks_mut(width));
     let flags = changed.par_chunks_mut(*per_row).zip(fronts.par_chunks_mut(*per_row)).zip(active.par_chunks(*per_row));
+    let arch = Arch::new();
     let rows = rows.zip(flags).enumerate().with_min_len((TASK_VOXELS / width).max(1));
     rows.for_each(|(row, (((new_labels, new_distances), changes), ((changed, fronts), active)))| {
         if ticker.is_cancelled() {
@@ -286,26 +280,20 @@ fn iterate(
         let labels = rows.each_ref().map(|row| &fields.labels[row.clone()]);
         let distances = rows.each_ref().map(|row| &fields.distances[row.clone()]);
         let (starts, levels) = (&starts[rows[0].clone()], &levels[rows[0].clone()]);
-        for (part, active) in active.iter().enumerate() {
-            changed[part] = 0;
-            if *active == 0 {
-                continue;
-            }
-            let mut front = 0;
-            for x in part * PART..((part + 1) * PART).min(width) {
-                let old = Voxel { label: labels[0][x], distance: distances[0][x] };
-                let around = Around { labels: values_around(&labels, x), distances: values_around(&distances, x) };
-                let pixel = Pixel { level: levels[x], changes: changes[x] };
-                let is_start = || plan.keep_starts && starts[x] != BACKGROUND;
-                let new = updated(&plan.constants, old, &around, pixel, is_start, &statistics.scores);
-                changes[x] = changes[x].saturating_add(u8::from(new.label != old.label));
-                new_labels[x] = new.label;
-                new_distances[x] = new.distance;
-                changed[part] |= u8::from(new != old);
-                front += u8::from(around.has_other(old.label));
-            }
-            fronts[part] = front;
-        }
+        arch.dispatch(Row {
+            constants: &plan.constants,
+            scores: &statistics.scores,
+            labels,
+            distances,
+            levels,
+            starts: plan.keep_starts.then_some(starts),
+            new_labels,
+            new_distances,
+            changes,
+            active,
+            changed,
+            fronts,
+        });
     });
     ticker.check()
 }

@@ -26,6 +26,7 @@ mod cpu;
 mod cuda;
 mod labels;
 pub(crate) mod parameters;
+mod row;
 mod scalar;
 mod starts;
 mod statistics;

@@ -8,8 +8,8 @@ use crate::device::kernels::objects::{
 };
 
 pub(super) const START_DISTANCE: f32 = OB_START_DISTANCE as f32;
-const SMALLEST_CHANGE: f32 = OB_SMALLEST_CHANGE as f32;
-const FALL: f32 = OB_FALL as f32;
+pub(super) const SMALLEST_CHANGE: f32 = OB_SMALLEST_CHANGE as f32;
+pub(super) const FALL: f32 = OB_FALL as f32;
 const FREE_CHANGES: u8 = OB_FREE_CHANGES as u8;
 const MOST_CHANGES: u8 = OB_MOST_CHANGES as u8;
 
@@ -42,7 +42,7 @@ impl Score {
     /// Returns how well a level fits the object rather than its background, −1 to 1: −1 at the background's mean and below,
     /// 1 at the object's, and 0 where both fit equally.
     #[inline(always)]
-    fn at(self, level: u16) -> f32 {
+    pub(super) fn at(self, level: u16) -> f32 {
         let score = f32::from(level) * self.gain + self.offset;
         if score > 1.0 {
             let score = 1.0 - (score - 1.0) * FALL;
@@ -94,7 +94,7 @@ pub(super) struct Pixel {
 
 /// Returns the share of a whole step that a voxel makes: a power of two.
 #[inline(always)]
-fn share_of_step(changes: u8) -> f32 {
+pub(super) fn share_of_step(changes: u8) -> f32 {
     let halvings = changes.saturating_sub(FREE_CHANGES).min(MOST_CHANGES);
     f32::from_bits((127 - u32::from(halvings)) << 23)
 }
@@ -128,7 +128,7 @@ pub(super) fn updated(
 /// inside, q_c = φ_c + Δt · ½(1 − α) · ∇²φ_c − Δt · α · 2 · score_c. The smallest q wins, and the new distance is half of
 /// that by which it wins, so that both sides of a front have the same one. Of equal ones the voxel's own label wins, then the
 /// smallest.
-fn evolved(
+pub(super) fn evolved(
     constants: &Constants,
     old: Voxel,
     around: &Around,
@@ -178,7 +178,7 @@ fn evolved(
 
 /// Returns the distance of a voxel that is not beside a front, from the distances around it: the solution of |∇d| = 1 with
 /// differences towards the front (Rouy and Tourin 1992), at most [`Constants::far`].
-fn distance_from(constants: &Constants, around: &[f32; 6]) -> f32 {
+pub(super) fn distance_from(constants: &Constants, around: &[f32; 6]) -> f32 {
     let mut axes: [(f32, usize); 3] = [(constants.far, 0), (constants.far, 1), (constants.far, 2)];
     for (axis, (near, _)) in axes.iter_mut().enumerate() {
         let [before, behind] = [around[2 * axis], around[2 * axis + 1]];

@@ -14,11 +14,11 @@
 use super::edges::EdgesAt;
 use super::task::{Counter, TileStatistics};
 use super::tiles::HaloTile;
-use super::vector::Floats;
 use crate::device::kernels::level_set::{MAX_INVERSE_GRADIENT, MIN_INVERSE_GRADIENT, TINY};
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar::TWO_RSQRT_SCALES;
 use crate::level_set::types::Constants;
+use crate::vector::Floats;
 use pulp::Simd;
 
 /// The factor that divides differences by the spacing along an axis.

@@ -4,10 +4,10 @@
 use super::edges::EdgesAt;
 use super::kernel::{iterate, reinitialise};
 use super::tiles::{ALL_ALONG_AXIS, HaloTile, Layout, affected_along_axis, affected_tiles};
-use super::vector::Floats;
 use crate::level_set::plan::{SLICE_TILE, VOLUME_TILE};
 use crate::level_set::scalar;
 use crate::level_set::types::Constants;
+use crate::vector::Floats;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Pixels from which the image term of the speed, Δt included, is computed.
