@@ -152,8 +152,9 @@ fn compare_converged(context: &Context, input: Image<'_>, params: &Params) -> Ve
                     "{what}: {} of {limit}",
                     report.peak_device_bytes
                 );
-                assert!(report.part_count > 1, "{what}");
-                Some(report.part_count)
+                // Small volumes may fit a limit that is this close, because of that.
+                assert!(report.part_count > 1 || sixteenths == 15, "{what}");
+                Some(report.part_count).filter(|count| *count > 1)
             }
         }
     };
