@@ -13,7 +13,7 @@ use std::ops::Range;
 /// The voxels of a part of a row.
 pub(super) const PART: usize = 16;
 
-/// The number of voxels around a voxel; see [`Around`](super::scalar::Around).
+/// The number of voxels around a voxel; see [`Around`].
 const AROUND: usize = 6;
 
 /// The place of a voxel itself; those around it come after it.
@@ -271,7 +271,7 @@ impl<S: Simd> Lanes<'_, S> {
         self.load(&self.part.distances[place])
     }
 
-    /// Returns labels and distances after an iteration; see [`updated`](super::scalar::updated).
+    /// Returns labels and distances after an iteration; see [`updated`].
     #[inline(always)]
     fn updated(self, fronts: u8) -> (Floats<S>, Floats<S>) {
         let (own, old) = (self.label(OWN), self.distance(OWN));
