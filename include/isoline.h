@@ -424,7 +424,7 @@ isoline_status isoline_context_device(const isoline_context *context,
  *
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
- *   call starts. The distance of a volume that needs more, and iterations of edge strength on one, are computed in
+ *   call starts. The distance, the edge strength and the isosurface of a volume that need more are computed in
  *   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
  *   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
  *   back to the CPU. The limit has no effect on a CPU context.
@@ -1316,9 +1316,9 @@ isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *p
  *
  * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in slabs
  * along z with the same bits, if a slice with as many slices on either side as there are iterations fits; in the
- * converged mode if 28 slices fit, and about 3 bytes for each voxel of the volume, and the output is in host memory, of
- * which it then takes 4 more bytes a voxel. With "auto" the GPU does at most twice the work for this. Iterations on a volume are
- * also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
+ * converged mode if 28 slices of 12 bytes a voxel fit beside 3 bytes for each voxel of the volume (with spacings that differ up
+ * to 19), and the output is in host memory, of which it then takes 4 more bytes a voxel. With "auto" the GPU does at most twice
+ * the work for this. Iterations on a volume are also computed in slabs where the context has several devices, each of which gets at least twice as many slices as there are
  * iterations, and where the images are ISOLINE_SLICES, which the converged mode of a volume does not take.
  *
  * @param context not NULL.

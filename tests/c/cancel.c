@@ -382,7 +382,7 @@ static void by_flag_in_time(const char *device, isoline_status (*call)(work *), 
         all.began = moment();
         GOOD(call(&all));
         total = moment() - all.began;
-        if (!judged || total > least || more == 8) {
+        if (!judged || total > least || more == 64) {
             break;
         }
         GOOD(isoline_set_cancel_flag(NULL));
