@@ -198,7 +198,9 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         return isVolume() ? new long[] {LongStream.of(counts).sum()} : counts;
     }
 
-    /** Returns how slices, or the volume, ended that began with so many pixels inside, and counts them. */
+    /**
+     * Counts the ends of slices, or of the volume, and returns them; each began with the given number of pixels inside.
+     */
     private String[] ends(LevelSet surface, long[] begun, PixelBuffer mask, int[] part)
             throws BadInput, IsolineException {
         long[] counts = new long[part.length];

@@ -58,7 +58,7 @@ final class LevelSetRange {
         }
     }
 
-    /** Computes one range for all planes, however they are divided into calls; null if it was told to stop. */
+    /** Computes one range for all planes of all calls; returns null if the user stops it. */
     static LevelSetRange of(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
             throws BadInput, IsolineException {
@@ -89,7 +89,8 @@ final class LevelSetRange {
     }
 
     /**
-     * Lets the library measure the range, in the volume shown or in some of the slices; null if it was told to stop.
+     * Lets the library measure the range, in the volume shown or in some of the slices; returns null if the user stops
+     * it.
      */
     private static LevelSetRange measured(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)

@@ -20,7 +20,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
 
     @Override
     void fit() {
-        startFromSelection();
+        settings.startFrom(image.getRoi());
     }
 
     @Override

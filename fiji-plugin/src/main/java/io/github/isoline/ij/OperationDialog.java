@@ -6,8 +6,6 @@ import ij.Prefs;
 import ij.gui.DialogListener;
 import ij.gui.GenericDialog;
 import ij.gui.MultiLineLabel;
-import ij.gui.PointRoi;
-import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
@@ -136,18 +134,6 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     /** Fits the parameters chosen last to the image. */
     void fit() throws BadInput {}
-
-    /** Chooses the selection as the start if it has areas or points, and no longer if it has none. */
-    final void startFromSelection() {
-        Roi roi = image.getRoi();
-        if (roi != null && (roi.isArea() || roi instanceof PointRoi)) {
-            // A user who has drawn an area or points wants to start from them.
-            settings.set(Settings.START, Settings.ROI);
-        } else if (settings.is(Settings.START, Settings.ROI)) {
-            // There is nothing to start from yet, but objects may be found.
-            settings.set(Settings.START, SnakeSettings.DETECT);
-        }
-    }
 
     /**
      * Adds the fields: basic parameters, outputs, and the advanced parameters, which can be folded; in each of these

@@ -1,6 +1,8 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import ij.gui.PointRoi;
+import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Operation;
@@ -481,6 +483,17 @@ abstract class Settings implements Cloneable {
             return copy;
         } catch (CloneNotSupportedException e) {
             throw new AssertionError(e);
+        }
+    }
+
+    /** Chooses the selection as the start if it has areas or points, and no longer if it has none. */
+    final void startFrom(Roi selection) {
+        if (selection != null && (selection.isArea() || selection instanceof PointRoi)) {
+            // A user who has drawn an area or points wants to start from them.
+            set(START, ROI);
+        } else if (is(START, ROI)) {
+            // There is nothing to start from yet, but objects may be found.
+            set(START, SnakeSettings.DETECT);
         }
     }
 }

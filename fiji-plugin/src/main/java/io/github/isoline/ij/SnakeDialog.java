@@ -21,7 +21,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         if (settings.isTrack() && !fits) {
             settings.reset(Settings.STACK);
         }
-        startFromSelection();
+        settings.startFrom(image.getRoi());
     }
 
     @Override

@@ -218,7 +218,7 @@ abstract class StackJob<S extends Settings> {
         return "";
     }
 
-    /** Returns true if the state of a run is drawn on the image each time after so many iterations; 0 for never. */
+    /** Returns true if the image shows the state of a run after every so many iterations; 0 stands for never. */
     final boolean isWatched(double every) {
         return every > 0 && image.getWindow() != null && settings.workspace.isWatched();
     }
