@@ -13,6 +13,7 @@
 // Modules that those of the header use.
 mod check;
 mod fields;
+mod floats;
 mod object;
 mod panics;
 mod sized;

@@ -1,6 +1,7 @@
 //! Panics, which are defects. None leaves a call, and none is written to the host program's standard error output: its
 //! place and text go to the logger.
 
+use super::floats::DefaultFloats;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
@@ -36,6 +37,7 @@ pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| if is_ours() { log(panic) } else { others(panic) }));
     });
+    let _floats = DefaultFloats::new();
     let _call = Call::new();
     catch_unwind(AssertUnwindSafe(body))
 }
