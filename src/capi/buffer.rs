@@ -2,37 +2,21 @@
 
 use super::context::{context, isoline_context};
 use super::{check, guard, guard_or, isoline_status};
-use crate::device::HostBuffer;
+use crate::device::{HostBuffer, PerProcess};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{Mutex, MutexGuard};
 
 /// The buffers that C programs own, by address.
 ///
 /// After a fork the child has the parent's buffers in its memory, but cannot free them: their locks may be held by threads
-/// that it does not have, and the driver's memory is the parent's. So each process has a registry of its own, and never
-/// touches those of its ancestors.
-struct Registry {
-    process: OnceLock<u32>,
-    owned: Mutex<BTreeMap<usize, HostBuffer>>,
-    of_child: OnceLock<Box<Registry>>,
-}
+/// that it does not have, and the driver's memory is the parent's.
+static OWNED: PerProcess<Mutex<BTreeMap<usize, HostBuffer>>> =
+    PerProcess::new(Mutex::new(BTreeMap::new()), |_| Mutex::default());
 
-static REGISTRY: Registry = Registry::new();
-
-impl Registry {
-    const fn new() -> Self {
-        Self { process: OnceLock::new(), owned: Mutex::new(BTreeMap::new()), of_child: OnceLock::new() }
-    }
-
-    /// Locks the buffers of this process.
-    fn lock() -> MutexGuard<'static, BTreeMap<usize, HostBuffer>> {
-        let mut registry = &REGISTRY;
-        while *registry.process.get_or_init(std::process::id) != std::process::id() {
-            registry = registry.of_child.get_or_init(|| Box::new(Self::new()));
-        }
-        registry.owned.lock().unwrap_or_else(|e| e.into_inner())
-    }
+/// Locks the buffers of this process.
+fn owned() -> MutexGuard<'static, BTreeMap<usize, HostBuffer>> {
+    OWNED.get().lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// Makes a buffer: host memory for images, from and to which a context's calls are fastest. On a CUDA device it is
@@ -63,7 +47,7 @@ pub unsafe extern "C" fn isoline_buffer_new(
         // SAFETY: as the caller ensures.
         let mut buffer = unsafe { self::context(context) }?.host_buffer(bytes)?;
         let address = buffer.pixels_mut::<u8>().as_mut_ptr();
-        Registry::lock().insert(address as usize, buffer);
+        owned().insert(address as usize, buffer);
         // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { out.write(address.cast()) };
         Ok(())
@@ -87,8 +71,8 @@ pub unsafe extern "C" fn isoline_buffer_free(buffer: *mut c_void) {
         return;
     }
     guard_or((), || {
-        let owned = Registry::lock().remove(&(buffer as usize));
-        if owned.is_none() {
+        let removed = owned().remove(&(buffer as usize));
+        if removed.is_none() {
             log::warn!(
                 "isoline_buffer_free ignores the address {buffer:p}: no buffer of this process is there; free each buffer \
                  once, with the address that isoline_buffer_new has given"

@@ -15,13 +15,15 @@ impl object::Owned for isoline_context {
     }
 }
 
-/// Returns the context that a caller's pointer points to.
+/// Returns the context that a caller's pointer points to, unless it is one of the parent of a fork.
 ///
 /// # Safety
 /// `context` is NULL or came from isoline_context_new and has not been freed; it lives for `'a`.
 pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a Context> {
     // SAFETY: as the caller ensures.
-    Ok(&unsafe { object::borrow(context, "context") }?.0)
+    let context = &unsafe { object::borrow(context, "context") }?.0;
+    context.check_process()?;
+    Ok(context)
 }
 
 /// Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between

@@ -1,6 +1,7 @@
 //! The logger.
 
 use super::{guard, guard_or, isoline_status};
+use crate::device::PerProcess;
 use crate::error::Error;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use std::ffi::{CString, c_char, c_void};
@@ -38,7 +39,9 @@ unsafe impl Send for Target {}
 // SAFETY: as above.
 unsafe impl Sync for Target {}
 
-static TARGET: RwLock<Option<Target>> = RwLock::new(None);
+/// The logger. The child of a fork has that of its parent, unless it was being changed.
+static TARGET: PerProcess<RwLock<Option<Target>>> =
+    PerProcess::new(RwLock::new(None), |parent| RwLock::new(parent.try_read().ok().and_then(|target| *target)));
 
 /// Passes the `log` crate's records to [`TARGET`].
 struct Forward;
@@ -50,7 +53,7 @@ impl Log for Forward {
 
     fn log(&self, record: &Record<'_>) {
         // Copied out first, so that the function may set another logger.
-        let target = *TARGET.read().unwrap_or_else(|e| e.into_inner());
+        let target = *TARGET.get().read().unwrap_or_else(|e| e.into_inner());
         let (Some(target), true) = (target, self.enabled(record.metadata())) else { return };
         let level = match record.level() {
             Level::Error => isoline_log_level::ISOLINE_LOG_ERROR,
@@ -93,7 +96,7 @@ pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void
                 "cannot set a logger: this program has set its own logger of Rust's log crate; use that one",
             ));
         }
-        *TARGET.write().unwrap_or_else(|e| e.into_inner()) = function.map(|function| Target { function, user });
+        *TARGET.get().write().unwrap_or_else(|e| e.into_inner()) = function.map(|function| Target { function, user });
         log::set_max_level(if function.is_some() { filter } else { LevelFilter::Off });
         Ok(())
     })

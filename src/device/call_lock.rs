@@ -2,6 +2,7 @@
 //! callback; a call that would close a circle of threads, each waiting for the next, is refused. So is a call in the child
 //! of a fork, which has none of the threads of the parent's contexts.
 
+use super::PerProcess;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancelFlag, POLL_INTERVAL};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,7 +10,8 @@ use std::thread::ThreadId;
 use std::time::Duration;
 
 /// The threads that wait, each with the lock that it waits for.
-static WAITING: Mutex<Vec<(ThreadId, Arc<Turn>)>> = Mutex::new(Vec::new());
+type Waiting = Vec<(ThreadId, Arc<Turn>)>;
+static WAITING: PerProcess<Mutex<Waiting>> = PerProcess::new(Mutex::new(Vec::new()), |_| Mutex::default());
 
 /// The state of a lock. The mutex of the holder may be locked while [`WAITING`] is, never the other way round.
 #[derive(Debug)]
@@ -93,7 +95,7 @@ impl CallLock {
             return Ok(CallGuard(turn));
         }
         // 2. Follow the threads that wait for each other from the holder on.
-        let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = WAITING.get().lock().unwrap_or_else(PoisonError::into_inner);
         let mut holder = turn.holder();
         if take(&mut holder) {
             return Ok(CallGuard(turn));
@@ -137,7 +139,7 @@ impl CallLock {
             taken = take(&mut holder);
         }
         drop(holder);
-        WAITING.lock().unwrap_or_else(PoisonError::into_inner).retain(|(thread, _)| *thread != me);
+        WAITING.get().lock().unwrap_or_else(PoisonError::into_inner).retain(|(thread, _)| *thread != me);
         if taken { Ok(CallGuard(turn)) } else { Err(Error::cancelled()) }
     }
 }
@@ -153,7 +155,7 @@ mod tests {
     fn until_waiting(locks: &[CallLock], count: usize) {
         let started = Instant::now();
         let waiting = || {
-            let list = WAITING.lock().unwrap();
+            let list = WAITING.get().lock().unwrap();
             list.iter().filter(|(_, turn)| locks.iter().any(|lock| Arc::ptr_eq(&lock.0, turn))).count()
         };
         while waiting() < count {

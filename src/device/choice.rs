@@ -4,7 +4,7 @@
 //! Between these sizes, and beyond the largest, the time of a call is taken as linear in the number of pixels. The times are
 //! kept in the user's cache folder, so that a machine measures each kind of call once.
 
-use super::{Context, DeviceKind, DeviceNeeds};
+use super::{Context, DeviceKind, DeviceNeeds, PerProcess};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Dimensions, Image, ImageMut, zeroed_image};
 use crate::progress::{Progress, Ticker};
@@ -170,7 +170,7 @@ fn chequers([depth, height, width]: [usize; 3]) -> Result<Array3<u8>> {
 /// The times of the GPU and of the CPU, by machine and kind of call, as far as they are known; `None` if they could not be
 /// measured.
 type Known = HashMap<String, Option<[Times; 2]>>;
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN: PerProcess<Mutex<Option<Known>>> = PerProcess::new(Mutex::new(None), |_| Mutex::default());
 
 /// Returns the file that keeps the times; `None` where the user has no cache folder.
 fn file() -> Option<PathBuf> {
@@ -209,13 +209,13 @@ fn times_of(
     key: &str,
     measure: impl FnOnce() -> Result<[Times; 2]>,
 ) -> Result<Option<[Times; 2]>> {
-    static MEASURING: Mutex<()> = Mutex::new(());
-    let known = || KNOWN.lock().unwrap_or_else(|e| e.into_inner());
+    static MEASURING: PerProcess<Mutex<()>> = PerProcess::new(Mutex::new(()), |_| Mutex::default());
+    let known = || KNOWN.get().lock().unwrap_or_else(|e| e.into_inner());
     let kept = || known().get_or_insert_with(|| path.map(read).unwrap_or_default()).get(key).cloned();
     if let Some(times) = kept() {
         return Ok(times);
     }
-    let _measuring = match MEASURING.try_lock() {
+    let _measuring = match MEASURING.get().try_lock() {
         Ok(measuring) => measuring,
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         // Two measurements would disturb each other.
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_failed_measurement_is_tried_once() {
         let fail = || Err(Error::memory("no memory"));
-        while KNOWN.lock().unwrap().as_ref().is_none_or(|known| !known.contains_key("a failing test")) {
+        while KNOWN.get().lock().unwrap().as_ref().is_none_or(|known| !known.contains_key("a failing test")) {
             assert_eq!(times_of(None, "a failing test", fail), Ok(None));
         }
         assert_eq!(times_of(None, "a failing test", || Ok([times(), times()])), Ok(None));

@@ -1,27 +1,24 @@
 //! The CPU as a device: its worker threads and its description.
 
-use super::{DeviceInfo, DeviceKind, system};
+use super::{DeviceInfo, DeviceKind, PerProcess, system};
 use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The threads that contexts share by default, and the process whose they are: the child of a fork has none of them. They
-/// start with the first context and end with the last.
-static SHARED: Mutex<(u32, Weak<ThreadPool>)> = Mutex::new((0, Weak::new()));
+/// The threads that contexts share by default: the child of a fork has none of them. They start with the first context and
+/// end with the last.
+static SHARED: PerProcess<Mutex<Weak<ThreadPool>>> = PerProcess::new(Mutex::new(Weak::new()), |_| Mutex::default());
 
 /// The beginning of the names of the worker threads.
 pub(crate) const WORKER_NAME: &str = "isoline-";
 
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
-    let mut shared = SHARED.lock().unwrap_or_else(|e| e.into_inner());
-    let process = std::process::id();
-    if shared.0 == process
-        && let Some(pool) = shared.1.upgrade()
-    {
+    let mut shared = SHARED.get().lock().unwrap_or_else(|e| e.into_inner());
+    if let Some(pool) = shared.upgrade() {
         return Ok(pool);
     }
     let pool = new_pool(0)?;
-    *shared = (process, Arc::downgrade(&pool));
+    *shared = Arc::downgrade(&pool);
     Ok(pool)
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod cuda;
 mod host_buffer;
 mod host_copy;
 mod name;
+mod per_process;
 mod per_thread;
 mod several;
 mod stream;
@@ -21,6 +22,7 @@ pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
 pub(crate) use host_copy::{HostCopy, upload_slice};
+pub(crate) use per_process::PerProcess;
 pub(crate) use per_thread::PerThread;
 pub(crate) use several::{Job, Own, Slices, shares};
 
@@ -433,6 +435,11 @@ impl Context {
     /// Returns whether this process made the context; false in the child of a fork.
     pub(crate) fn is_of_this_process(&self) -> bool {
         self.shared.lock.is_of_this_process()
+    }
+
+    /// Refuses the use of the context in the child of a fork.
+    pub(crate) fn check_process(&self) -> Result<()> {
+        self.shared.lock.check_process("context")
     }
 
     /// Returns whether the calling thread is inside a call on this context.

@@ -1,0 +1,36 @@
+//! Values that the child of a fork does not share with its parent.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A value of each process, such as a lock.
+///
+/// A fork copies a lock as it is: if a thread of the parent holds it, the child, which does not have that thread, would wait
+/// for ever. So the child makes a value of its own, from that of its parent.
+pub(crate) struct PerProcess<T> {
+    /// The process whose value it is; 0 before the first use.
+    process: AtomicU32,
+    value: T,
+    /// Makes the value of a child. It must not wait for a lock.
+    inherit: fn(&T) -> T,
+    child: OnceLock<Box<Self>>,
+}
+
+impl<T> PerProcess<T> {
+    pub(crate) const fn new(value: T, inherit: fn(&T) -> T) -> Self {
+        Self { process: AtomicU32::new(0), value, inherit, child: OnceLock::new() }
+    }
+
+    /// Returns the value of the calling process.
+    pub(crate) fn get(&self) -> &T {
+        let (me, mut of) = (std::process::id(), self);
+        while of
+            .process
+            .compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed)
+            .is_err_and(|process| process != me)
+        {
+            of = of.child.get_or_init(|| Box::new(Self::new((of.inherit)(&of.value), of.inherit)));
+        }
+        &of.value
+    }
+}
