@@ -239,7 +239,7 @@ fn link_listed<W: Word>(
     segments: &mut Segments,
 ) -> Result<()> {
     let (words, anchors, trees) = scratch.parts();
-    let anchors = anchors.sort(words)?;
+    let anchors = anchors.sort(words, ticker)?;
     let mut added = Ok(());
     trace::link(words, width, plan.min_length.max(MIN_LENGTH), anchors, trees, ticker, |pixels, words| {
         if added.is_ok() {

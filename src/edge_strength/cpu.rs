@@ -156,15 +156,13 @@ impl<'a> Call<'a, '_> {
                 Ok(Solved { values, outcome: Outcome { iterations, residual: f64::NAN, converged: false } })
             }
             (Mode::Iterate { iterations }, None) => {
-                let (mut field, fixed) = prepare(&pixels)?;
-                ticker.check()?;
+                let (mut field, fixed) = prepare(&pixels, ticker)?;
                 scalar::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
                 let outcome = Outcome { iterations, residual: f64::NAN, converged: false };
                 Ok(Solved { values: Values::Owned(field), outcome })
             }
             (Mode::Converged { tolerance, max_cycles }, _) => {
-                let (mut field, fixed) = prepare(&pixels)?;
-                ticker.check()?;
+                let (mut field, fixed) = prepare(&pixels, ticker)?;
                 let options = multigrid::SolveOptions { operator: plan.operator(), tolerance, max_cycles };
                 let solution = multigrid::solve(&mut field, &fixed, shape, &options, ticker)?;
                 let outcome =

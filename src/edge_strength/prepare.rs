@@ -4,6 +4,7 @@ use super::{Foreground, Plan};
 use crate::error::{Error, Result};
 use crate::image::Image;
 pub(super) use crate::image::zeroed;
+use crate::progress::Ticker;
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, Axis, s};
 use rayon::prelude::*;
@@ -191,14 +192,15 @@ fn initial_value<T: Pixel>(pixel: T, threshold: T::Threshold, pixels: &InputPixe
 }
 
 /// Returns the initial values and the mask (1 on shape pixels), packed.
-pub(super) fn prepare(pixels: &InputPixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
+pub(super) fn prepare(pixels: &InputPixels<'_>, ticker: &Ticker) -> Result<(Vec<f32>, Vec<u8>)> {
     /// The number of rows of one task.
     const ROWS: usize = 64;
     let [width, height, depth] = pixels.shape();
     let mut field = zeroed(width * height * depth)?;
     let mut fixed: Vec<u8> = zeroed(field.len())?;
-    field.par_chunks_mut(width * ROWS).zip(fixed.par_chunks_mut(width * ROWS)).enumerate().for_each(
+    field.par_chunks_mut(width * ROWS).zip(fixed.par_chunks_mut(width * ROWS)).enumerate().try_for_each(
         |(block, (field, fixed))| {
+            ticker.check()?;
             for (i, (values, marks)) in field.chunks_mut(width).zip(fixed.chunks_mut(width)).enumerate() {
                 let row = block * ROWS + i;
                 let row = [row % height, row / height];
@@ -206,8 +208,9 @@ pub(super) fn prepare(pixels: &InputPixels<'_>) -> Result<(Vec<f32>, Vec<u8>)> {
                 pixels.mark_changing(row, 0..width, 1, marks);
                 marks.iter_mut().for_each(|mark| *mark ^= 1);
             }
+            Ok(())
         },
-    );
+    )?;
     Ok((field, fixed))
 }
 

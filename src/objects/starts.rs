@@ -6,7 +6,7 @@ use super::scalar::BACKGROUND;
 use crate::device::Context;
 use crate::distance;
 use crate::error::Result;
-use crate::image::{Dimensions, push, sort_while, zeroed};
+use crate::image::{Dimensions, push, sort_while, try_par_parts, zeroed};
 use crate::progress::Ticker;
 use ndarray::ArrayView3;
 use rayon::prelude::*;
@@ -41,7 +41,9 @@ pub(super) fn automatic(
         None => otsu(&smooth, ticker)?,
     };
     let mut inside = zeroed::<u8>(levels.len())?;
-    inside.par_iter_mut().zip(&smooth).for_each(|(inside, level)| *inside = u8::from(f64::from(*level) > threshold));
+    try_par_parts(&mut inside, ticker, |first, inside| {
+        inside.iter_mut().zip(&smooth[first..]).for_each(|(to, level)| *to = u8::from(f64::from(*level) > threshold));
+    })?;
     drop(smooth);
     let mut distances = zeroed::<f32>(levels.len())?;
     let [width, height, depth] = grid.shape;
@@ -65,7 +67,9 @@ pub(super) fn automatic(
 /// Returns the levels smoothed by a Gaussian.
 fn smoothed(params: &Params, grid: &Grid, levels: &[u16], ticker: &Ticker) -> Result<Vec<f32>> {
     let mut values = zeroed::<f32>(levels.len())?;
-    values.par_iter_mut().zip(levels).for_each(|(value, level)| *value = f32::from(*level));
+    try_par_parts(&mut values, ticker, |first, values| {
+        values.iter_mut().zip(&levels[first..]).for_each(|(value, level)| *value = f32::from(*level));
+    })?;
     let sigma = params.sigma();
     if sigma == 0.0 {
         return Ok(values);

@@ -94,7 +94,7 @@ impl<'a> Lists<'a> {
 
     /// Returns the anchors' positions y·width + x in the order in which they are linked: by falling gradient, equal ones in
     /// raster order.
-    pub(super) fn sort<W: Word>(&mut self, words: &[W]) -> Result<&[u64]> {
+    pub(super) fn sort<W: Word>(&mut self, words: &[W], ticker: &Ticker) -> Result<&[u64]> {
         let Self { buffers, listed, band, found, sorted, half_sorted, counts } = self;
         let band = *band;
         let lists: &[u32] = bytemuck::cast_slice(listed.as_ref().map_or(&[][..], |listed| &listed[..]));
@@ -111,7 +111,7 @@ impl<'a> Lists<'a> {
         let total = found.iter().sum();
         let sorted = longs(sorted, buffers, total)?;
         if W::GRADIENT >> GRADIENT_SHIFT < NARROW as u32 {
-            counting_sort(anchors, counts, NARROW, sorted)?;
+            counting_sort(anchors, counts, NARROW, sorted, ticker)?;
             return Ok(sorted);
         }
         // 2. Those of 16-bit images are sorted by their low bits, then stably by their high bits.
@@ -119,12 +119,12 @@ impl<'a> Lists<'a> {
         const POSITION: u64 = (1 << POSITION_BITS) - 1;
         let half_sorted = longs(half_sorted, buffers, total)?;
         let low = || anchors().map(|(key, index)| (key % DIGIT, (key as u64) << POSITION_BITS | index));
-        counting_sort(low, counts, DIGIT, half_sorted)?;
+        counting_sort(low, counts, DIGIT, half_sorted, ticker)?;
         let high = || {
             let digit = |entry: u64| (entry >> (POSITION_BITS + DIGIT_BITS)) as usize;
             half_sorted.iter().map(move |entry| (digit(*entry), entry & POSITION))
         };
-        counting_sort(high, counts, DIGIT, sorted)?;
+        counting_sort(high, counts, DIGIT, sorted, ticker)?;
         Ok(sorted)
     }
 }
@@ -263,24 +263,31 @@ fn collect<W: Word>(words: &[W], position: usize, list: &mut [u32]) -> usize {
     found
 }
 
-/// Sorts (key, value) pairs stably by falling key, which is below `keys`, and writes the values to `sorted`.
+/// Sorts (key, value) pairs stably by falling key, which is below `keys`, and writes the values to `sorted`. The ticker can
+/// cancel it.
 fn counting_sort<I: Iterator<Item = (usize, u64)>>(
     entries: impl Fn() -> I,
     counts: &mut Vec<usize>,
     keys: usize,
     sorted: &mut [u64],
+    ticker: &Ticker,
 ) -> Result<()> {
+    const PART: usize = 1 << 20;
+    let is_due = |index: usize| index.is_multiple_of(PART);
     counts.clear();
     resize(counts, keys, 0)?;
-    entries().for_each(|(key, _)| counts[keys - 1 - key] += 1);
+    entries().enumerate().try_for_each(|(index, (key, _))| {
+        counts[keys - 1 - key] += 1;
+        if is_due(index) { ticker.check() } else { Ok(()) }
+    })?;
     let mut first = 0;
     for count in counts.iter_mut() {
         first += std::mem::replace(count, first);
     }
-    entries().for_each(|(key, value)| {
+    entries().enumerate().try_for_each(|(index, (key, value))| {
         let next = &mut counts[keys - 1 - key];
         sorted[*next] = value;
         *next += 1;
-    });
-    Ok(())
+        if is_due(index) { ticker.check() } else { Ok(()) }
+    })
 }

@@ -78,7 +78,8 @@ fn wide_words_are_linked_like_narrow_ones() {
 
     // The order is by falling gradient, equal ones in raster order.
     let (words, anchors, _) = scratch.parts();
-    let order: Vec<usize> = anchors.sort(words).unwrap().iter().map(|index| *index as usize).collect();
+    let order: Vec<usize> =
+        anchors.sort(words, &Ticker::new("")).unwrap().iter().map(|index| *index as usize).collect();
     assert!(order.iter().any(|index| gradient_of(wide[*index]) > 1 << 17));
     let mut expected: Vec<usize> = (0..wide.len()).filter(|index| wide[*index].bits() & STATE == ANCHOR).collect();
     expected.sort_by_key(|index| std::cmp::Reverse(gradient_of(wide[*index])));

@@ -33,6 +33,7 @@ mod tile;
 
 use super::prepare::zeroed;
 use crate::error::Result;
+use crate::image::try_par_parts;
 use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
 pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, Operator, VOLUME_STEPS, first_guess, grids};
@@ -79,10 +80,11 @@ pub(super) fn solve(
     let Operator { weights, lambda } = options.operator;
     let operator = Operator { weights: axes.map(|axis| weights[axis]), lambda };
     let grids = grids(axes.map(|axis| shape[axis]), operator, options.operator.is_of_volume(shape));
-    let mut levels = levels(fixed, grids)?;
-    let finest = &mut levels[0];
-    let given = field.par_iter().zip(fixed);
-    finest.values.par_iter_mut().zip(given).for_each(|(v, (given, fixed))| *v = if *fixed == 0 { *given } else { 1.0 });
+    let mut levels = levels(fixed, grids, ticker)?;
+    try_par_parts(&mut levels[0].values, ticker, |first, values| {
+        let given = field[first..].iter().zip(&fixed[first..]);
+        values.iter_mut().zip(given).for_each(|(v, (given, fixed))| *v = if *fixed == 0 { *given } else { 1.0 });
+    })?;
     // 2. Nested iteration: compute a first guess from coarse to fine.
     let tiles = Tiles::default();
     let mut start = CycleStart::Values;
@@ -101,7 +103,8 @@ pub(super) fn solve(
         start = CycleStart::Values;
         ticker.set(monitor.fraction(options));
     }
-    field.par_iter_mut().zip(&levels[0].values).for_each(|(to, from)| *to = *from);
+    let solved = &levels[0].values;
+    try_par_parts(field, ticker, |first, to| to.copy_from_slice(&solved[first..][..to.len()]))?;
     Ok(monitor.solution(options))
 }
 
@@ -118,16 +121,16 @@ struct Level {
 }
 
 /// Makes the fields of the grids, finest first, as far as they have free cells.
-fn levels(fixed: &[u8], grids: Vec<Grid>) -> Result<Vec<Level>> {
+fn levels(fixed: &[u8], grids: Vec<Grid>, ticker: &Ticker) -> Result<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     for grid in grids {
         let fixed = match levels.last() {
             None => {
                 let mut copy = zeroed(fixed.len())?;
-                copy.copy_from_slice(fixed);
+                try_par_parts(&mut copy, ticker, |first, to| to.copy_from_slice(&fixed[first..][..to.len()]))?;
                 copy
             }
-            Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape)?,
+            Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape, ticker)?,
         };
         if !levels.is_empty() && !fixed.contains(&0) {
             break;
@@ -154,9 +157,10 @@ fn children(index: usize, coarse: usize, fine: usize) -> Range<usize> {
 }
 
 /// Returns the mask of the coarse grid: a cell is fixed if any of its children is.
-fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>> {
+fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3], ticker: &Ticker) -> Result<Vec<u8>> {
     let mut cells: Vec<u8> = zeroed(coarse.iter().product())?;
-    cells.par_chunks_mut(coarse[0]).enumerate().for_each(|(row, cells)| {
+    cells.par_chunks_mut(coarse[0]).enumerate().try_for_each(|(row, cells)| {
+        ticker.check()?;
         for z in children(row / coarse[1], coarse[2], fine[2]) {
             for y in children(row % coarse[1], coarse[1], fine[1]) {
                 let line = &fixed[(z * fine[1] + y) * fine[0]..][..fine[0]];
@@ -165,7 +169,8 @@ fn coarsen(fixed: &[u8], fine: [usize; 3], coarse: [usize; 3]) -> Result<Vec<u8>
                 }
             }
         }
-    });
+        Ok(())
+    })?;
     Ok(cells)
 }
 
