@@ -30,8 +30,8 @@ use super::parameters;
 use crate::device::{Context, HostCopy};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{
-    Image, PixelType, check_shapes, collected, extend, push, reserved, try_collected, try_par_collected,
-    try_par_indexed, zeroed,
+    Image, MOST_ANISOTROPY, PixelType, check_shapes, check_spacing, collected, extend, push, reserved, try_collected,
+    try_par_collected, try_par_indexed, zeroed,
 };
 use crate::isolines::{self, Polyline, Polylines};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
@@ -141,7 +141,7 @@ pub fn axes(
     let mut progress = progress;
     parameters::AXIS_MIN_STRENGTH.check(params.min_strength)?;
     parameters::AXIS_MIN_LENGTH.check(params.min_length)?;
-    isolines::check_pixel_size(params.spacing)?;
+    check_spacing(&params.spacing, MOST_ANISOTROPY)?;
     let shape = strength.shape();
     check_shapes(shape, shape)?;
     isolines::check_sides("axes", shape)?;

@@ -194,10 +194,7 @@ fn the_converged_mode_of_a_volume_that_is_cut_has_the_bits_of_one_that_fits() {
             }
         }
     }
-    assert!(counts.iter().all(|counts| counts.is_sorted()), "{counts:?}");
-    // The coarser grids are counted for the largest ρ: with a small one and some spacings a slab would need more than the whole.
-    let cut = counts.iter().filter(|counts| !counts.is_empty()).count();
-    assert!(3 * cut > counts.len(), "{counts:?}");
+    assert!(counts.iter().all(|counts| !counts.is_empty() && counts.is_sorted()), "{counts:?}");
     assert!(counts.iter().flatten().any(|count| *count > 20), "{counts:?}");
 }
 

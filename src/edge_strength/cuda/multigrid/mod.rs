@@ -43,12 +43,7 @@ pub(super) struct FieldBuffers<'a> {
 
 /// Returns the device memory that a solve needs beside [`FieldBuffers`], in bytes.
 pub(super) fn extra_bytes(shape: [usize; 3], operator: Operator) -> u64 {
-    largest_layout(shape, operator, false).bytes as u64
-}
-
-/// Returns the largest layout of any λ: that of λ = 0, which gives the most grids.
-fn largest_layout(shape: [usize; 3], operator: Operator, in_slabs: bool) -> GridsLayout {
-    GridsLayout::new(shape, Operator { lambda: 0.0, ..operator }, in_slabs)
+    GridsLayout::new(shape, operator, false).bytes as u64
 }
 
 /// Solves in place; returns when done. `poll` is called between cycles, with the fraction done.

@@ -10,7 +10,7 @@
 use super::super::constants::PITCH_ALIGNMENT;
 use super::super::launch::Launcher;
 use super::super::{FieldLayout, SlotLayout};
-use super::{CycleStart, EMPTY, GridKernels, Level, Multigrid, VolumeKernels, cycles_at_once, largest_layout};
+use super::{CycleStart, EMPTY, GridKernels, GridsLayout, Level, Multigrid, VolumeKernels, cycles_at_once};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceSlices, Pipeline, Side, SliceOperation, Slot};
 use crate::edge_strength::multigrid::{ConvergenceMonitor, Operator, SolveOptions, VOLUME_STEPS};
@@ -53,7 +53,7 @@ pub(in super::super) fn bytes_in_slabs(shape: [usize; 3], operator: Operator, sl
 
 /// Returns the bytes of what stays on the device: the mask, the coarser grids, and a copy of the first guess.
 fn fixed_bytes(shape: [usize; 3], operator: Operator) -> u64 {
-    let layout = largest_layout(shape, operator, true);
+    let layout = GridsLayout::new(shape, operator, true);
     let guess = layout.grids_in_buffer[1].layout.value_bytes();
     (FieldLayout::new(shape).mask_bytes() + layout.bytes + guess) as u64
 }
