@@ -18,7 +18,7 @@
 //! of the shapes may have been filled then.
 
 use crate::error::{Error, ErrorKind, Result, finite};
-use crate::image::{ImageMut, PixelType, check_type, reserved, sort_while};
+use crate::image::{ImageMut, MOST_ANISOTROPY, PixelType, check_spacing, check_type, reserved, sort_while};
 use crate::progress::Ticker;
 use ndarray::{ArrayViewMut3, s};
 use std::fmt::Display;
@@ -48,22 +48,16 @@ pub struct Cuboid {
 const MAX_COORDINATE: f64 = 1e100;
 
 /// Sets the pixels of `mask` in any of `spheres` to `value`; `spacing` is the distance between pixels along x, y, z,
-/// each greater than 0.
+/// each from 1e-15 to 1e15 and at most 1e9 times another.
 ///
 /// # Errors
 /// [`ErrorKind::InvalidArgument`] for a number that is not finite or beyond ±1e100, a negative radius or a
-/// spacing that is not above 0; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for
+/// spacing out of its range; [`ErrorKind::InvalidType`] for another mask than u8; [`ErrorKind::Unsupported`] for
 /// device memory.
 pub fn fill_spheres(mask: ImageMut<'_>, spacing: [f64; 3], spheres: &[Sphere], value: u8) -> Result<()> {
     let mut mask = pixels(mask)?;
     let ticker = Ticker::new(STAGE);
-    for (axis, step) in AXES.into_iter().zip(spacing) {
-        if number(format_args!("spacing along {axis}"), step)? <= 0.0 {
-            return Err(Error::argument(format!(
-                "cannot use spacing along {axis}: it must be greater than 0 (got {step})"
-            )));
-        }
-    }
+    check_spacing(&spacing, MOST_ANISOTROPY)?;
     for (index, sphere) in spheres.iter().enumerate() {
         ticker.check()?;
         for (axis, centre) in AXES.into_iter().zip(sphere.centre) {
@@ -419,7 +413,9 @@ mod tests {
             refused(&[Sphere { centre: [0.0, f64::INFINITY, 0.0], ..good }], [1.0; 3]),
             "cannot use spheres[0].centre along y: it must be a finite number (got inf)"
         );
-        assert_eq!(refused(&[good], [1.0, 1.0, 0.0]), "cannot use spacing along z: it must be greater than 0 (got 0)");
+        let message =
+            "spacing along z must be greater than 0, from 1e-15 to 1e15, but it is 0; give it in another unit";
+        assert_eq!(refused(&[good], [1.0, 1.0, 0.0]), message);
 
         let error =
             fill_boxes(mask.view_mut().into(), &[Cuboid { min: [0.0, 2.0, 0.0], max: [1.0; 3] }], 1).unwrap_err();

@@ -247,6 +247,9 @@ impl Parameter {
         if !value.is_finite() {
             return Err(self.refusal("a finite number", value));
         }
+        if value == AUTOMATIC {
+            return Err(Error::argument(format!("{} cannot be automatic here; give a number", text(self.name))));
+        }
         let too_low = if self.minimum_excluded { value <= self.minimum } else { value < self.minimum };
         let too_high = if self.maximum_excluded { value >= self.maximum } else { value > self.maximum };
         let fits_kind = match self.kind {

@@ -324,21 +324,28 @@ impl Checked {
     }
 
     /// Returns true if a row of `self` shares a byte with a row of `other`. Crops side by side in one canvas share
-    /// none, though the memory that they span overlaps. Layouts of different strides count as sharing if the memory
-    /// that they span overlaps.
+    /// none, nor do slices in turns, as those of the channels of a film, though the memory that they span overlaps. Layouts of
+    /// different strides count as sharing if the memory that they span overlaps.
     fn shares_bytes(&self, other: &Self) -> bool {
         if self.address >= other.address + other.extent || other.address >= self.address + self.extent {
             return false;
         }
-        let stride = self.strides[0];
-        let in_step = |image: &Self| image.strides[0] == stride && image.strides[1].is_multiple_of(stride);
-        if !(in_step(self) && in_step(other)) {
-            return true;
+        let both = [self, other];
+        // Parts that begin every `period` bytes in both images, of so many bytes each, are apart within one period.
+        let are_apart = |period: usize, [mine, theirs]: [usize; 2]| {
+            let from_mine_to_theirs = (other.address % period + period - self.address % period) % period;
+            from_mine_to_theirs >= mine && from_mine_to_theirs + theirs <= period
+        };
+        let rows = both.map(|image| image.shape[0] * image.pixel_type.bytes());
+        let row_stride = self.strides[0];
+        let are_rows_in_step =
+            both.iter().all(|image| image.strides[0] == row_stride && image.strides[1].is_multiple_of(row_stride));
+        if are_rows_in_step && are_apart(row_stride, rows) {
+            return false;
         }
-        // The rows of each image start at one offset within a period of `stride` bytes.
-        let from_self_to_other = (other.address % stride + stride - self.address % stride) % stride;
-        let [mine, theirs] = [self, other].map(|image| image.shape[0] * image.pixel_type.bytes());
-        from_self_to_other < mine || from_self_to_other + theirs > stride
+        let slices = [0, 1].map(|of| (both[of].shape[1] - 1) * both[of].strides[0] + rows[of]);
+        let slice_stride = self.strides[1];
+        !(other.strides[1] == slice_stride && are_apart(slice_stride, slices))
     }
 
     fn device_pixels<'a>(&self) -> DevicePixels<'a> {

@@ -138,10 +138,10 @@ pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, 
 ///   isoline_snake_params for an initial polygon of its size. Longer edges are divided into equal parts first, so that
 ///   only the ends of long straight edges are rounded.
 /// @param points_per_edge the number of points of each edge, or part of one, 1 to 1024; 8 is a good choice.
-/// @param capacity the number of points that `points` has memory for; 0 to ask for the offsets only.
+/// @param capacity the number of points that `points` has memory for; 0, with `points` NULL, to ask for the offsets only.
 /// @param offsets memory for polygons->count + 1 elements: curve i has the points from `offsets[i]` up to but not
 ///   including `offsets[i + 1]`. The last one is the number of all points.
-/// @param points memory for `capacity` points, at least as many as there are in all. NULL to ask for the offsets only.
+/// @param points memory for `capacity` points, at least as many as there are in all; or NULL, with a `capacity` of 0.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
 ///   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
 ///   called on any thread.

@@ -15,7 +15,8 @@
  * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
  *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
  *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_iteration_statistics,
+ *   (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point, isoline_node,
+ *   isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
  *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
  * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
@@ -24,8 +25,9 @@
  * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image: a call
  *   that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or _PANIC may have written any
  *   part of them. After another error, such as a wrong argument, they are untouched.
- * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments,
- *   isoline_level_set, isoline_snake) and frees it with its isoline_..._free, which accepts NULL. An object is created
+ * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_lines,
+ *   isoline_ellipses, isoline_polylines, isoline_surface, isoline_object_list, isoline_level_set, isoline_snake) and frees
+ *   it with its isoline_..._free, which accepts NULL. An object is created
  *   only on success. Objects may be freed in any order. Pointers into an object are borrowed: they are valid until the
  *   object is freed (a snake's polygons: until the next step or restart), and must only be read. A solver
  *   (isoline_level_set, isoline_snake) keeps its state between calls; after a cancelled step it has the state of its
@@ -40,12 +42,16 @@
  *   or another output.
  * - Preconditions. The library cannot check that a pointer which is not NULL points to what its type says and stays
  *   valid during the call, that struct_size is the size of its struct, and that strings end with NUL. The caller must
- *   ensure them.
+ *   ensure them. A thread that makes calls must have a stack of at least 256 KiB, as it has by default.
+ * - Floating point. A call runs with rounding to nearest, with denormal numbers and without traps, whatever the
+ *   environment of the calling thread (that of -ffast-math, for example), which has its own back when the call returns, but
+ *   not in callbacks.
  * - Exceptions. No panic or exception leaves the library; an internal error is returned as ISOLINE_PANIC. Nothing is
  *   written to the standard output or error output: the logger, if there is one, is given the cause.
  * - Memory. A call whose images, lists and workspaces do not fit into the memory returns ISOLINE_OUT_OF_MEMORY, and what it
  *   used can be used again. The process may be ended only where the system refuses small allocations too, of at most
- *   16 KiB, whose size does not depend on the data.
+ *   16 KiB, whose size does not depend on the data, and where the system promises more memory than it has, as Linux does
+ *   by default: it ends the process that uses it. A limit (RLIMIT_AS, or that of a batch system) makes it refuse instead.
  * - Threads. Different contexts may be used on different threads at the same time. One context may be used from several
  *   threads: calls on one context run one after the other, and so do calls on one solver. A `const` argument is only
  *   read, so several threads may pass the same one.
@@ -55,13 +61,16 @@
  *   buffers.
  * - Callbacks. The progress callback, and those that read and write slices (ISOLINE_SLICES), are called on the calling
  *   thread only. They must not call a function with the context that is calling them, nor with a solver of that context:
- *   such a re-entrant call returns ISOLINE_BUSY. They may use other contexts and solvers, and wait for the calls of other
+ *   such a re-entrant call returns ISOLINE_BUSY. isoline_context_device, isoline_context_set_memory_limit,
+ *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the calls of other
  *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
  *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call, and on one of the library
  *   that ends what a cancelled call has begun.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
- *   within 100 ms of work. The flag ends calls without a callback, too, so that each of them may return that status. Where
+ *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for those of
+ *   other threads on its context or solver, the flag alone ends it. The flag ends calls without a callback, too, so that
+ *   each of them may return that status. Where
  *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
  *   what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
  *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.

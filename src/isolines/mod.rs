@@ -29,8 +29,8 @@ pub(crate) mod parameters;
 
 use crate::device::Context;
 use crate::error::{Error, Result, finite};
-use crate::image::{check_shapes, collected, concatenated, extend, reserved};
-use crate::parameter::check_ends;
+use crate::image::{MOST_ANISOTROPY, check_shapes, check_spacing, collected, concatenated, extend, reserved};
+use crate::parameter::{AUTOMATIC, check_ends};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
 use crate::stream::Input;
@@ -98,8 +98,13 @@ impl Params {
         }
         for (index, level) in self.levels.iter().enumerate() {
             finite(format_args!("levels[{index}]"), *level)?;
+            if *level == AUTOMATIC {
+                return Err(Error::argument(format!(
+                    "cannot use levels[{index}]: a level cannot be automatic; give its value, or no levels at all"
+                )));
+            }
         }
-        check_pixel_size(self.spacing)
+        check_spacing(&self.spacing, MOST_ANISOTROPY)
     }
 
     /// Returns the levels of a call.
@@ -121,18 +126,6 @@ impl Params {
         };
         collected((0..self.level_count).map(|index| level(index + 1)))
     }
-}
-
-/// Refuses sizes of a pixel in which lengths cannot be measured.
-pub(crate) fn check_pixel_size(spacing: [f64; 2]) -> Result<()> {
-    for (axis, spacing) in ["x", "y"].into_iter().zip(spacing) {
-        if !(spacing > 0.0 && spacing.is_finite()) {
-            return Err(Error::argument(format!(
-                "spacing along {axis} must be a finite number greater than 0, but it is {spacing}"
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses sides that a polyline's slice, and the lists of crossings, cannot count; `what` is computed.

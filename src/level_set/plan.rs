@@ -156,7 +156,8 @@ impl Params {
                 "the image's pixels must be within ±{LARGEST_PIXEL:e}, but they are from {low:e} to {high:e}; scale them"
             )));
         }
-        let alpha = self.alpha.unwrap_or_else(|| (1.0 + balance * h_min).recip());
+        // The sign of −0 would turn the bound of the image term around.
+        let alpha = self.alpha.map_or_else(|| (1.0 + balance * h_min).recip(), f64::abs);
         let inverse_squares: f64 = used.iter().map(|h| (h * h).recip()).sum();
         let max_divergence = (2.0 * inverse_squares).sqrt();
         let [max_image_term, bounded_image_term] = image_term_bounds(intensities, alpha, max_divergence / 2.0);

@@ -115,6 +115,12 @@ fn offsets(polygons: &Polygons, longest_edge: Option<f64>, points_per_edge: u32)
         }
         offsets.push(end);
     }
+    if end == u64::MAX {
+        return Err(Error::size(format!(
+            "cannot make curves of {end} points or more; raise longest_edge ({longest_edge:?}), or lower points_per_edge \
+             ({points_per_edge})"
+        )));
+    }
     Ok(offsets)
 }
 

@@ -325,6 +325,41 @@ static void neighbours_in_memory_do_not_overlap(const char *device) {
     isoline_context_free(context);
 }
 
+static void slices_in_turns_do_not_overlap(const char *device) {
+    /* Input and output are two channels of a film: their slices alternate. */
+    isoline_context *context = open_context(device);
+    isoline_edge_strength_params params = for_drawing(5);
+    const size_t slice = COUNT / DEPTH;
+    float *film = unwritten(2 * COUNT), *packed = unwritten(COUNT), *wanted = unwritten(COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        packed[i] = i % 23 == 0 ? 255 : 0;
+        film[i / slice * 2 * slice + i % slice] = packed[i];
+    }
+    isoline_image plain = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, packed);
+    isoline_image result = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, wanted);
+    GOOD(isoline_edge_strength(context, &plain, &params, NULL, &result, NULL));
+    isoline_image input = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, film);
+    isoline_image output = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, film + slice);
+    input.slice_stride = output.slice_stride = 2 * slice * sizeof(float);
+    if (GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, NULL))) {
+        for (size_t z = 0; z < DEPTH; z++) {
+            CHECK(memcmp(film + 2 * z * slice, packed + z * slice, slice * sizeof(float)) == 0);
+            CHECK(memcmp(film + (2 * z + 1) * slice, wanted + z * slice, slice * sizeof(float)) == 0);
+        }
+        /* A pixel before, and each slice shares the input's last one. */
+        output.data = film + slice - 1;
+        REFUSED(isoline_edge_strength(context, &input, &params, NULL, &output, NULL), ISOLINE_OVERLAP, "input");
+        /* A pixel behind, and each but the last shares the next one's first. */
+        output.data = film + slice + 1;
+        output.depth = input.depth = DEPTH - 1;
+        REFUSED(isoline_edge_strength(context, &input, &params, NULL, &output, NULL), ISOLINE_OVERLAP, "input");
+    }
+    free(wanted);
+    free(packed);
+    free(film);
+    isoline_context_free(context);
+}
+
 static void crops_side_by_side_do_not_overlap(const char *device) {
     /* Input and output are the left and the right half of one canvas: their rows alternate, no pixel is shared. */
     isoline_context *context = open_context(device);
@@ -570,6 +605,7 @@ int main(void) {
     RUN_ON_EACH(strides_of_single_rows_and_slices_do_not_matter);
     RUN_ON_EACH(neighbours_in_memory_do_not_overlap);
     RUN_ON_EACH(crops_side_by_side_do_not_overlap);
+    RUN_ON_EACH(slices_in_turns_do_not_overlap);
     RUN_ON_EACH(spacing_does_not_change_the_result);
     RUN_ON_EACH(descriptions_and_input_are_only_read);
     RUN_ON_EACH(a_newer_description_is_accepted_while_the_rest_is_zero);

@@ -136,6 +136,8 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT(work.params.range_min = 3, ISOLINE_INVALID_ARGUMENT, "range_max");
     SPOILT((work.params.range_min = 3, work.params.range_max = 3), ISOLINE_INVALID_ARGUMENT, "range_min");
     SPOILT(work.levels[1] = (double)INFINITY, ISOLINE_INVALID_ARGUMENT, "levels[1]");
+    SPOILT(work.levels[1] = ISOLINE_AUTOMATIC, ISOLINE_INVALID_ARGUMENT, "levels[1]");
+    SPOILT(work.input.spacing[1] = 1e-170, ISOLINE_INVALID_ARGUMENT, "spacing along y");
     SPOILT(work.report.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "report->struct_size");
     end(&good_job);
 }

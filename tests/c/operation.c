@@ -98,6 +98,9 @@ static void every_parameter_is_whole(const char *device) {
             CHECK((parameter.storage == ISOLINE_STORAGE_F64) == (parameter.type == ISOLINE_PARAMETER_FLOAT));
             const double automatic = parameter.type == ISOLINE_PARAMETER_FLOAT ? ISOLINE_AUTOMATIC : 0;
             CHECK_NUMBER(parameter.automatic_value, parameter.automatic == NULL ? 0 : automatic);
+            if (parameter.automatic == NULL && parameter.type == ISOLINE_PARAMETER_FLOAT) {
+                REFUSED(isoline_parameter_check(i, j, ISOLINE_AUTOMATIC), ISOLINE_INVALID_ARGUMENT, "automatic");
+            }
             /* Fields are inside the struct, aligned, and do not overlap. */
             const size_t bytes = bytes_of(&parameter);
             CHECK(parameter.offset % bytes == 0 && parameter.offset + bytes <= operation.params_size);

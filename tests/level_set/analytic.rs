@@ -34,6 +34,22 @@ fn slope(phi: &Array3<f32>, [z, y, x]: [usize; 3], spacing: [f64; 3]) -> f64 {
 }
 
 #[test]
+fn the_sign_of_a_zero_alpha_does_not_matter() {
+    everywhere(|context, name| {
+        let mask = ball((1, 40, 40), [20.0, 20.0, 0.0], 8.0, [1.0; 3]);
+        for variant in variants(context) {
+            let [positive, negative] = [0.0, -0.0].map(|alpha| {
+                let params = Params { variant: *variant, alpha: Some(alpha), ..curvature_only([1.0; 3]) };
+                let mut surface = start(context, mask.mapv(|pixel| 200 * pixel).view(), &mask, &params);
+                surface.step(10, None).unwrap();
+                phi_of(&surface, mask.dim())
+            });
+            assert!(positive == negative && positive.iter().all(|phi| phi.is_finite()), "{name} {variant:?}");
+        }
+    });
+}
+
+#[test]
 fn curvature_of_spheres_and_cylinders() {
     everywhere(|context, name| {
         let n = 51;
