@@ -1,5 +1,6 @@
 /* Edge drawing: every misuse refused, progress and cancelling, threads, memory. */
 #include "edges.h"
+#include "in_time.h"
 #include "process.h"
 #include "watch.h"
 
@@ -340,9 +341,8 @@ static void a_cancelled_stack_has_no_segments(const char *device) {
 }
 
 static void a_cancel_takes_effect_within_100_ms(const char *device) {
-    /* Noise takes the most work; other work on the machine adds to the promised time. */
+    /* Noise takes the most work. */
     const size_t side = scaled(6000, 128);
-    const double promised = 0.1, slack = 0.25;
     isoline_context *context = open_context(device);
     uint8_t *pixels = (uint8_t *)allocate(side * side), *map = not_written(side * side);
     uint32_t seed = 5;
@@ -352,7 +352,7 @@ static void a_cancel_takes_effect_within_100_ms(const char *device) {
     isoline_image input = describe(ISOLINE_U8, side, side, 1, pixels);
     isoline_image edges = describe(ISOLINE_U8, side, side, 1, map);
     for (uint32_t profile = 0; profile < 2; profile++) {
-        for (int cancel_at = 1; cancel_at <= 33; cancel_at = 2 * cancel_at + 1) {
+        for (int cancel_at = 1, attempts = 0; cancel_at <= 33;) {
             isoline_edge_drawing_params params = edge_defaults();
             params.profile = profile;
             params.gradient_threshold = 0;
@@ -368,9 +368,13 @@ static void a_cancel_takes_effect_within_100_ms(const char *device) {
                 break;
             }
             CHECK_NUMBER(status, ISOLINE_CANCELLED);
-            check_that(slow() || late <= promised + slack, __FILE__, __LINE__,
-                       "profile %u, cancelled at call %d: it took %.3f s", profile, cancel_at, late);
             CHECK(is_not_written(map, side * side) && segments == untouched());
+            if (is_tried_again(late, &attempts)) {
+                continue;
+            }
+            check_that(slow() || late <= PROMISED_SECONDS + slack_seconds, __FILE__, __LINE__,
+                       "profile %u, cancelled at call %d: it took %.3f s", profile, cancel_at, late);
+            cancel_at = 2 * cancel_at + 1;
         }
     }
     free(map);

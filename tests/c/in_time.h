@@ -27,6 +27,12 @@ static inline double moment(void) {
 static const char ONE_CORE[] = "cpu, one core";
 #endif
 
+/* Returns whether a cancel that was late is to be tried again, twice at most: other work on the machine may have held it up. */
+static inline int is_tried_again(double late, int *attempts) {
+    *attempts = slow() || late <= PROMISED_SECONDS + slack_seconds || *attempts == 2 ? 0 : *attempts + 1;
+    return *attempts > 0;
+}
+
 /* Returns the device to open. The library has as many worker threads as the process may use cores. */
 static inline const char *opened(const char *device) {
 #ifdef __linux__
