@@ -163,7 +163,7 @@ struct Marks {
 }
 
 impl Marks {
-    fn new(classes: &Classes, level: f64) -> Result<Self> {
+    fn new(classes: &Classes, level: f64, ticker: &Ticker) -> Result<Self> {
         let Classes { pitch, height, .. } = *classes;
         let mut words = zeroed(2 * pitch * height)?;
         let mut before: Vec<u32> = zeroed(2 * pitch * height)?;
@@ -175,7 +175,8 @@ impl Marks {
             .zip(rows.par_chunks_mut(2))
             .enumerate()
             .with_min_len(task_rows)
-            .for_each(|(y, ((words, before), counts))| {
+            .try_for_each(|(y, ((words, before), counts))| {
+                ticker.check()?;
                 let (across, down) = words.split_at_mut(pitch);
                 for (w, (across, down)) in across.iter_mut().zip(down).enumerate() {
                     [*across, *down] = classes.crossings(y, w);
@@ -186,7 +187,8 @@ impl Marks {
                         *count += words[w].count_ones();
                     }
                 }
-            });
+                Ok(())
+            })?;
         let mut total = 0;
         for count in &mut rows {
             let own = u64::from(*count);
@@ -217,7 +219,7 @@ fn crossings<T: Pixel + Into<f64>>(
     ticker: &Ticker,
 ) -> Result<Crossings> {
     let classes = Classes::new(view, level, ticker)?;
-    let marks = Marks::new(&classes, level)?;
+    let marks = Marks::new(&classes, level, ticker)?;
     let count = marks.rows[marks.rows.len() - 1] as usize;
     let (mut points, mut next): (Vec<[f64; 2]>, Vec<u32>) = (zeroed(count)?, zeroed(count)?);
     let exits = Exits::new(plan.connect);

@@ -23,6 +23,9 @@ const BANDS_PER_THREAD: usize = 4;
 /// The points of one task that makes polylines.
 const TASK_POINTS: usize = 1 << 15;
 
+/// The pieces that are joined between two looks at the ticker.
+const PIECES_PER_CHECK: usize = 1 << 12;
+
 /// The rows of one task of the nesting.
 const TASK_ROWS: usize = 64;
 
@@ -65,7 +68,7 @@ struct Piece {
     closed: bool,
 }
 
-/// The pieces of one band, those that are not closed by their first crossing, in ascending order; then the closed ones.
+/// The pieces of one band: first the open ones, in the order of their first crossings, then the closed ones.
 struct Band {
     crossings: Vec<u32>,
     pieces: Vec<Piece>,
@@ -117,7 +120,10 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     let mut order = reserved(next.len())?;
     let mut chains = Vec::new();
     for band in &bands {
-        for piece in &band.pieces {
+        for (index, piece) in band.pieces.iter().enumerate() {
+            if index % PIECES_PER_CHECK == 0 {
+                ticker.check()?;
+            }
             if piece.closed {
                 let start = order.len();
                 order.extend_from_slice(&band.crossings[piece.range.clone()]);
@@ -136,6 +142,9 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     followers.iter().filter(|to| **to != NONE).for_each(|to| entered[*to as usize] = 1);
     for closed in [false, true] {
         for place in 0..open.len() {
+            if place % PIECES_PER_CHECK == 0 {
+                ticker.check()?;
+            }
             if entered[place] != u8::from(closed) {
                 continue;
             }
@@ -157,11 +166,12 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     }
     // 3. Put the curves in order.
     chains.par_sort_unstable_by_key(|chain| order[chain.range.start]);
+    ticker.check()?;
     Ok((order, chains))
 }
 
 /// Returns the curve that directly encloses each closed curve, or [`NONE`].
-fn parents(rows: &[u32], order: &[u32], chains: &[Chain]) -> Result<Vec<u32>> {
+fn parents(rows: &[u32], order: &[u32], chains: &[Chain], ticker: &Ticker) -> Result<Vec<u32>> {
     let parents = par_collected((0..chains.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
     let owners = par_collected((0..order.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
     chains.par_iter().enumerate().filter(|(_, chain)| chain.closed).for_each(|(curve, chain)| {
@@ -170,6 +180,7 @@ fn parents(rows: &[u32], order: &[u32], chains: &[Chain]) -> Result<Vec<u32>> {
         }
     });
     rows.par_chunks(2 * TASK_ROWS).try_for_each(|rows| {
+        ticker.check()?;
         let mut entered = Vec::new();
         for row in rows.chunks_exact(2) {
             for owner in &owners[row[0] as usize..row[1] as usize] {
@@ -195,7 +206,7 @@ fn parents(rows: &[u32], order: &[u32], chains: &[Chain]) -> Result<Vec<u32>> {
 /// Makes the polylines of one slice and level.
 pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings, ticker: &Ticker) -> Result<Polylines> {
     let (order, chains) = chains(&crossings.next, ticker)?;
-    let parents = parents(&crossings.rows, &order, &chains)?;
+    let parents = parents(&crossings.rows, &order, &chains, ticker)?;
     // 1. Make the points, without those that equal the one before. Each task has some curves, and room for their crossings.
     let mut points: Vec<[f64; 2]> = zeroed(order.len())?;
     let mut tasks = Vec::new();
@@ -247,6 +258,7 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
     let mut polylines = reserved(chains.len())?;
     let (mut begin, mut end) = (0, 0);
     for ((own, count), room) in made.into_iter().zip(rooms) {
+        ticker.check()?;
         if begin != end {
             points.copy_within(begin..begin + count, end);
         }
