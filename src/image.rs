@@ -346,6 +346,11 @@ pub(crate) fn try_par_parts<T: Send>(
     })
 }
 
+/// Copies values as [`try_par_parts`] computes them.
+pub(crate) fn try_par_copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T], ticker: &Ticker) -> Result<()> {
+    try_par_parts(to, ticker, |first, to| to.copy_from_slice(&from[first..][..to.len()]))
+}
+
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose
 /// length grows with the image.
 pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {

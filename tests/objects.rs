@@ -256,6 +256,44 @@ fn starts_are_found_where_none_are_given() {
 }
 
 #[test]
+fn automatic_starts_of_flat_voxels_leave_touching_objects_their_own() {
+    // Two discs in one slice of a volume whose slices are farther apart than they are wide.
+    let spacing = [1.0, 1.0, 20.0];
+    let balls = [Ball([25.0, 20.0, 80.0], 6.0), Ball([36.0, 20.0, 80.0], 6.0)];
+    let discs = array([70, 40, 9], spacing, |at| if index(&balls, at) > 0 { 200u8 } else { 0 });
+    let params = Params { spacing, sigma: Some(0.0), ..Params::default() };
+    let (_, found, _) = grow(discs.view().into(), None, &params);
+    let [a, b] = found[..] else { panic!("{found:?}") };
+    assert!(a.voxels.abs_diff(b.voxels) < 12 && a.voxels > 90, "{found:?}");
+}
+
+#[test]
+fn nan_is_background_where_starts_are_found() {
+    let ball = [Ball([30.0, 30.0, 0.0], 10.0)];
+    let disc = array([60, 60, 1], [1.0; 3], |at| {
+        if index(&ball, at) > 0 { 100.0 + ((at[0] + at[1]) % 7.0) as f32 } else { f32::NAN }
+    });
+    let even = disc.mapv(|pixel| if pixel.is_nan() { pixel } else { 5.0 });
+    let count = |image: &Array3<f32>, foreground, threshold| {
+        let params = Params { foreground, threshold: Some(threshold), sigma: Some(0.0), ..Params::default() };
+        grow(image.view().into(), None, &params).1.len()
+    };
+    for threshold in [50.0, 99.9] {
+        assert_eq!(count(&disc, Foreground::Above, threshold), 1, "{threshold}");
+    }
+    assert_eq!(count(&disc, Foreground::Below, 200.0), 1);
+    // All finite pixels are equal: they are on one side of the threshold, or on the other.
+    for (foreground, threshold, objects) in [
+        (Foreground::Above, 1.0, 1),
+        (Foreground::Above, 9.0, 0),
+        (Foreground::Below, 1.0, 0),
+        (Foreground::Below, 9.0, 1),
+    ] {
+        assert_eq!(count(&even, foreground, threshold), objects, "{foreground:?} {threshold}");
+    }
+}
+
+#[test]
 fn starts_stay_if_they_shall_and_others_vanish() {
     let scene = three_balls();
     // A fourth start lies in the background.

@@ -4,7 +4,7 @@ use super::row::{PART, Row, values_around};
 use super::scalar::{Constants, START_DISTANCE};
 use super::statistics::{Statistics, Window};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::image::{try_par_copy, zeroed};
 use crate::progress::Ticker;
 use pulp::Arch;
 use rayon::prelude::*;
@@ -105,11 +105,11 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let mut changes = zeroed::<u8>(voxels)?;
     // The labels at the last check.
     let mut checked = zeroed::<u32>(voxels)?;
-    checked.copy_from_slice(starts);
-    fields.labels.copy_from_slice(starts);
+    try_par_copy(&mut checked, starts, ticker)?;
+    try_par_copy(&mut fields.labels, starts, ticker)?;
     start_distances(plan, &mut fields, ticker)?;
-    next.labels.copy_from_slice(&fields.labels);
-    next.distances.copy_from_slice(&fields.distances);
+    try_par_copy(&mut next.labels, &fields.labels, ticker)?;
+    try_par_copy(&mut next.distances, &fields.distances, ticker)?;
     let mut statistics = Statistics::new(plan.objects)?;
     statistics.measure(grid, &fields.labels, levels, ticker)?;
     let mut parts = Parts::new(grid)?;

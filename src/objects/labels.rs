@@ -3,11 +3,11 @@
 use super::LARGEST_LABEL;
 use super::scalar::BACKGROUND;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Image, PixelType, collected, zeroed};
+use crate::image::{Image, PixelType, collected, try_par_parts, zeroed};
 use crate::progress::Ticker;
-use ndarray::{ArrayView3, Axis};
+use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 
 /// The labels of the starts, as indices of the objects in their order.
 pub(super) struct Labels {
@@ -68,19 +68,18 @@ impl Labels {
     ) -> Result<Self> {
         let mut indices = zeroed::<u32>(view.len())?;
         let (_, height, width) = view.dim();
-        let slices = view.axis_iter(Axis(0)).into_par_iter().zip(indices.par_chunks_mut(width * height));
-        let largest = slices.map(|(slice, indices)| {
-            let mut largest = 0;
-            for (pixels, to) in slice.rows().into_iter().zip(indices.chunks_mut(width)) {
-                ticker.check()?;
-                for (pixel, to) in pixels.iter().zip(to) {
-                    *to = label(*pixel)?;
-                    largest = largest.max(*to);
-                }
+        let largest = AtomicU32::new(0);
+        indices.par_chunks_mut(width).enumerate().try_for_each(|(row, indices)| {
+            ticker.check()?;
+            let mut most = 0;
+            for (pixel, to) in view.slice(s![row / height, row % height, ..]).iter().zip(indices) {
+                *to = label(*pixel)?;
+                most = most.max(*to);
             }
-            Ok(largest)
-        });
-        let largest = largest.try_reduce(|| 0, |a, b| Ok(a.max(b)))? as usize;
+            largest.fetch_max(most, Relaxed);
+            Ok(())
+        })?;
+        let largest = largest.into_inner() as usize;
         if largest == 0 {
             return Err(Error::argument(
                 "cannot grow objects: the starts must have a voxel that is not 0 (got none); give each object's start a \
@@ -89,9 +88,10 @@ impl Labels {
         }
         Self::check_output(largest, output)?;
         let is_used: Vec<AtomicU8> = collected((0..largest + 1).map(|_| AtomicU8::new(0)))?;
-        indices.par_chunks(width).for_each(|row| {
+        indices.par_chunks(width).try_for_each(|row| {
             row.chunk_by(|a, b| a == b).for_each(|run| is_used[run[0] as usize].store(1, Relaxed));
-        });
+            ticker.check()
+        })?;
         let mut index_of = zeroed::<u32>(largest + 1)?;
         let mut values = vec![BACKGROUND];
         for label in 1..=largest {
@@ -100,8 +100,9 @@ impl Labels {
                 crate::image::push(&mut values, label as u32)?;
             }
         }
-        indices.par_iter_mut().for_each(|label| *label = index_of[*label as usize]);
-        ticker.check()?;
+        try_par_parts(&mut indices, ticker, |_, indices| {
+            indices.iter_mut().for_each(|label| *label = index_of[*label as usize]);
+        })?;
         Ok(Self { indices, values })
     }
 }

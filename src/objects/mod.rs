@@ -35,13 +35,14 @@ use crate::device::{Context, DeviceNeeds, HostCopy};
 use crate::error::{Error, Result};
 pub use crate::image::Foreground;
 use crate::image::{Image, ImageMut, MOST_ANISOTROPY, check_shapes, check_size, check_spacing, collected, zeroed};
+use crate::isolines::check_sides;
 use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::parameter::FOREGROUNDS;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use cpu::{Grid, Moved, Plan};
 use labels::Labels;
-use ndarray::{ArrayView3, ArrayViewMut3, Axis};
+use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
 use scalar::{BACKGROUND, Constants};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -301,6 +302,7 @@ pub fn run(
     let params = &Params { spacing: [x, y, if is_slice { x } else { z }], ..params.clone() };
     params.check()?;
     check_shapes(input.shape(), output.shape())?;
+    check_sides("objects", input.shape())?;
     if let Some(starts) = &starts {
         check_size("starts", starts.shape(), "the input", input.shape())?;
     }
@@ -326,7 +328,7 @@ pub fn run(
                     let grid = params.plan(image.shape(), 1).grid;
                     let threshold = params.threshold.map(|value| scale.level(value));
                     Labels::counted(
-                        starts::automatic(context, params, &grid, threshold, &levels, &ticker)?,
+                        starts::automatic(context, params, (&grid, image), threshold, &levels, &ticker)?,
                         output_type,
                     )?
                 }
@@ -455,9 +457,9 @@ impl Scale {
         self.first + level * self.per_level
     }
 
-    /// Returns the level of a value; of an image without extent level 0 is all there is.
+    /// Returns the level of a value. In an image without extent it is infinite: below all levels, or above.
     fn level(self, value: f64) -> f64 {
-        if self.per_level == 0.0 { 0.0 } else { (value - self.first) / self.per_level }
+        (value - self.first) / self.per_level
     }
 }
 
@@ -469,16 +471,11 @@ fn packed<T: Copy + Send + Sync>(
 ) -> Result<Vec<u16>> {
     let mut levels = zeroed::<u16>(view.len())?;
     let (_, height, width) = view.dim();
-    let slices = view.axis_iter(Axis(0)).into_par_iter().zip(levels.par_chunks_mut(width * height));
-    slices.for_each(|(slice, levels)| {
-        for (pixels, to) in slice.rows().into_iter().zip(levels.chunks_mut(width)) {
-            if ticker.is_cancelled() {
-                return;
-            }
-            pixels.iter().zip(to).for_each(|(pixel, to)| *to = convert(*pixel));
-        }
-    });
-    ticker.check()?;
+    levels.par_chunks_mut(width).enumerate().try_for_each(|(row, levels)| {
+        let pixels = view.slice(s![row / height, row % height, ..]);
+        pixels.iter().zip(levels).for_each(|(pixel, to)| *to = convert(*pixel));
+        ticker.check()
+    })?;
     Ok(levels)
 }
 

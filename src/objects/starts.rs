@@ -6,9 +6,9 @@ use super::scalar::BACKGROUND;
 use crate::device::Context;
 use crate::distance;
 use crate::error::Result;
-use crate::image::{Dimensions, push, sort_while, try_par_parts, zeroed};
+use crate::image::{Dimensions, Image, push, sort_while, try_par_parts, zeroed};
 use crate::progress::Ticker;
-use ndarray::ArrayView3;
+use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 
 /// The radius of a start, as a share of the distance at its maximum: far from the boundary, and large enough that curvature
@@ -30,12 +30,21 @@ const PART: usize = 1 << 16;
 pub(super) fn automatic(
     context: &Context,
     params: &Params,
-    grid: &Grid,
+    (grid, image): (&Grid, &Image<'_>),
     threshold: Option<f64>,
     levels: &[u16],
     ticker: &Ticker,
 ) -> Result<(Vec<u32>, u32)> {
-    let smooth = smoothed(params, grid, levels, ticker)?;
+    let [width, height, depth] = grid.shape;
+    let mut smooth = smoothed(params, grid, levels, ticker)?;
+    if let Image::F32(view) = image {
+        // NaN is above no threshold.
+        smooth.par_chunks_mut(width).enumerate().try_for_each(|(row, levels)| {
+            let pixels = view.slice(s![row / height, row % height, ..]);
+            pixels.iter().zip(levels).filter(|(pixel, _)| pixel.is_nan()).for_each(|(_, level)| *level = f32::NAN);
+            ticker.check()
+        })?;
+    }
     let threshold = match threshold {
         Some(threshold) => threshold,
         None => otsu(&smooth, ticker)?,
@@ -46,15 +55,17 @@ pub(super) fn automatic(
     })?;
     drop(smooth);
     let mut distances = zeroed::<f32>(levels.len())?;
-    let [width, height, depth] = grid.shape;
     let view = ArrayView3::from_shape((depth, height, width), &inside[..]).unwrap_or_else(|_| unreachable!("its size"));
     distance::cpu::signed_into(context, view, params.spacing, Dimensions::Volume, &mut distances, ticker)?;
     let peaks = peaks(params, grid, &distances, ticker)?;
     let mut starts = zeroed::<u32>(levels.len())?;
+    // Each has its own voxel, whatever balls reach it.
+    peaks.iter().enumerate().for_each(|(index, peak)| starts[*peak] = index as u32 + 1);
+    let largest = (0..3).filter(|axis| grid.shape[*axis] > 1).map(|axis| params.spacing[axis]).fold(0.0, f64::max);
     for (index, peak) in peaks.iter().enumerate() {
         ticker.check()?;
-        let radius =
-            (START_SHARE * f64::from(-distances[*peak])).max(params.spacing.iter().copied().fold(0.0, f64::max));
+        let distance = f64::from(-distances[*peak]);
+        let radius = (START_SHARE * distance).max(largest).min(distance);
         fill_ball(params, grid, *peak, radius, |place| {
             if inside[place] != 0 && starts[place] == BACKGROUND {
                 starts[place] = index as u32 + 1;
@@ -105,16 +116,16 @@ fn smoothed(params: &Params, grid: &Grid, levels: &[u16], ticker: &Ticker) -> Re
     Ok(values)
 }
 
-/// Returns the threshold with the largest variance between the levels up to it and those above (Otsu 1979), of the square
-/// roots of their height above the lowest one. The criterion is made for classes with equal noise, which the roots of photon
+/// Returns the threshold with the largest variance between the levels up to it and those above (Otsu 1979), without NaN, of the
+/// square roots of their height above the lowest one. The criterion is made for classes with equal noise, which the roots of photon
 /// counts have; without the roots a few bright objects would draw the threshold above the dim ones.
 fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
     let mut counts = zeroed::<u64>(LEVELS)?;
     for part in values.chunks(PART) {
         ticker.check()?;
-        part.iter().for_each(|value| counts[(value + 0.5) as usize % LEVELS] += 1);
+        part.iter().filter(|value| !value.is_nan()).for_each(|value| counts[(value + 0.5) as usize % LEVELS] += 1);
     }
-    let all = values.len() as f64;
+    let all = counts.iter().sum::<u64>() as f64;
     let lowest = counts.iter().position(|count| *count > 0).unwrap_or(0);
     let root = |level: usize| (level as f64 - lowest as f64).sqrt();
     let present = || counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -144,6 +155,7 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
 /// that does not stand out joins that of the higher maximum, and others stay apart.
 fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
     const NONE: usize = usize::MAX;
+    const NOT_ADDED: usize = 0;
     let prominence = params.prominence() as f32;
     let mut order = Vec::new();
     for (place, distance) in distances.iter().enumerate() {
@@ -155,9 +167,8 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
         }
     }
     sort_while(&mut order, ticker, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
-    // The voxel that leads towards the maximum of a voxel's part, which leads to itself.
+    // One more than the voxel that leads towards the maximum of a voxel's part, which leads to itself.
     let mut towards = zeroed::<usize>(distances.len())?;
-    towards.fill(NONE);
     let mut peaks = Vec::new();
     for (done, &(distance, place)) in order.iter().enumerate() {
         if done % PART == 0 {
@@ -167,7 +178,7 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
         let mut others = [NONE; 26];
         let mut count = 0;
         grid.for_each_neighbour(place, |neighbour| {
-            if towards[neighbour] == NONE {
+            if towards[neighbour] == NOT_ADDED {
                 return;
             }
             let root = root(&mut towards, neighbour);
@@ -182,20 +193,20 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
             }
         });
         if main == NONE {
-            towards[place] = place;
+            towards[place] = place + 1;
             push(&mut peaks, place)?;
             continue;
         }
-        towards[place] = main;
+        towards[place] = main + 1;
         for lower in &others[..count] {
             if distance - distances[*lower] < prominence {
-                towards[*lower] = main;
+                towards[*lower] = main + 1;
             }
         }
     }
     // A part that is nowhere thicker is noise; an image without a boundary has infinite distances.
     let thick = prominence.max(params.smallest_spacing() as f32);
-    peaks.retain(|peak| towards[*peak] == *peak && -distances[*peak] >= thick && distances[*peak].is_finite());
+    peaks.retain(|peak| towards[*peak] == *peak + 1 && -distances[*peak] >= thick && distances[*peak].is_finite());
     peaks.sort_unstable();
     Ok(peaks)
 }
@@ -203,12 +214,12 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
 /// Returns the maximum of a voxel's part, and shortens the way to it.
 fn root(towards: &mut [usize], place: usize) -> usize {
     let mut root = place;
-    while towards[root] != root {
-        root = towards[root];
+    while towards[root] != root + 1 {
+        root = towards[root] - 1;
     }
     let mut place = place;
-    while towards[place] != root {
-        place = std::mem::replace(&mut towards[place], root);
+    while towards[place] != root + 1 {
+        place = std::mem::replace(&mut towards[place], root + 1) - 1;
     }
     root
 }

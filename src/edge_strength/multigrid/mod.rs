@@ -33,7 +33,7 @@ mod tile;
 
 use super::prepare::zeroed;
 use crate::error::Result;
-use crate::image::try_par_parts;
+use crate::image::{try_par_copy, try_par_parts};
 use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
 pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, Operator, VOLUME_STEPS, first_guess, grids};
@@ -103,8 +103,7 @@ pub(super) fn solve(
         start = CycleStart::Values;
         ticker.set(monitor.fraction(options));
     }
-    let solved = &levels[0].values;
-    try_par_parts(field, ticker, |first, to| to.copy_from_slice(&solved[first..][..to.len()]))?;
+    try_par_copy(field, &levels[0].values, ticker)?;
     Ok(monitor.solution(options))
 }
 
@@ -127,7 +126,7 @@ fn levels(fixed: &[u8], grids: Vec<Grid>, ticker: &Ticker) -> Result<Vec<Level>>
         let fixed = match levels.last() {
             None => {
                 let mut copy = zeroed(fixed.len())?;
-                try_par_parts(&mut copy, ticker, |first, to| to.copy_from_slice(&fixed[first..][..to.len()]))?;
+                try_par_copy(&mut copy, fixed, ticker)?;
                 copy
             }
             Some(finer) => coarsen(&finer.fixed, finer.grid.shape, grid.shape, ticker)?,
