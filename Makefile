@@ -108,7 +108,7 @@ lint: setup-build ## format and lint: Rust, shell, Python, Java, spelling, docum
 test: setup-test ## format, lint, Rust, header, C, C++, Python, examples, fuzzing, Java, macros in ImageJ
 	scripts/test.sh $(TARGET)
 
-fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so, too
+fuzz: setup-build ## fuzz the C API with AddressSanitizer, each target for SECONDS (60); test does so for 30
 	@scripts/setup-system.sh fuzz
 	scripts/fuzz.sh $(SECONDS)
 

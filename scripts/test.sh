@@ -70,8 +70,8 @@ wait_for fuzz-build
 # 'make valgrind' takes minutes more. AddressSanitizer in the library of the fuzz targets finds most of what it does, but not
 # reads of memory that was never written.
 step c env ISOLINE_NO_VALGRIND=1 tests/c/run.sh "$native"
-# An odd number of targets leaves a core idle at the end.
-beside fuzz scripts/fuzz.sh
+# An odd number of targets leaves a core idle at the end. 'make fuzz' takes longer for each target.
+beside fuzz scripts/fuzz.sh 30
 step update-site .tools/venv/bin/python tests/update_site_test.py fiji-plugin/target/Isoline_-*[0-9].jar
 step macros scripts/test-macros.sh
 wait_for fuzz
