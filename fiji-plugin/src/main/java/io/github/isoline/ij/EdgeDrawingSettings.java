@@ -92,7 +92,7 @@ final class EdgeDrawingSettings extends Settings {
                         .recordedIf(s -> s.wantsRois() && isPolyline(s)),
                 mostRois(),
                 // All are saved to this ZIP file as ROIs.
-                Setting.file(ROI_FILE));
+                roiFile());
         // The library's names of what has other keys.
         declareOthers(
                 "variant",

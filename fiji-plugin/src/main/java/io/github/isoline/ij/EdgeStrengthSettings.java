@@ -57,7 +57,7 @@ final class EdgeStrengthSettings extends Settings {
                 // Critical points come before the longest axes.
                 found(mostRois()),
                 // All are saved to this ZIP file as ROIs.
-                found(Setting.file(ROI_FILE)));
+                found(roiFile()));
         declareOthers("variant", "start_min", "start_max", "axis_min_strength", SHORTEST_AXIS);
     }
 

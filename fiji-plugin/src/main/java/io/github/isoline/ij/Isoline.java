@@ -284,6 +284,7 @@ public final class Isoline {
                 StackJob<S> job = newJob.create(image, settings);
                 ImagePlus made = job.runLocked();
                 job.deliver();
+                job.checkFiles();
                 return new Result(job, made, workspace);
             } catch (BadInput e) {
                 throw IsolineException.invalid(e.getMessage());

@@ -29,7 +29,7 @@ final class IsolinesSettings extends Settings {
                 Setting.output(RESULTS_TABLE),
                 mostRois(),
                 // All curves are saved to this ZIP file as ROIs.
-                Setting.file(ROI_FILE));
+                roiFile());
         // The range is that of all slices, which the job computes.
         declareOthers(RANGE_MIN, RANGE_MAX);
     }

@@ -11,7 +11,6 @@ import io.github.isoline.Report;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 
 /** Computes the isosurface of each volume of an ImagePlus. */
 final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
@@ -62,16 +61,15 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     }
 
     @Override
-    void deliver() throws BadInput, IsolineException {
-        String file = settings.text(IsosurfaceSettings.FILE).trim();
-        if (!file.isEmpty()) {
-            // Files are written first, since they are the output that can fail.
-            int ending = file.lastIndexOf('.');
-            for (int i = 0; i < surfaces.size(); i++) {
-                String number = surfaces.size() == 1 ? "" : String.format(Locale.ROOT, "-%04d", i + 1);
-                MeshFile.save(surfaces.get(i), file.substring(0, ending) + number + file.substring(ending));
-            }
+    void writeFiles() throws BadInput, IsolineException {
+        List<String> files = settings.files(image);
+        for (int i = 0; i < files.size(); i++) {
+            MeshFile.save(surfaces.get(i), files.get(i));
         }
+    }
+
+    @Override
+    void deliverOthers() throws BadInput, IsolineException {
         if (settings.is(Settings.RESULTS_TABLE)) {
             deliverRows();
         }

@@ -4,6 +4,9 @@ import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isosurface;
 import io.github.isoline.Params;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 
 /** The parameters of the isosurface command. */
 final class IsosurfaceSettings extends Settings {
@@ -38,6 +41,7 @@ final class IsosurfaceSettings extends Settings {
                 Setting.text(FILE, "")
                         .forgotten()
                         .file()
+                        .written(MeshFile.ENDINGS)
                         .label("Save as")
                         .help(
                                 "A file for the triangles, whose ending is .stl, .ply or .obj; nothing: none is written."));
@@ -52,17 +56,24 @@ final class IsosurfaceSettings extends Settings {
 
     @Override
     String otherProblem() {
-        String file = text(FILE).trim();
-        if (file.isEmpty()) {
-            return is(RESULTS_TABLE) || is(VIEWER)
-                    ? null
-                    : String.format(
-                            NO_OUTPUT + " Choose results_table%s, or give a file that ends with .stl, .ply or .obj.",
-                            Viewer3D.isInstalled() ? " or viewer" : "");
-        }
-        return MeshFile.isKnown(file)
+        return is(RESULTS_TABLE) || is(VIEWER) || !text(FILE).trim().isEmpty()
                 ? null
-                : "file must end with .stl, .ply or .obj, which say the format, got \"" + file + "\".";
+                : String.format(
+                        NO_OUTPUT + " Choose results_table%s, or give a file that ends with .stl, .ply or .obj.",
+                        Viewer3D.isInstalled() ? " or viewer" : "");
+    }
+
+    /** Returns the names of the files of an image's volumes, in the order of the volumes; none if none is given. */
+    List<String> files(ImagePlus image) {
+        List<String> files = new ArrayList<>();
+        String file = text(FILE).trim();
+        int ending = file.lastIndexOf('.');
+        int volumes = ending < 0 ? 0 : planes(image).volumes().size();
+        for (int i = 1; i <= volumes; i++) {
+            String number = volumes == 1 ? "" : String.format(Locale.ROOT, "-%04d", i);
+            files.add(file.substring(0, ending) + number + file.substring(ending));
+        }
+        return files;
     }
 
     @Override

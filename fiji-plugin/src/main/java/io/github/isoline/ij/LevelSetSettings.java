@@ -117,7 +117,7 @@ final class LevelSetSettings extends Settings {
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE),
                 // The outlines are saved to this ZIP file.
-                Setting.file(ROI_FILE));
+                roiFile());
         declareOthers("variant");
     }
 

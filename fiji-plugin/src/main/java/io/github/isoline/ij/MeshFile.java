@@ -1,22 +1,22 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isosurface;
-import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.nio.file.StandardCopyOption;
 import java.util.Locale;
 
 /** Writes a mesh of triangles to a file, in the format that its ending says: STL and PLY in binary, or OBJ. */
 final class MeshFile {
+    private static final String STL = ".stl";
+    private static final String PLY = ".ply";
+
+    /** The endings of the formats. */
+    static final String[] ENDINGS = {STL, PLY, ".obj"};
+
     private static final int STL_HEADER_BYTES = 80;
     private static final int CORNERS = 3;
     private static final int BLOCK = 1 << 16;
@@ -30,39 +30,18 @@ final class MeshFile {
         this.out = out;
     }
 
-    private static String ending(String path) {
-        return path.substring(path.lastIndexOf('.') + 1).toLowerCase(Locale.ROOT);
+    /** Writes a mesh to a file. */
+    static void save(Isosurface mesh, String name) throws BadInput, IsolineException {
+        String ending = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
+        OutputFile.write(name, "surface", out -> new MeshFile(mesh, out).write(ending));
     }
 
-    /** Returns true if the ending of a file says one of the formats. */
-    static boolean isKnown(String path) {
-        return path.matches("(?is).*\\.(stl|ply|obj)");
-    }
-
-    /** Writes a file, which appears, or replaces another one, only when it is complete. */
-    static void save(Isosurface mesh, String path) throws BadInput, IsolineException {
-        IJ.showStatus("Writing the surface (Esc: cancel)");
-        Path file = Paths.get(path).toAbsolutePath();
-        Path part = file.resolveSibling(file.getFileName() + ".part");
-        try {
-            try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(part))) {
-                new MeshFile(mesh, out).write(ending(path));
-            }
-            Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
-        } catch (IOException e) {
-            throw new BadInput("The file " + file + " for the surface cannot be written: " + e + ".");
-        } finally {
-            // The partial file still exists if writing failed.
-            part.toFile().delete();
-        }
-    }
-
-    private void write(String format) throws IOException, IsolineException {
-        switch (format) {
-            case "stl":
+    private void write(String ending) throws IOException, IsolineException {
+        switch (ending) {
+            case STL:
                 stl();
                 break;
-            case "ply":
+            case PLY:
                 ply();
                 break;
             default:

@@ -69,7 +69,7 @@ final class ObjectsSettings extends Settings {
                 Setting.output(ROI_MANAGER),
                 Setting.output(RESULTS_TABLE),
                 // The outlines are saved to this ZIP file.
-                Setting.file(ROI_FILE));
+                roiFile());
         declareOthers(KEEP_STARTS);
     }
 

@@ -44,8 +44,14 @@ final class RoiFile {
                     }
                 }
             }
-        } catch (IOException | RuntimeException e) {
-            throw new BadInput("The file " + path + " of " + what + " cannot be read: " + e + ".");
+        } catch (IOException e) {
+            throw new BadInput(
+                    "The file %s of %s cannot be read: %s. Give one that the ROI Manager saved (.zip or .roi).",
+                    path, what, OutputFile.reason(e));
+        } catch (RuntimeException e) {
+            throw new BadInput(
+                    "The file %s of %s cannot be read. Give one that the ROI Manager saved (.zip or .roi).",
+                    path, what);
         }
         if (rois.isEmpty()) {
             throw new BadInput("There is no selection in the file "

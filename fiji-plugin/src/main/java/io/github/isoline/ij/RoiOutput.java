@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.ImageCanvas;
 import ij.gui.Overlay;
@@ -10,13 +9,9 @@ import ij.plugin.frame.RoiManager;
 import io.github.isoline.IsolineException;
 import java.awt.GraphicsEnvironment;
 import java.awt.HeadlessException;
-import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.nio.file.Paths;
-import java.nio.file.StandardCopyOption;
+import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -121,28 +116,9 @@ final class RoiOutput {
         void take(Roi roi) throws IOException;
     }
 
-    /**
-     * Writes selections as the ROI Manager's own "Save..." does; the file appears only when it is complete.
-     *
-     * @param what the selections are, for messages
-     */
-    static void save(Source rois, String what, String path) throws BadInput, IsolineException {
-        IJ.showStatus("Writing " + what + " (Esc: cancel)");
-        Path file = Paths.get(path).toAbsolutePath();
-        Path part = file.resolveSibling(file.getFileName() + ".part");
-        try {
-            write(rois, part);
-            Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
-        } catch (IOException e) {
-            throw new BadInput("The file " + file + " for the " + what + " cannot be written: " + e + ".");
-        } finally {
-            // The partial file still exists if writing failed.
-            part.toFile().delete();
-        }
-    }
-
-    private static void write(Source rois, Path file) throws IOException, IsolineException {
-        try (ZipOutputStream zip = new ZipOutputStream(new BufferedOutputStream(Files.newOutputStream(file)));
+    /** Writes selections as the ROI Manager's own "Save..." does. */
+    static void write(Source rois, OutputStream file) throws IOException, IsolineException {
+        try (ZipOutputStream zip = new ZipOutputStream(file);
                 DataOutputStream out = new DataOutputStream(zip)) {
             // There are very many small files: stronger compression would take minutes and save little.
             zip.setLevel(Deflater.BEST_SPEED);

@@ -62,6 +62,9 @@ final class Setting {
     /** Holds true for the name of a file, whose field is wider than that of a number. */
     boolean file;
 
+    /** Holds the endings of a file that is written; null for any other value. */
+    private String[] endings;
+
     /** Holds true if a dialog shows the field only where the advanced ones are unfolded. */
     boolean advanced;
 
@@ -210,6 +213,17 @@ final class Setting {
     Setting file() {
         file = true;
         return this;
+    }
+
+    /** Makes the value the name of a file that is written, with one of these endings, or "" for none. */
+    Setting written(String... possible) {
+        endings = possible;
+        return this;
+    }
+
+    /** Returns true for the name of a file that is written. */
+    boolean isWritten() {
+        return endings != null;
     }
 
     /** Makes the value belong to one image, so that it is not remembered. */
@@ -383,6 +397,10 @@ final class Setting {
 
     /** Returns the problem with a single value; null if it is valid. */
     String problem(Object value) {
+        if (endings != null) {
+            String name = ((String) value).trim();
+            return name.isEmpty() ? null : OutputFile.endingProblem(key, name, endings);
+        }
         if (type == Type.NUMBER_OR_AUTO) {
             String text = (String) value;
             if (Settings.isAuto(text)) {

@@ -106,6 +106,11 @@ abstract class Settings implements Cloneable {
                 .recordedIf(Settings::wantsRois);
     }
 
+    /** Returns the setting of the file for selections. */
+    static Setting roiFile() {
+        return Setting.file(ROI_FILE).written(".zip");
+    }
+
     /** Adds parameters of the operation unchanged. */
     final void declare(String... names) {
         for (String name : names) {
@@ -310,6 +315,15 @@ abstract class Settings implements Cloneable {
             throw new BadInput(
                     "%s and %s are for 32-bit images; \"%s\" has %s bits and is used as it is. Leave them out.",
                     RANGE_MIN, RANGE_MAX, image.getTitle(), image.getBitDepth());
+        }
+        checkFiles();
+    }
+
+    /** Refuses files that cannot be written. */
+    private void checkFiles() throws BadInput {
+        for (Setting setting : declared.values()) {
+            String name = setting.isWritten() ? text(setting.key).trim() : "";
+            OperationDialog.refuse(name.isEmpty() ? null : OutputFile.problem(setting.key, name));
         }
     }
 

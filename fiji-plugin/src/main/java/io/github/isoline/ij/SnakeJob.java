@@ -336,8 +336,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    void deliver() throws BadInput, IsolineException {
-        super.deliver();
+    void deliverOthers() throws BadInput, IsolineException {
+        super.deliverOthers();
         if (start.isTrack() && settings.is(SnakeSettings.LINKS)) {
             links().deliver(settings.workspace.links(), rowsBefore);
         }

@@ -86,7 +86,7 @@ final class SnakeSettings extends Settings {
                 // The table "Links" has a row for each step of a track.
                 Setting.output(LINKS).usedWith(STACK, TRACK, TRACK_FRAMES),
                 // The outlines are saved to this ZIP file.
-                Setting.file(ROI_FILE));
+                roiFile());
         declareOthers();
     }
 

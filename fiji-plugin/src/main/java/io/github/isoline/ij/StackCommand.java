@@ -74,6 +74,7 @@ public final class StackCommand implements PlugIn {
         job.otherImages().forEach(other -> show(other, ""));
         IJ.showProgress(1.0);
         show(result, log(call.command));
+        job.checkFiles();
         if (job.stopped) {
             // A macro that the user stopped must not continue with the next image.
             Host.stopped(Host.name(call.command, image));

@@ -47,6 +47,9 @@ abstract class StackJob<S extends Settings> {
      */
     long callBytes = 512L << 20;
 
+    /** Holds why a file could not be written; null if none failed. */
+    private BadInput unwritten;
+
     private Report lastReport;
     private double seconds;
 
@@ -125,14 +128,39 @@ abstract class StackJob<S extends Settings> {
     /** Returns the new image, or null if none is made. */
     abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
 
-    /** Delivers the other outputs, after everything has been computed. */
-    void deliver() throws BadInput, IsolineException {
+    /**
+     * Delivers the outputs beside images, after everything has been computed. A file that cannot be written leaves the
+     * others as they are, and is for {@link #checkFiles} to report.
+     */
+    final void deliver() throws BadInput, IsolineException {
+        try {
+            // Files are written first, since Escape cancels their writing and then leaves no output.
+            writeFiles();
+        } catch (BadInput e) {
+            unwritten = e;
+        }
+        deliverOthers();
+    }
+
+    /** Fails if a file could not be written. */
+    final void checkFiles() throws BadInput {
+        if (unwritten != null) {
+            throw unwritten;
+        }
+    }
+
+    /** Writes the files among the outputs. */
+    void writeFiles() throws BadInput, IsolineException {
+        if (settings.has(Settings.ROI_FILE) && !settings.text(Settings.ROI_FILE).isEmpty()) {
+            OutputFile.write(
+                    settings.text(Settings.ROI_FILE), roiName(), file -> RoiOutput.write(this::saveRois, file));
+        }
+    }
+
+    /** Delivers selections and rows to ImageJ's windows, or to a script. */
+    void deliverOthers() throws BadInput, IsolineException {
         if (!settings.has(Settings.ROI_FILE)) {
             return;
-        }
-        if (!settings.text(Settings.ROI_FILE).isEmpty()) {
-            // The file is written first, since it is the output that can fail.
-            RoiOutput.save(this::saveRois, roiName(), settings.text(Settings.ROI_FILE));
         }
         if (settings.wants(Settings.OVERLAY)) {
             RoiOutput.addToOverlay(image, rois, settings.kind);

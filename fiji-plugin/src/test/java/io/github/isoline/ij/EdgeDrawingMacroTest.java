@@ -159,7 +159,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map minlength=3            | There is no option \"minlength\"",
                 "edges                           | not of the form key=value",
                 "roi_manager                     | Write roi_file=FILE.zip instead of roi_manager",
-                "roi_file=/no/such/folder/a.zip  | /no/such/folder/a.zip for the segments cannot be"
+                "roi_file=/no/such/folder/a.zip  | roi_file cannot be written: there is no folder \"/no/such/folder\""
             })
     void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = open("microaneurysms.png");

@@ -251,7 +251,7 @@ class IsosurfaceTest extends HeadlessTest {
             {"level=high results_table", "level must be \"auto\" or a number"},
             {"level=100", "No output is chosen"},
             {"level=100 file=[" + folder.resolve("mesh.vtk") + "]", "file must end with .stl, .ply or .obj"},
-            {"level=100 file=[" + folder.resolve("none") + "/mesh.stl]", "cannot be written"},
+            {"level=100 file=[" + folder.resolve("none") + "/mesh.stl]", "file cannot be written: there is no folder"},
             {"close results_table", "close"},
         };
         for (String[] options : bad) {

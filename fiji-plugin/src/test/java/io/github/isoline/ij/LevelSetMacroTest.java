@@ -205,7 +205,7 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
                 "mask_stack start=box device=cuda:99 | cuda:99",
                 "mask_stack start=box epsilom=3   | There is no option \"epsilom\"",
                 "roi_manager start=box            | Write roi_file=FILE.zip instead of roi_manager",
-                "roi_file=/no/such/folder/a.zip start=box | /no/such/folder/a.zip for the outlines cannot be"
+                "roi_file=/no/such/folder/a.zip start=box | roi_file cannot be written: there is no folder \"/no/such/folder\""
             })
     void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = disc(40, 36, 10);

@@ -154,7 +154,7 @@ class SnakeMacroTest extends SnakeTest implements CommandContract {
                 "overlay start=rectangle device=cuda:99 | cuda:99",
                 "overlay start=rectangle nois=poisson | There is no option \"nois\"",
                 "roi_manager start=rectangle      | Write roi_file=FILE.zip instead of roi_manager",
-                "roi_file=/no/such/folder/a.zip start=rectangle | /no/such/folder/a.zip for the outlines cannot be"
+                "roi_file=/no/such/folder/a.zip start=rectangle | roi_file cannot be written: there is no folder \"/no/such/folder\""
             })
     void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = disc(60, 50, 30, 25, 10);

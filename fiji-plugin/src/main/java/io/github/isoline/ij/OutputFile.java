@@ -1,0 +1,132 @@
+package io.github.isoline.ij;
+
+import ij.IJ;
+import io.github.isoline.IsolineException;
+import java.io.BufferedOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.Charset;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.util.Arrays;
+import java.util.Locale;
+
+/** Files that commands write: they are checked before the work, and are complete or absent after it. */
+final class OutputFile {
+    private OutputFile() {}
+
+    /** The writer of a file's contents. */
+    @FunctionalInterface
+    interface Body {
+        void write(OutputStream out) throws IOException, IsolineException;
+    }
+
+    /** Returns the path of a name that a macro or a person gave. */
+    static Path path(String name) {
+        return Paths.get(name.trim()).toAbsolutePath();
+    }
+
+    /**
+     * Returns the problem with the ending of a name; null if it is one of those that are possible, such as ".zip".
+     *
+     * @param key the macro key that has the name, for the message
+     */
+    static String endingProblem(String key, String name, String... endings) {
+        boolean known = Arrays.stream(endings)
+                .anyMatch(ending -> name.trim().toLowerCase(Locale.ROOT).endsWith(ending));
+        return known ? null : String.format("%s must end with %s, got \"%s\".", key, either(endings), name);
+    }
+
+    /**
+     * Returns why a file cannot be written, as far as that is known before it is; null if nothing speaks against it.
+     */
+    static String problem(String key, String name) {
+        Path file;
+        try {
+            file = path(name);
+        } catch (InvalidPathException e) {
+            return key + " cannot be written: " + illegal(name, e);
+        }
+        Path folder = file.getParent();
+        if (!Files.isDirectory(folder)) {
+            return String.format(
+                    "%s cannot be written: there is no folder \"%s\". Make it, or give a file in another one.",
+                    key, folder);
+        }
+        if (Files.isDirectory(file)) {
+            return String.format("%s cannot be written: \"%s\" is a folder. Give the name of a file.", key, file);
+        }
+        Path closed = !Files.isWritable(folder) ? folder : Files.exists(file) && !Files.isWritable(file) ? file : null;
+        return closed == null
+                ? null
+                : String.format(
+                        "%s cannot be written: you have no permission to write to \"%s\". Give a file in a folder of your"
+                                + " own.",
+                        key, closed);
+    }
+
+    /** Returns ".a, .b or .c". */
+    private static String either(String... endings) {
+        String last = endings[endings.length - 1];
+        String others = String.join(", ", Arrays.copyOf(endings, endings.length - 1));
+        return others.isEmpty() ? last : others + " or " + last;
+    }
+
+    /** Returns why a name cannot be that of a file, and what to do. */
+    private static String illegal(String name, InvalidPathException e) {
+        String encoding = System.getProperty("sun.jnu.encoding", "US-ASCII");
+        boolean known =
+                Charset.isSupported(encoding) && Charset.forName(encoding).canEncode();
+        if (known && !Charset.forName(encoding).newEncoder().canEncode(name)) {
+            return String.format(
+                    "this Java has file names in %s, which lacks a character of \"%s\". Start ImageJ with the environment"
+                            + " variable LC_ALL=C.UTF-8, or give a name of plain letters.",
+                    encoding, name);
+        }
+        return String.format("\"%s\" is no name of a file (%s). Give another name.", name, e.getReason());
+    }
+
+    /**
+     * Writes a file, which appears, or replaces another one, only when it is complete.
+     *
+     * @param what its contents, for messages
+     */
+    static void write(String name, String what, Body body) throws BadInput, IsolineException {
+        IJ.showStatus("Writing the " + what + " (Esc: cancel)");
+        Path file = path(name);
+        Path part = file.resolveSibling(file.getFileName() + ".part");
+        try {
+            try (OutputStream out = new BufferedOutputStream(Files.newOutputStream(part))) {
+                body.write(out);
+            }
+            Files.move(part, file, StandardCopyOption.REPLACE_EXISTING);
+        } catch (IOException e) {
+            throw new BadInput(
+                    "The file \"%s\" for the %s cannot be written: %s. The other outputs are complete. Check that the folder"
+                            + " \"%s\" exists, may be written and has room, or give a file in another one, and run the"
+                            + " command again.",
+                    file.getFileName(), what, reason(e), file.getParent());
+        } finally {
+            // The partial file still exists if writing failed.
+            part.toFile().delete();
+        }
+    }
+
+    /** Returns why a file could not be read or written, in words. */
+    static String reason(IOException e) {
+        if (e instanceof NoSuchFileException) {
+            return "there is no such file or folder";
+        }
+        if (e instanceof AccessDeniedException) {
+            return "access is denied";
+        }
+        String reason = e instanceof FileSystemException ? ((FileSystemException) e).getReason() : e.getMessage();
+        return reason == null ? "the system gives no reason" : reason;
+    }
+}
