@@ -15,8 +15,11 @@ import java.awt.Point;
 import java.awt.Rectangle;
 import java.awt.ScrollPane;
 import java.awt.Toolkit;
+import java.awt.event.ActionEvent;
+import java.awt.event.KeyEvent;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BooleanSupplier;
 
 /**
  * A dialog whose fields can be hidden. It arranges those that are shown in one column or two, and scrolls where the
@@ -65,8 +68,13 @@ final class FieldDialog extends NonBlockingGenericDialog {
     /** Holds {@link #content} while it does not fit on the screen. */
     private ScrollPane scroller;
 
-    FieldDialog(String title) {
+    /** Returns true if OK may close the dialog. */
+    private final transient BooleanSupplier accepts;
+
+    /** @param accepts is asked when OK is pressed, and returns true if the dialog may close */
+    FieldDialog(String title, BooleanSupplier accepts) {
         super(title);
+        this.accepts = accepts;
         setLayout(new BorderLayout());
         super.add(content, BorderLayout.CENTER);
         super.add(footer, BorderLayout.SOUTH);
@@ -89,6 +97,22 @@ final class FieldDialog extends NonBlockingGenericDialog {
         current = null;
         fields.add(made);
         return made;
+    }
+
+    @Override
+    public void actionPerformed(ActionEvent event) {
+        if (event.getSource() != getButtons()[0] || accepts.getAsBoolean()) {
+            super.actionPerformed(event);
+        }
+    }
+
+    @Override
+    public void keyPressed(KeyEvent event) {
+        // To ImageJ the Enter key is OK in any field.
+        boolean ok = event.getKeyCode() == KeyEvent.VK_ENTER && getButtons()[0].isEnabled();
+        if (!ok || accepts.getAsBoolean()) {
+            super.keyPressed(event);
+        }
     }
 
     /** Takes a component that GenericDialog adds; its own layout is replaced by {@link #arrange}. */

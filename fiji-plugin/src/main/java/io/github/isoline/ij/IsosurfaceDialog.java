@@ -42,6 +42,11 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
         return size + " Looks at " + (planes.isEmpty() ? "the whole stack" : planes) + "; a selection is ignored.";
     }
 
+    @Override
+    boolean accepts() {
+        return OutputFile.mayReplace(settings.files(image));
+    }
+
     /** Shows the isolines of the current slice at the level of the surface. */
     private static final class Preview extends LivePreview<IsosurfaceSettings> {
         Preview(ImagePlus image, Listener listener) {

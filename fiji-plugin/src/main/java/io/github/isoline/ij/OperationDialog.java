@@ -110,7 +110,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         this.image = image;
         this.command = command;
         this.method = method;
-        dialog = new FieldDialog(command);
+        dialog = new FieldDialog(command, this::accepts);
         settings = first;
         settings.readPrefs(image.getBitDepth());
         prefs = "isoline." + first.operation.name();
@@ -212,6 +212,11 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Returns the problem with the parameters that the preview shows: all of them; null if there is none. */
     String previewProblem() {
         return settings.problem();
+    }
+
+    /** Returns true if OK may close the dialog; asks the user where that would replace something. */
+    boolean accepts() {
+        return true;
     }
 
     /** Is called with the values of the fields before they are used. */

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import ij.IJ;
+import ij.gui.YesNoCancelDialog;
 import io.github.isoline.IsolineException;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
@@ -15,7 +16,9 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.nio.file.StandardCopyOption;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** Files that commands write: they are checked before the work, and are complete or absent after it. */
 final class OutputFile {
@@ -116,6 +119,19 @@ final class OutputFile {
             // The partial file still exists if writing failed.
             part.toFile().delete();
         }
+    }
+
+    /** Returns true if none of these files exists, or if the user wants them to be replaced. */
+    static boolean mayReplace(List<String> names) {
+        List<Path> existing =
+                names.stream().map(OutputFile::path).filter(Files::exists).collect(Collectors.toList());
+        if (existing.isEmpty()) {
+            return true;
+        }
+        String others = existing.size() == 1 ? "" : " and " + (existing.size() - 1) + " others";
+        String question = "The file \"" + existing.get(0) + "\"" + others + " would be replaced.";
+        return new YesNoCancelDialog(IJ.getInstance(), "Replace file?", Host.wrap(question), "Replace", "Keep")
+                .yesPressed();
     }
 
     /** Returns why a file could not be read or written, in words. */

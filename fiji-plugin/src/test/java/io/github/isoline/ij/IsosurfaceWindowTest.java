@@ -31,6 +31,8 @@ class IsosurfaceWindowTest extends WindowTest {
     void dialogPreviewsAndIsRecorded() throws Exception {
         File file = home.resolve("mesh.stl").toFile();
         Path table = home.resolve("window.csv");
+        // The dialog asks before it replaces a file.
+        Files.write(file.toPath(), new byte[1]);
         Map<String, String> seen = play("isosurface dialog", "-Disoline.mesh=" + file, "-Disoline.table=" + table);
         assertTrue(
                 seen.get("first status").matches("Preview: level .* cuts this slice in [1-9][0-9]* curves?"),
@@ -40,6 +42,8 @@ class IsosurfaceWindowTest extends WindowTest {
         // The 3D Viewer is not installed here.
         assertEquals("false", seen.get("viewer offered"));
         assertEquals("1", seen.get("rows"));
+        assertEquals("Replace file?", seen.get("question"));
+        assertEquals("true", seen.get("dialog after keeping"));
         String recorded = seen.get("recorded");
         assertTrue(recorded.contains("level=90.5") && recorded.contains("open_border"), recorded);
         assertFalse(recorded.contains("viewer"), recorded);
@@ -152,6 +156,15 @@ class IsosurfaceWindowTest extends WindowTest {
             await("another preview", () -> status(dialog).contains("level 90.5 cuts"));
             toggle(checkbox(dialog, "Open at the border"), true);
             press(button(dialog, "OK"));
+            await("a question", () -> dialog() != dialog);
+            Dialog question = dialog();
+            say("question", question.getTitle());
+            press(button(question, "Keep"));
+            await("no question", () -> !question.isShowing());
+            say("dialog after keeping", dialog.isShowing());
+            press(button(dialog, "OK"));
+            await("a second question", () -> dialog() != dialog);
+            press(button(dialog(), "Replace"));
             await("the end", () -> !dialog.isShowing() && !image.isLocked());
             awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
             say("rows", ResultsTable.getResultsTable().size());
