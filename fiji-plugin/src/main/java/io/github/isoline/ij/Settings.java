@@ -464,7 +464,8 @@ abstract class Settings implements Cloneable {
             if (value == null) {
                 Recorder.recordOption(key);
             } else {
-                Recorder.recordOption(key, value);
+                // The recorded options are a string of the macro language, as whose end or escape these would count.
+                Recorder.recordOption(key, value.replace("\\", "\\\\").replace("\"", "\\\""));
             }
         });
     }

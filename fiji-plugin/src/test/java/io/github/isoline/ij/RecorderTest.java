@@ -4,12 +4,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ij.IJ;
+import ij.plugin.frame.Recorder;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Operation;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -104,6 +108,38 @@ class RecorderTest {
             }
         }
         assertTrue(tried.contains("edge_contrast") && tried.contains("gradient_threshold"), tried.toString());
+    }
+
+    @Test
+    void pathsAndTitlesReplayAsTheyWere() throws Exception {
+        Map<Settings, String> given = new LinkedHashMap<>();
+        given.put(settings("isosurface"), IsosurfaceSettings.FILE);
+        given.put(settings("level_set"), LevelSetSettings.MASK_IMAGE);
+        for (Map.Entry<Settings, String> one : given.entrySet()) {
+            Settings settings = one.getKey();
+            String key = one.getValue();
+            if (settings.has(Settings.START)) {
+                settings.set(Settings.START, LevelSetSettings.MASK);
+            }
+            for (String value : new String[] {"C:\\tmp\\new.stl", "C:\\my data\\n.stl", "a \"title\".tif"}) {
+                settings.set(key, value);
+                boolean before = Recorder.record;
+                Recorder.record = true;
+                Recorder.resetCommandOptions();
+                String recorded;
+                try {
+                    settings.record("Test");
+                    recorded = Recorder.getCommandOptions();
+                } finally {
+                    Recorder.setCommand(null);
+                    Recorder.record = before;
+                }
+                String replayed = IJ.runMacro("return \"" + recorded + "\";");
+                MacroOptions read =
+                        new MacroOptions(replayed, settings.keys(), settings.switches(), settings.oldKeys());
+                assertEquals(value, read.text(key, ""), recorded);
+            }
+        }
     }
 
     private static Settings settings(String operation) throws IsolineException {
