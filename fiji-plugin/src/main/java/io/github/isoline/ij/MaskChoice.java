@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntToDoubleFunction;
 
 /** Open images that can be the mask or the labels that a command starts from. */
 final class MaskChoice {
@@ -107,9 +108,9 @@ final class MaskChoice {
 
     /** Copies the plane of the mask that corresponds to a plane of the image: 255 where it is above 0. */
     static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels) throws BadInput {
-        Object from = Pixels.of(mask, at(mask, planes, index));
+        IntToDoubleFunction from = Pixels.shown(mask, at(mask, planes, index));
         for (int i = 0; i < pixels.length; i++) {
-            boolean inside = IntensitySample.value(from, i) > 0;
+            boolean inside = from.applyAsDouble(i) > 0;
             pixels[i] = (byte) (inside ? 255 : 0);
         }
     }

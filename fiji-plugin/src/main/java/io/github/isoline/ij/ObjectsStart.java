@@ -55,7 +55,7 @@ final class ObjectsStart {
     PixelBuffer labels(Context context, int... part) throws BadInput, IsolineException {
         int width = planes.image.getWidth();
         int height = planes.image.getHeight();
-        PixelBuffer.Type type = labels == null ? PixelBuffer.Type.F32 : Pixels.type(labels);
+        PixelBuffer.Type type = labels == null ? PixelBuffer.Type.F32 : outputType();
         PixelBuffer buffer = new PixelBuffer(context, type, width, height, part.length);
         boolean any = false;
         try {
@@ -65,10 +65,9 @@ final class ObjectsStart {
                     any |= rois.draw(part[i], plane);
                     buffer.write(i, plane);
                 } else {
-                    Object pixels = Pixels.of(labels, MaskChoice.at(labels, planes, part[i]));
-                    any |= IntStream.range(0, width * height)
-                            .anyMatch(pixel -> IntensitySample.value(pixels, pixel) != 0);
-                    buffer.write(i, pixels);
+                    int[] values = StartLabels.values(labels, MaskChoice.at(labels, planes, part[i]));
+                    any |= IntStream.of(values).anyMatch(value -> value != 0);
+                    buffer.write(i, SnakeLabels.pixels(type, values));
                 }
             }
         } catch (BadInput | RuntimeException e) {

@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.process.ColorProcessor;
 import io.github.isoline.PixelBuffer;
+import java.util.function.IntToDoubleFunction;
 
 /** The pixels of an image's slices, as all commands read them; those of an RGB image are its luminance. */
 final class Pixels {
@@ -66,6 +67,13 @@ final class Pixels {
      */
     static double rawThreshold(ImagePlus image, double threshold) {
         return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
+    }
+
+    /** Returns the pixels of a slice by their places, with the values that ImageJ shows for signed 16-bit images. */
+    static IntToDoubleFunction shown(ImagePlus image, int index) throws BadInput {
+        Object pixels = of(image, index);
+        double offset = rawThreshold(image, 0);
+        return pixel -> IntensitySample.value(pixels, pixel) - offset;
     }
 
     static boolean isSigned16(ImagePlus image) {

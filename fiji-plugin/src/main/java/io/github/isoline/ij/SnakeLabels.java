@@ -59,6 +59,15 @@ final class SnakeLabels {
         return type == PixelBuffer.Type.U16 ? new short[pixels] : new float[pixels];
     }
 
+    /** Returns an array of pixels with these labels. */
+    static Object pixels(PixelBuffer.Type type, int... labels) {
+        Object plane = empty(type, labels.length);
+        for (int i = 0; i < labels.length; i++) {
+            set(plane, i, labels[i]);
+        }
+        return plane;
+    }
+
     /** Gives a label to a pixel of such an array. */
     static void set(Object plane, int pixel, int label) {
         if (plane instanceof short[]) {

@@ -78,11 +78,7 @@ final class SnakePixels {
 
     /** Writes the labels. */
     void write(PixelBuffer labels) {
-        Object pixels = SnakeLabels.empty(labels.type(), numbers.length);
-        for (int i = 0; i < numbers.length; i++) {
-            SnakeLabels.set(pixels, i, numbers[i]);
-        }
-        labels.write(0, pixels, 0, numbers.length);
+        labels.write(0, SnakeLabels.pixels(labels.type(), numbers), 0, numbers.length);
     }
 
     /** Returns the number of the target that a pixel belongs to, 0 for none. */

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.IntToDoubleFunction;
 
 /** A label image, or a mask, whose objects region snakes start from. */
 final class StartLabels {
@@ -35,8 +36,7 @@ final class StartLabels {
 
     /** Returns the targets on a plane: the objects by their numbers, or the parts of a mask. */
     List<SnakeTarget> on(int index) throws BadInput {
-        int at = MaskChoice.at(labels, planes, index);
-        int[] values = values(Pixels.of(labels, at));
+        int[] values = values(labels, MaskChoice.at(labels, planes, index));
         boolean mask = labels.getBitDepth() == Byte.SIZE && isMask(values);
         List<MaskOutlines.Part> parts = MaskOutlines.of(values, planes.image.getWidth());
         Map<Integer, MaskOutlines.Part> byId = new TreeMap<>();
@@ -65,11 +65,12 @@ final class StartLabels {
         return true;
     }
 
-    private int[] values(Object pixels) throws BadInput {
-        int count = planes.image.getWidth() * planes.image.getHeight();
-        int[] values = new int[count];
-        for (int i = 0; i < count; i++) {
-            double value = IntensitySample.value(pixels, i);
+    /** Returns the labels on a plane of a label image, whose values must be labels. */
+    static int[] values(ImagePlus labels, int at) throws BadInput {
+        IntToDoubleFunction shown = Pixels.shown(labels, at);
+        int[] values = new int[labels.getWidth() * labels.getHeight()];
+        for (int i = 0; i < values.length; i++) {
+            double value = shown.applyAsDouble(i);
             if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
                 throw new BadInput(
                         "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "

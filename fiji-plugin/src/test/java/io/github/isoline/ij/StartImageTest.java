@@ -1,0 +1,67 @@
+package io.github.isoline.ij;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import ij.ImagePlus;
+import ij.gui.OvalRoi;
+import ij.process.ByteProcessor;
+import ij.process.ImageProcessor;
+import ij.process.ShortProcessor;
+import io.github.isoline.IsolineException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Images that commands start from: masks and labels. */
+class StartImageTest extends HeadlessTest {
+    private static final int SIDE = 80;
+
+    /** Returns two bright discs on dark ground. */
+    private static ImagePlus discs() {
+        ByteProcessor pixels = new ByteProcessor(SIDE, SIDE);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            pixels.set(i, 20 + i * 7919 % 13);
+        }
+        pixels.setValue(200);
+        pixels.fill(new OvalRoi(8, 8, 24, 24));
+        pixels.fill(new OvalRoi(48, 40, 24, 24));
+        return new ImagePlus("discs", pixels);
+    }
+
+    /** Returns smaller discs in these, with two values on 0. */
+    private static ImagePlus inside(int first, int second) {
+        ByteProcessor pixels = new ByteProcessor(SIDE, SIDE);
+        pixels.setValue(first);
+        pixels.fill(new OvalRoi(12, 12, 14, 14));
+        pixels.setValue(second);
+        pixels.fill(new OvalRoi(52, 44, 14, 14));
+        return new ImagePlus("inside", pixels);
+    }
+
+    private static Result run(String operation, ImagePlus image, ImagePlus start) throws IsolineException {
+        boolean mask = operation.equals("level_set");
+        Map<String, Object> options = new LinkedHashMap<>();
+        options.put("start", mask ? "mask" : "labels");
+        options.put(mask ? "mask_image" : "start_image", start);
+        options.put(mask ? "mask_stack" : "label_image", true);
+        options.put("results_table", true);
+        return Isoline.OPERATIONS.get(operation).on(image, options);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"level_set", "region_snake", "grow_objects"})
+    void signedPixelsCountAsImageJShowsThem(String operation) throws Exception {
+        ImagePlus plain = inside(1, 2);
+        ShortProcessor shifted = (ShortProcessor) plain.getProcessor().convertToShort(false);
+        shifted.add(32768);
+        ImagePlus signed = new ImagePlus("signed", shifted);
+        signed.getCalibration().setSigned16BitCalibration();
+        ImageProcessor wanted = run(operation, discs(), plain).getImage().getProcessor();
+        ImageProcessor got = run(operation, discs(), signed).getImage().getProcessor();
+        assertEquals(0, wanted.getf(0));
+        assertArrayEquals((float[]) wanted.convertToFloat().getPixels(), (float[])
+                got.convertToFloat().getPixels());
+    }
+}
