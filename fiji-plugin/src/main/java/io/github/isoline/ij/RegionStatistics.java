@@ -10,6 +10,10 @@ final class RegionStatistics {
     private double y;
     private double z;
     private double sum;
+
+    /** The number of pixels in the sum: those with a finite value. */
+    private long measured;
+
     private boolean touches;
 
     /**
@@ -41,7 +45,11 @@ final class RegionStatistics {
         x += column;
         y += row;
         z += slice;
-        sum += IntensitySample.value(pixels, at);
+        double value = IntensitySample.value(pixels, at);
+        if (!Double.isNaN(value) && !Double.isInfinite(value)) {
+            sum += value;
+            measured++;
+        }
         touches |= column == 0 || row == 0 || column == width - 1 || row == image.getHeight() - 1;
         touches |= slices > 1 && (slice == 0 || slice == slices - 1);
     }
@@ -53,6 +61,7 @@ final class RegionStatistics {
         y += other.y;
         z += other.z;
         sum += other.sum;
+        measured += other.measured;
         touches |= other.touches;
     }
 
@@ -72,9 +81,10 @@ final class RegionStatistics {
     /** Adds the intensities; the size is that of a pixel or voxel, in the image's unit. */
     void addIntensity(ResultsTable table, ImagePlus image, double size) {
         // The sum is of pixels as they are stored.
-        double shown = sum - count * Pixels.rawThreshold(image, 0);
-        table.addValue("Mean", shown / count);
-        table.addValue("IntDen", shown * size);
+        double shown = sum - measured * Pixels.rawThreshold(image, 0);
+        double mean = shown / measured;
+        table.addValue("Mean", mean);
+        table.addValue("IntDen", mean * count * size);
         table.addValue("RawIntDen", shown);
         table.addValue("Touches image", touches ? 1 : 0);
     }

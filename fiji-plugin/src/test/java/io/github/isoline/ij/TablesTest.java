@@ -12,6 +12,8 @@ import ij.measure.ResultsTable;
 import ij.plugin.filter.Analyzer;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests names, units and numbers of the columns of the tables. */
 class TablesTest extends SnakeTest {
@@ -40,6 +42,32 @@ class TablesTest extends SnakeTest {
             assertEquals((70 - 12) * 0.5, table().getValue("X", 0), 0.4);
             assertEquals((40 + 7) * height, table().getValue("Y", 0), 0.4);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"level_set", "grow_objects"})
+    void pixelsThatAreNoNumberAreNotMeasured(String operation) throws Exception {
+        ImagePlus image = disc(80, 60, 40, 30, 16);
+        convert(image, 32);
+        Result plain = quickly(operation, image);
+        image.getProcessor().setf(40, 30, Float.NaN);
+        image.getProcessor().setf(42, 30, Float.POSITIVE_INFINITY);
+        Result gap = quickly(operation, image);
+        for (String column : new String[] {"Mean", "IntDen", "RawIntDen"}) {
+            double wanted = plain.getTable().getValue(column, 0);
+            assertEquals(wanted, gap.getTable().getValue(column, 0), 0.05 * wanted, column);
+        }
+    }
+
+    private static Result quickly(String operation, ImagePlus image) throws Exception {
+        image.setRoi(new OvalRoi(28, 18, 24, 24));
+        return Isoline.OPERATIONS
+                .get(operation)
+                .on(
+                        image,
+                        operation.equals("level_set")
+                                ? "start=roi range=values target=150 epsilon=60 results_table"
+                                : "start=roi results_table");
     }
 
     static ResultsTable measured(ImagePlus image, Roi outline) {
