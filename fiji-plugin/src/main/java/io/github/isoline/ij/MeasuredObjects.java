@@ -96,7 +96,7 @@ final class MeasuredObjects {
             if (volume) {
                 s.addCentroid(table, image, true);
                 table.addValue("Surface", length);
-            } else if (outline != null) {
+            } else {
                 ShapeColumns.add(table, image, outline, length);
             }
             s.addIntensity(table, image, size);

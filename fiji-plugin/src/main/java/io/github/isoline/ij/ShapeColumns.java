@@ -9,6 +9,8 @@ import ij.process.ByteProcessor;
 import ij.process.ImageStatistics;
 import java.awt.Polygon;
 import java.awt.Rectangle;
+import java.util.Arrays;
+import java.util.List;
 
 /**
  * Adds the position and the shape of an area to a table, in the columns of ImageJ's own Measure and by its code: a
@@ -17,6 +19,10 @@ import java.awt.Rectangle;
 final class ShapeColumns {
     /** The relative difference between width and height from which on ImageJ takes pixels as not square. */
     private static final double MOST_DIFFERENCE = 0.01;
+
+    /** The columns of {@link #add}, in their order. */
+    private static final List<String> COLUMNS =
+            Arrays.asList("X Y Perim. Major Minor Angle Circ. Feret FeretAngle MinFeret AR Round Solidity".split(" "));
 
     private ShapeColumns() {}
 
@@ -49,10 +55,15 @@ final class ShapeColumns {
     /**
      * Adds centroid, perimeter, ellipse, calipers and their ratios.
      *
-     * @param roi an area, of which at least one pixel is in the image
+     * @param roi an area, of which at least one pixel is in the image; null for none, which makes all of them NaN
      * @param perimeter in the image's unit
      */
     static void add(ResultsTable table, ImagePlus image, Roi roi, double perimeter) {
+        if (roi == null) {
+            // A column that gets no value in a row is 0 there, as if it were measured.
+            COLUMNS.forEach(column -> table.addValue(column, Double.NaN));
+            return;
+        }
         Calibration size = new Calibration();
         size.pixelWidth = image.getCalibration().pixelWidth;
         size.pixelHeight = image.getCalibration().pixelHeight;

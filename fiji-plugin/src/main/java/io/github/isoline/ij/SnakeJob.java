@@ -358,9 +358,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             table.addValue("Mean", shape.mean - offset);
             table.addValue("IntDen", (shape.mean - offset) * area);
             table.addValue("RawIntDen", (shape.mean - offset) * shape.pixels);
-            if (shape.roi != null) {
-                ShapeColumns.add(table, image, shape.roi, shape.perimeter);
-            }
+            ShapeColumns.add(table, image, shape.roi, shape.perimeter);
             table.addValue("SD inside", shape.deviation);
             table.addValue("Mean outside", s.backgroundMean() - offset);
             table.addValue("SD outside", s.backgroundDeviation());

@@ -211,6 +211,11 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
         assertEquals(1, found.getRois().size());
         assertEquals(0, found.getTable().getValue("Voxels", 1));
         assertEquals(0, found.getTable().getValue("Area", 1));
+        assertTrue(Double.isNaN(found.getTable().getValue("Mean", 1)));
+        for (String column : TablesTest.SHAPE.split(" ")) {
+            assertFalse(Double.isNaN(found.getTable().getValue(column, 0)), column);
+            assertTrue(Double.isNaN(found.getTable().getValue(column, 1)), column);
+        }
     }
 
     @Test

@@ -207,6 +207,10 @@ class SnakeNeighboursTest extends SnakeTest {
         assertTrue(outcome.log.contains("2 targets vanished"), outcome.log);
         assertTrue(outcome.log.contains("no pixel has the numbers 2 (\"dim cell\"), 3"), outcome.log);
         assertEquals("vanished", table().getStringValue("Status", 1));
+        for (String column : (TablesTest.SHAPE + " Mean IntDen").split(" ")) {
+            assertFalse(Double.isNaN(table().getValue(column, 0)), column);
+            assertTrue(Double.isNaN(table().getValue(column, 1)), column);
+        }
         assertFalse(outcome.log.contains("hidden"), outcome.log);
     }
 }
