@@ -23,6 +23,8 @@ final class EdgeDrawingSettings extends Settings {
     static final String ELLIPSE_SHAPES = "ellipse_shapes";
     static final String ALL_ELLIPSES = "all_ellipses";
 
+    private static final String ANY_ROIS = "overlay, roi_manager or roi_file";
+
     // The words of FIND.
     private static final String SEGMENTS = "segments";
     private static final String LINES = "lines";
@@ -45,7 +47,7 @@ final class EdgeDrawingSettings extends Settings {
                 "scan_interval",
                 "min_length");
         declare(
-                Setting.of(parameter("follow_turns")).shownIf(s -> s.is(PROFILE, "paper")),
+                Setting.of(parameter("follow_turns")).usedWith(PROFILE, "paper"),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
                 Setting.choice(STACK, "all", "current"),
@@ -82,14 +84,15 @@ final class EdgeDrawingSettings extends Settings {
                         .label("ROI shape")
                         .advanced()
                         .usedWith(FIND, SEGMENTS)
-                        .recordedIf(Settings::wantsRois),
+                        .usedIf(ANY_ROIS, Settings::wantsRois),
                 // The tolerance is the largest distance of a polyline from the pixels.
                 Setting.number(TOLERANCE, 1)
                         .atLeast(0)
                         .unit("pixels")
                         .advanced()
                         .usedWith(FIND, SEGMENTS)
-                        .recordedIf(s -> s.wantsRois() && isPolyline(s)),
+                        .usedIf("roi_shape=polyline", s -> isPolyline(s))
+                        .usedIf(ANY_ROIS, Settings::wantsRois),
                 mostRois(),
                 // All are saved to this ZIP file as ROIs.
                 roiFile());

@@ -19,7 +19,7 @@ final class IsolinesSettings extends Settings {
                 .help(
                         "The values on which curves lie, with blanks between them, or auto. Auto takes as many as the next field"
                                 + " says, equally spaced between the smallest and the largest value."));
-        declare(Setting.of(parameter(LEVEL_COUNT)).recordedIf(s -> s.isAutomatic(LEVELS)));
+        declare(Setting.of(parameter(LEVEL_COUNT)).usedIf("levels=auto", s -> s.isAutomatic(LEVELS)));
         declare(Setting.choice(STACK, "all", "current"));
         declareAxes();
         declare(

@@ -3,7 +3,6 @@ package io.github.isoline.ij;
 import io.github.isoline.IsolineException;
 import io.github.isoline.LevelSet;
 import io.github.isoline.Params;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 
@@ -51,17 +50,16 @@ final class LevelSetSettings extends Settings {
         declareAxes();
         declare(
                 Setting.choice(START, ROI, SPHERES, MASK, BOX).label("Start from"),
-                // This parameter belongs to a volume that starts from the selection.
                 Setting.choice(ROI_SLICES, OWN, ALL)
                         .label("ROI slices")
-                        .recordedIf(s -> s.is(START, ROI) && s.isVolume()),
-                // This parameter belongs to films.
+                        .usedWith(START, ROI)
+                        .usedIf("stack=volume", Settings::isVolume),
                 Setting.toggle(FOLLOW)
                         .label("Follow from frame to frame")
                         .help(
                                 "On: every frame but the first starts from the result of the frame before. Off: each has its own"
                                         + " start.")
-                        .recordedIf(s -> s.is(ALL_FRAMES)),
+                        .usedIf(ALL_FRAMES, s -> s.is(ALL_FRAMES)),
                 Setting.positiveOrAuto(RADIUS)
                         .unit("in the image's unit, or auto")
                         .usedWith(START, SPHERES),
@@ -119,6 +117,13 @@ final class LevelSetSettings extends Settings {
                 // The outlines are saved to this ZIP file.
                 roiFile());
         declareOthers("variant");
+        for (String key : new String[] {"edge_sigma", "edge_contrast"}) {
+            setting(key).usedIf("an edge_weight above 0", s -> ((LevelSetSettings) s).hasEdges());
+        }
+        setting("cfl").usedIf("time_step=auto", s -> s.isAutomatic(TIME_STEP));
+        for (String key : new String[] {"change_tolerance", "rms_tolerance"}) {
+            setting(key).usedIf("mode=converged", Settings::isConverged);
+        }
     }
 
     @Override
@@ -130,11 +135,6 @@ final class LevelSetSettings extends Settings {
     Map<String, String> oldKeys() {
         // ImageJ's recorder mistakes "k=" for a duplicate where "stack=" stands.
         return Collections.singletonMap("k", DEVIATIONS);
-    }
-
-    @Override
-    boolean ignoredWhereUnused(String key) {
-        return !Arrays.asList(TARGET, EPSILON).contains(key);
     }
 
     private String startProblem() {

@@ -4,7 +4,9 @@ import ij.Prefs;
 import ij.util.Tools;
 import io.github.isoline.Parameter;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Predicate;
 
 /**
@@ -79,6 +81,9 @@ final class Setting {
 
     /** Holds a key, and those of its words with which this parameter is used; null for always. */
     private String[] use;
+
+    /** Holds further conditions of the use by what a macro writes to meet them. */
+    private final Map<String, Predicate<Settings>> conditions = new LinkedHashMap<>();
 
     private double least = Double.NEGATIVE_INFINITY;
     private boolean leastExcluded;
@@ -261,6 +266,16 @@ final class Setting {
         return this;
     }
 
+    /**
+     * Limits the use further.
+     *
+     * @param with what a macro writes to meet the condition, for messages
+     */
+    Setting usedIf(String with, Predicate<Settings> condition) {
+        conditions.put(with, condition);
+        return this;
+    }
+
     Setting above(double bound) {
         leastExcluded = true;
         return atLeast(bound);
@@ -278,6 +293,10 @@ final class Setting {
     }
 
     boolean isUsed(Settings settings) {
+        return isUsedByWord(settings) && conditions.values().stream().allMatch(condition -> condition.test(settings));
+    }
+
+    private boolean isUsedByWord(Settings settings) {
         return use == null || Arrays.asList(use).indexOf(settings.text(use[0])) > 0;
     }
 
@@ -318,6 +337,12 @@ final class Setting {
     void checkUse(MacroOptions macro, Settings settings) throws BadInput {
         if (!macro.has(key) || isUsed(settings)) {
             return;
+        }
+        for (Map.Entry<String, Predicate<Settings>> condition : conditions.entrySet()) {
+            if (isUsedByWord(settings) && !condition.getValue().test(settings)) {
+                throw new BadInput(
+                        "%s has no effect without %s. Write that, too, or leave %s out.", key, condition.getKey(), key);
+            }
         }
         String[] of = Arrays.copyOfRange(use, 1, use.length);
         for (int i = 0; i < of.length; i++) {

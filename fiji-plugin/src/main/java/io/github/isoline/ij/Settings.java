@@ -103,7 +103,7 @@ abstract class Settings implements Cloneable {
                 .whole(1)
                 .label("Most ROIs")
                 .advanced()
-                .recordedIf(Settings::wantsRois);
+                .usedIf("overlay or roi_manager", s -> s.is(OVERLAY) || s.is(ROI_MANAGER));
     }
 
     /** Returns the setting of the file for selections. */
@@ -246,9 +246,7 @@ abstract class Settings implements Cloneable {
             values.put(setting.key, setting.fromMacro(macro));
         }
         for (Setting setting : declared.values()) {
-            if (!ignoredWhereUnused(setting.key)) {
-                setting.checkUse(macro, this);
-            }
+            setting.checkUse(macro, this);
         }
         OperationDialog.refuse(problem());
     }
@@ -257,11 +255,6 @@ abstract class Settings implements Cloneable {
     static <S extends Settings> S fromMacro(S defaults, String options) throws BadInput {
         defaults.readMacro(options);
         return defaults;
-    }
-
-    /** Returns true if a macro may give a parameter where it is not used. */
-    boolean ignoredWhereUnused(String key) {
-        return false;
     }
 
     /** Reads the values chosen last, for the dialog; some are remembered for pixels of one bit depth. */

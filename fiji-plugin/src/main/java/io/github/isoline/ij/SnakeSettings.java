@@ -63,7 +63,7 @@ final class SnakeSettings extends Settings {
                 Setting.of(parameter(BACKGROUND), AUTO, "image", "window"),
                 Setting.of(parameter(MARGIN))
                         .unit("times the start's longer side")
-                        .recordedIf(s -> isWindow(s)),
+                        .usedIf("background=window (of other starts than rectangle also auto)", s -> isWindow(s)),
                 // Users expect a label image without overlaps, so that targets compete unless they say otherwise.
                 Setting.of(parameter(OVERLAP), EXCLUDED, "allowed"),
                 Setting.orAuto(parameter(LARGEST_STEP)).unit("pixels: 1, 2, 4, ..."));

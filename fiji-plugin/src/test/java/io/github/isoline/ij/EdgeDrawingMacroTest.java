@@ -117,17 +117,20 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         EdgeDrawingSettings s = Settings.fromMacro(
                 new EdgeDrawingSettings(),
                 "profile=reference sigma=2.5 validation=false_alarms gradient_operator=scharr gradient_threshold=12.5"
-                        + " anchor_threshold=0.25 scan_interval=3 min_length=0 follow_turns"
+                        + " anchor_threshold=0.25 scan_interval=3 min_length=0"
                         + " range_min=-1 range_max=2.5 stack=current edge_map roi_manager"
                         + " overlay results_table roi_shape=polyline tolerance=0.75"
                         + " most_rois=123 roi_file=[/a b/c.zip] device=cpu");
         assertEquals(
                 s.toString(),
                 Settings.fromMacro(new EdgeDrawingSettings(), s.toString()).toString());
+        String turns = "profile=paper follow_turns edge_map";
+        assertTrue(
+                Settings.fromMacro(new EdgeDrawingSettings(), turns).toString().contains(" follow_turns "));
         assertTrue(s.toString().contains("sigma=2.5 "), s.toString());
         assertTrue(s.toString().contains("validation=false_alarms "), s.toString());
         assertTrue(s.toString().contains("gradient_threshold=12.5"), s.toString());
-        assertTrue(s.toString().contains(" min_length=0 follow_turns "), s.toString());
+        assertTrue(s.toString().contains(" min_length=0 "), s.toString());
         assertTrue(s.toString().contains("roi_file=[/a b/c.zip]"), s.toString());
     }
 
@@ -135,6 +138,10 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
     @CsvSource(
             delimiter = '|',
             value = {
+                "edge_map follow_turns           | follow_turns is used with profile=paper only, but profile is reference",
+                "overlay tolerance=2             | tolerance has no effect without roi_shape=polyline. Write that, too, or leave",
+                "edge_map roi_shape=polyline     | roi_shape has no effect without overlay, roi_manager or roi_file",
+                "edge_map most_rois=5            | most_rois has no effect without overlay or roi_manager",
                 "min_length=20                   | No output is chosen. Choose at least one of edge_map",
                 "edge_map gradient_threshold=-1  | gradient_threshold must be at least 0 (pixel values), or automatic, but it is -1",
                 "edge_map gradient_threshold=low | gradient_threshold must be \"auto\" or a number, got \"low\"",
@@ -152,7 +159,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map range_min=2 range_max=1| range_min must be less than range_max",
                 "edge_map range_min=0 range_max=9| are for 32-bit images",
                 "overlay roi_shape=spline        | roi_shape must be one of freeline, polyline",
-                "overlay tolerance=-1            | tolerance must be a number of 0 or more",
+                "overlay roi_shape=polyline tolerance=-1 | tolerance must be a number of 0 or more",
                 "overlay most_rois=0             | most_rois must be a whole number of 1 or more",
                 "edge_map=yes                    | edge_map is a switch: write edge_map alone",
                 "edge_map device=cuda:99         | cuda:99",

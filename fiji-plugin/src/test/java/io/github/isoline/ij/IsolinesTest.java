@@ -207,6 +207,7 @@ class IsolinesTest extends HeadlessTest {
     void badOptionsAreSaid() {
         String[][] bad = {
             {"levels=[20 x] overlay", "levels must be \"auto\" or numbers with blanks between them, got \"20 x\""},
+            {"levels=20 level_count=3 overlay", "level_count has no effect without levels=auto"},
             {"level_count=0 overlay", "level_count must be"},
             {"levels=20", "No output is chosen"},
             {"range_min=3 overlay", "range_min"},

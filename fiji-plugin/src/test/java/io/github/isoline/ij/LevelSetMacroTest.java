@@ -172,6 +172,16 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     @CsvSource(
             delimiter = '|',
             value = {
+                "mask_stack start=roi mask_image=disc | mask_image is used with start=mask only, but start is roi",
+                "mask_stack start=roi radius=3    | radius is used with start=spheres only, but start is roi",
+                "mask_stack start=box roi_slices=all stack=volume | roi_slices is used with start=roi only",
+                "mask_stack start=roi roi_slices=all | roi_slices has no effect without stack=volume",
+                "mask_stack start=box follow      | follow has no effect without all_frames",
+                "mask_stack start=box deviations=3 | deviations is used with range=roi only",
+                "mask_stack start=box edge_sigma=1 | edge_sigma has no effect without an edge_weight above 0",
+                "mask_stack start=box time_step=0.01 cfl=0.5 | cfl has no effect without time_step=auto",
+                "mask_stack start=box mode=iterations rms_tolerance=1 | rms_tolerance has no effect without mode=converged",
+                "mask_stack start=box regions=gaussian side=above | side is used with regions=off only",
                 "start=box                        | No output is chosen. Choose at least one of mask_stack",
                 "mask_stack                       | start=roi needs a selection with an area on \"disc\", but there is none",
                 "mask_stack range=roi start=box   | range=roi needs a selection with an area",

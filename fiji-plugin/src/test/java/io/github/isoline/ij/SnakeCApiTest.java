@@ -80,8 +80,7 @@ class SnakeCApiTest extends SnakeTest {
                 + CApi.words("snake", "schedule")[schedule]
                 + " background="
                 + CApi.words("snake", "background")[background]
-                + " margin="
-                + margin
+                + (background == 1 ? " margin=" + margin : "")
                 + " largest_step="
                 + (step == 0 ? "auto" : Integer.toString(step))
                 + " node_spacing="
