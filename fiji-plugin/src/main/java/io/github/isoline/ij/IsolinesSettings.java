@@ -9,7 +9,7 @@ final class IsolinesSettings extends Settings {
     static final String LEVELS = "levels";
     static final String LEVEL_COUNT = "level_count";
 
-    private static final Pattern SEPARATORS = Pattern.compile("[\\s,;]+");
+    private static final Pattern SEPARATORS = Pattern.compile("[\\s;]+");
 
     IsolinesSettings() throws IsolineException {
         super(Isolines.NAME, "isolines", "Isolines");
@@ -51,7 +51,8 @@ final class IsolinesSettings extends Settings {
     String computationProblem() {
         for (double level : levels()) {
             if (Double.isNaN(level) || Double.isInfinite(level)) {
-                return "levels must be \"auto\" or numbers with blanks between them, got \"" + text(LEVELS) + "\".";
+                return "levels must be \"auto\" or numbers with blanks between them, got \"" + text(LEVELS) + "\"."
+                        + (text(LEVELS).indexOf(',') < 0 ? "" : " Use a decimal point instead of a comma.");
             }
         }
         return problemOf(LEVEL_COUNT);

@@ -88,7 +88,7 @@ class IsolinesTest extends HeadlessTest {
         assertEquals(Roi.POLYGON, rois[1].getType());
         // Another run replaces them, and leaves what is the user's own.
         image.getOverlay().add(new Roi(0, 0, 2, 2));
-        rois = overlay(image, "levels=[20, 50; 80]");
+        rois = overlay(image, "levels=[20 50; 80]");
         assertEquals(10, rois.length);
         assertEquals("isolines", rois[9].getProperty("isoline"));
         assertEquals(Color.getHSBColor(2 / 3f, 1, 1), rois[1].getStrokeColor());
@@ -207,6 +207,7 @@ class IsolinesTest extends HeadlessTest {
     void badOptionsAreSaid() {
         String[][] bad = {
             {"levels=[20 x] overlay", "levels must be \"auto\" or numbers with blanks between them, got \"20 x\""},
+            {"levels=127,5 overlay", "got \"127,5\". Use a decimal point instead of a comma."},
             {"levels=20 level_count=3 overlay", "level_count has no effect without levels=auto"},
             {"level_count=0 overlay", "level_count must be"},
             {"levels=20", "No output is chosen"},
