@@ -2,22 +2,46 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.IntToDoubleFunction;
 
 /** Open images that can be the mask or the labels that a command starts from. */
 final class MaskChoice {
     private MaskChoice() {}
 
-    /** Returns the titles of all images that fit. */
-    static String[] titles(ImagePlus image) {
-        List<String> titles = new ArrayList<>();
-        for (ImagePlus other : Workspace.ofImageJ().images()) {
+    /**
+     * Returns the images that fit: by their entries in a dialog the values of the parameter. Both are the title, and
+     * with several images of one title have the ID.
+     *
+     * @param from the images to choose from
+     */
+    static Map<String, String> entries(ImagePlus image, List<ImagePlus> from) {
+        Map<String, String> entries = new LinkedHashMap<>();
+        for (ImagePlus other : from) {
             if (other != image && fits(other, image, true)) {
-                titles.add(other.getTitle());
+                String title = other.getTitle();
+                String id = Integer.toString(other.getID());
+                boolean alone = named(title, image, from).size() == 1;
+                entries.put(alone ? title : title + " (" + id + ")", alone ? title : id);
             }
         }
-        return titles.toArray(new String[0]);
+        return entries;
+    }
+
+    /** Returns the images with a title, or the one with an ID; the input counts if no other image is so named. */
+    private static List<ImagePlus> named(String name, ImagePlus image, List<ImagePlus> from) {
+        List<ImagePlus> named = new ArrayList<>(from);
+        named.removeIf(other -> !other.getTitle().equals(name));
+        if (named.isEmpty()) {
+            named.addAll(from);
+            named.removeIf(other -> !Integer.toString(other.getID()).equals(name));
+        }
+        if (named.size() > 1) {
+            named.remove(image);
+        }
+        return named;
     }
 
     /** Returns the image that the parameters name. */
@@ -34,7 +58,7 @@ final class MaskChoice {
     }
 
     /**
-     * Returns the image with a title.
+     * Returns the image with a title, or with an ID.
      *
      * @param from the images to search
      * @param single true if an image of a single slice is accepted
@@ -43,23 +67,19 @@ final class MaskChoice {
      * @param singles the end of the message about images of a single slice
      */
     static ImagePlus find(
-            ImagePlus image,
-            List<ImagePlus> from,
-            String title,
-            boolean single,
-            String what,
-            String key,
-            String singles)
+            ImagePlus image, List<ImagePlus> from, String name, boolean single, String what, String key, String singles)
             throws BadInput {
-        ImagePlus mask = null;
-        for (ImagePlus other : from) {
-            if (other.getTitle().equals(title)) {
-                mask = other;
-            }
-        }
-        if (mask == null) {
+        List<ImagePlus> named = named(name, image, from);
+        if (named.isEmpty()) {
             throw new BadInput(
-                    "There is no open image \"" + title + "\" for the " + what + " to start from (" + key + ").");
+                    "There is no open image \"" + name + "\" for the " + what + " to start from (" + key + ").");
+        }
+        ImagePlus mask = named.get(0);
+        if (named.size() > 1) {
+            throw new BadInput(
+                    "%s open images have the title \"%s\", so that %s does not say which one is the %s. Rename one with"
+                            + " Image > Rename..., or give its ID (getImageID() in a macro), such as %s=%s.",
+                    named.size(), name, key, what, key, mask.getID());
         }
         if (mask.getType() == ImagePlus.COLOR_RGB) {
             throw new BadInput(

@@ -465,15 +465,15 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     /** Adds a list of the open images that fit, the first of which is chosen. */
     private Consumer<S> images(Setting setting) {
-        String[] titles = MaskChoice.titles(image);
-        String[] listed = titles.length == 0 ? new String[] {NO_IMAGE} : titles;
-        settings.set(setting.key, titles.length == 0 ? "" : titles[0]);
+        Map<String, String> entries = MaskChoice.entries(image, settings.workspace.images());
+        if (entries.isEmpty()) {
+            entries.put(NO_IMAGE, "");
+        }
+        String[] listed = entries.keySet().toArray(new String[0]);
+        settings.set(setting.key, entries.get(listed[0]));
         dialog.addChoice(label(setting), listed, listed[0]);
         describe(setting, dialog.getChoices());
-        return asked -> {
-            String title = dialog.getNextChoice();
-            asked.set(setting.key, NO_IMAGE.equals(title) ? "" : title);
-        };
+        return asked -> asked.set(setting.key, entries.get(dialog.getNextChoice()));
     }
 
     private Consumer<S> sliderField(Setting setting, double... slider) {

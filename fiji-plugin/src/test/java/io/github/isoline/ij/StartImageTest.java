@@ -2,6 +2,9 @@ package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
 import ij.gui.OvalRoi;
@@ -9,8 +12,13 @@ import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
 import ij.process.ShortProcessor;
 import io.github.isoline.IsolineException;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -48,6 +56,36 @@ class StartImageTest extends HeadlessTest {
         options.put(mask ? "mask_stack" : "label_image", true);
         options.put("results_table", true);
         return Isoline.OPERATIONS.get(operation).on(image, options);
+    }
+
+    @Test
+    void imagesOfOneTitleAreToldApart() throws Exception {
+        ImagePlus image = discs();
+        ImagePlus first = inside(1, 2);
+        ImagePlus second = inside(3, 4);
+        List<ImagePlus> open = Arrays.asList(image, first, second);
+        BadInput refused = assertThrows(BadInput.class, () -> find(image, open, "inside"));
+        assertTrue(refused.getMessage().startsWith("2 open images have the title \"inside\""), refused.getMessage());
+        assertTrue(refused.getMessage().contains("start_image=" + first.getID()), refused.getMessage());
+        assertSame(second, find(image, open, Integer.toString(second.getID())));
+        // In the dialog they are different entries.
+        Map<String, String> entries = MaskChoice.entries(image, open);
+        assertEquals(2, entries.size());
+        Set<ImagePlus> found = new HashSet<>();
+        for (String value : entries.values()) {
+            found.add(find(image, open, value));
+        }
+        assertEquals(new HashSet<>(Arrays.asList(first, second)), found);
+        second.setTitle("other");
+        assertSame(first, find(image, open, "inside"));
+        assertEquals("[inside, other]", MaskChoice.entries(image, open).values().toString());
+        // A label image often has the name of the image whose labels it has.
+        second.setTitle(image.getTitle());
+        assertSame(second, find(image, open, image.getTitle()));
+    }
+
+    private static ImagePlus find(ImagePlus image, List<ImagePlus> open, String name) throws BadInput {
+        return MaskChoice.find(image, open, name, true, "start image", "start_image", "");
     }
 
     @ParameterizedTest
