@@ -56,6 +56,7 @@ final class ObjectsStart {
         int width = planes.image.getWidth();
         int height = planes.image.getHeight();
         PixelBuffer.Type type = labels == null ? PixelBuffer.Type.F32 : outputType();
+        int[][] particles = labels == null ? null : particles(part);
         PixelBuffer buffer = new PixelBuffer(context, type, width, height, part.length);
         boolean any = false;
         try {
@@ -65,7 +66,7 @@ final class ObjectsStart {
                     any |= rois.draw(part[i], plane);
                     buffer.write(i, plane);
                 } else {
-                    int[] values = StartLabels.values(labels, MaskChoice.at(labels, planes, part[i]));
+                    int[] values = particles == null ? values(part[i]) : particles[i];
                     any |= IntStream.of(values).anyMatch(value -> value != 0);
                     buffer.write(i, SnakeLabels.pixels(type, values));
                 }
@@ -78,6 +79,29 @@ final class ObjectsStart {
             buffer.close();
         }
         return any ? buffer : null;
+    }
+
+    private int[] values(int index) throws BadInput {
+        return StartLabels.values(labels, MaskChoice.at(labels, planes, index));
+    }
+
+    /** Returns the labels of the particles of a mask on some planes, as one volume; null for an image of labels. */
+    private int[][] particles(int... part) throws BadInput {
+        byte[][] masks = new byte[part.length][];
+        for (int i = 0; i < part.length; i++) {
+            if (!StartLabels.isMask(labels, values(part[i]))) {
+                return null;
+            }
+            masks[i] = (byte[]) Pixels.of(labels, MaskChoice.at(labels, planes, part[i]));
+        }
+        MaskObjects found = new MaskObjects(masks, planes.image.getWidth());
+        if (found.count > MOST_SHORT) {
+            throw new BadInput(
+                    "The mask \"%s\" has %s particles, but objects of a mask have the labels 1 to %s. Make a label image"
+                            + " of 32 bits of it, and start from that.",
+                    labels.getTitle(), found.count, MOST_SHORT);
+        }
+        return found.labels;
     }
 
     /** Returns what there is where there is no start. */

@@ -37,7 +37,7 @@ final class StartLabels {
     /** Returns the targets on a plane: the objects by their numbers, or the parts of a mask. */
     List<SnakeTarget> on(int index) throws BadInput {
         int[] values = values(labels, MaskChoice.at(labels, planes, index));
-        boolean mask = labels.getBitDepth() == Byte.SIZE && isMask(values);
+        boolean mask = isMask(labels, values);
         List<MaskOutlines.Part> parts = MaskOutlines.of(values, planes.image.getWidth());
         Map<Integer, MaskOutlines.Part> byId = new TreeMap<>();
         for (MaskOutlines.Part part : parts) {
@@ -55,8 +55,11 @@ final class StartLabels {
         return found;
     }
 
-    /** Returns true if pixels are 0 or 255, as in ImageJ's own masks: each connected part is an object. */
-    private static boolean isMask(int... values) {
+    /** Returns true if pixels of 8 bits are 0 or 255, as in ImageJ's own masks: each connected part is an object. */
+    static boolean isMask(ImagePlus labels, int... values) {
+        if (labels.getBitDepth() != Byte.SIZE) {
+            return false;
+        }
         for (int value : values) {
             if (value != 0 && value != 0xff) {
                 return false;

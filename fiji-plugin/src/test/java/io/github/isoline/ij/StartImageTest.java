@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
+import ij.ImageStack;
 import ij.gui.OvalRoi;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
@@ -82,6 +83,34 @@ class StartImageTest extends HeadlessTest {
         // A label image often has the name of the image whose labels it has.
         second.setTitle(image.getTitle());
         assertSame(second, find(image, open, image.getTitle()));
+    }
+
+    @Test
+    void particlesOfAMaskAreObjectsOfTheirOwn() throws Exception {
+        Result snakes = run("region_snake", discs(), inside(255, 255));
+        assertEquals(2, snakes.getTable().size());
+        Result grown = run("grow_objects", discs(), inside(255, 255));
+        assertEquals(2, grown.getTable().size());
+        assertEquals(1, grown.getImage().getProcessor().get(20, 20));
+        assertEquals(2, grown.getImage().getProcessor().get(60, 52));
+        // A label image of one object keeps its label in any other type or value.
+        assertEquals(1, run("grow_objects", discs(), inside(7, 7)).getTable().size());
+        // The particles of a volume are connected through its slices.
+        ImageStack slices = new ImageStack(SIDE, SIDE);
+        ImageStack masks = new ImageStack(SIDE, SIDE);
+        for (int z = 0; z < 3; z++) {
+            slices.addSlice(discs().getProcessor());
+            masks.addSlice(inside(255, 255).getProcessor());
+        }
+        Map<String, Object> options = new LinkedHashMap<>();
+        options.put("start", "labels");
+        options.put("stack", "volume");
+        options.put("start_image", new ImagePlus("masks", masks));
+        assertEquals(
+                2,
+                Isoline.growObjects(new ImagePlus("volume", slices), options)
+                        .getTable()
+                        .size());
     }
 
     private static ImagePlus find(ImagePlus image, List<ImagePlus> open, String name) throws BadInput {
