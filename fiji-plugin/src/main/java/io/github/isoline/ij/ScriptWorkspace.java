@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The objects that a script gives to a run and gets from it: no window takes part. */
-final class ScriptWorkspace implements Workspace {
+class ScriptWorkspace implements Workspace {
     private final List<ImagePlus> images = new ArrayList<>();
     private final List<Roi> given = new ArrayList<>();
     private final List<Roi> found = new ArrayList<>();
@@ -47,6 +47,11 @@ final class ScriptWorkspace implements Workspace {
     @Override
     public String source() {
         return "the option rois";
+    }
+
+    @Override
+    public boolean isForThisRun() {
+        return true;
     }
 
     @Override

@@ -5,8 +5,10 @@ import ij.gui.Roi;
 import ij.process.FloatPolygon;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -40,7 +42,8 @@ final class StartPoints {
     private StartPoints() {}
 
     /**
-     * Returns all points of the file that the parameters name, else of the ROI Manager, else of the image's selection.
+     * Returns all points of the file that the parameters name, else those that a script gives, else of the image's
+     * selection, else of the ROI Manager, which also comes before a selection that it has.
      */
     static List<Point> of(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
         String source;
@@ -49,12 +52,12 @@ final class StartPoints {
         if (!settings.text(LevelSetSettings.SPHERE_FILE).isEmpty()) {
             source = "the file " + settings.text(LevelSetSettings.SPHERE_FILE);
             rois = RoiFile.read(settings.text(LevelSetSettings.SPHERE_FILE), "points");
+        } else if (selection instanceof PointRoi && !isAmong(selection, settings.workspace)) {
+            source = "the selection";
+            rois = Arrays.asList((Roi) selection.clone());
         } else if (!settings.workspace.rois().isEmpty()) {
             source = settings.workspace.source();
             rois = settings.workspace.rois();
-        } else if (selection instanceof PointRoi) {
-            source = "the selection";
-            rois = Arrays.asList((Roi) selection.clone());
         } else {
             throw new BadInput(
                     "start=spheres needs points: the ROI Manager is empty, and \"%s\" has no point selection. "
@@ -76,6 +79,26 @@ final class StartPoints {
             throw new BadInput("There are no points in " + source + ".");
         }
         return points;
+    }
+
+    /** Returns true if others than a selection are the start: given ones, or a window's that have all its points. */
+    private static boolean isAmong(Roi selection, Workspace workspace) {
+        if (workspace.isForThisRun() && !workspace.rois().isEmpty()) {
+            return true;
+        }
+        // The key "t" adds a selection to the ROI Manager and leaves it on the image.
+        Set<String> added = new HashSet<>();
+        workspace.rois().forEach(roi -> added.addAll(places(roi)));
+        return added.containsAll(places(selection));
+    }
+
+    private static Set<String> places(Roi roi) {
+        FloatPolygon points = roi.getFloatPolygon();
+        Set<String> places = new HashSet<>();
+        for (int i = 0; i < points.npoints; i++) {
+            places.add(points.xpoints[i] + " " + points.ypoints[i]);
+        }
+        return places;
     }
 
     /**

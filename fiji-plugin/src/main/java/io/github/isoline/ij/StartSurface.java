@@ -57,7 +57,8 @@ final class StartSurface {
         voxel = new VoxelSize(planes.image, settings.isVolume());
         switch (settings.text(LevelSetSettings.START)) {
             case LevelSetSettings.ROI:
-                selection = areaSelection(planes.image, "start=roi");
+                selection =
+                        areaSelection(planes.image, "start=roi", ", or choose start=spheres, which starts from points");
                 roiSlice = slice(selection, planes);
                 break;
             case LevelSetSettings.SPHERES:

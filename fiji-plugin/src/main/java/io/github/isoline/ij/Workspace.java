@@ -22,6 +22,9 @@ interface Workspace {
     /** Returns the name of the source of {@link #rois}, for messages. */
     String source();
 
+    /** Returns true if the selections were given for this run; those of a window may be an earlier one's. */
+    boolean isForThisRun();
+
     /** Finds the receiver of the selections before the work: there may be none. */
     void findRoiReceiver() throws BadInput;
 
@@ -63,6 +66,11 @@ interface Workspace {
             @Override
             public String source() {
                 return "the ROI Manager";
+            }
+
+            @Override
+            public boolean isForThisRun() {
+                return false;
             }
 
             @Override

@@ -189,6 +189,39 @@ class LevelSetImagesTest extends LevelSetTest {
         assertOneSentence(square.log, "takes points only, but");
     }
 
+    @Test
+    void aPointSelectionComesBeforeOlderPointsOfTheManager() throws Exception {
+        ImagePlus image = new ImagePlus("black", new ByteProcessor(60, 40));
+        PointRoi older = new PointRoi(10, 10);
+        PointRoi newer = new PointRoi(40, 20);
+        for (boolean given : new boolean[] {false, true}) {
+            ScriptWorkspace workspace = new ScriptWorkspace() {
+                @Override
+                public boolean isForThisRun() {
+                    return given;
+                }
+            };
+            workspace.add(older);
+            LevelSetSettings settings = Settings.fromMacro(new LevelSetSettings(), "start=spheres radius=3 phi");
+            settings.workspace = workspace;
+            image.setRoi(newer);
+            assertEquals(given ? 10 : 40, points(image, settings).get(0).x);
+            // The last point that was added stays on the image.
+            workspace.add(newer);
+            assertEquals(2, points(image, settings).size());
+            image.deleteRoi();
+            assertEquals(2, points(image, settings).size());
+        }
+        image.setRoi(newer);
+        assertOneSentence(
+                macro(image, call("phi")).log, "but there is a point. Draw one with the rectangle, oval, polygon or");
+        assertOneSentence(macro(image, call("phi")).log, "or choose start=spheres, which starts from points.");
+    }
+
+    private static List<StartPoints.Point> points(ImagePlus image, LevelSetSettings settings) throws BadInput {
+        return StartPoints.of(settings.planes(image), settings);
+    }
+
     private String save(Roi... rois) throws IOException {
         Path file = folder.resolve("points" + System.nanoTime() + ".zip");
         try (ZipOutputStream zip = new ZipOutputStream(Files.newOutputStream(file))) {
