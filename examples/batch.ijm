@@ -7,10 +7,11 @@ File.makeDirectory(folder + "esf");
 setBatchMode(true);
 names = getFileList(folder);
 for (i = 0; i < names.length; i++) {
-    if (!endsWith(names[i], ".png") && !endsWith(names[i], ".tif")) continue;
+    if (!matches(toLowerCase(names[i]), ".*\\.(png|tiff?|jpe?g)")) continue;
     open(folder + names[i]);
-    run("Edge Strength Function...", "rho=16 mode=converged foreground=below threshold=127");
-    saveAs("Tiff", folder + "esf/" + File.getNameWithoutExtension(names[i]) + ".tif");
+    run("Edge Strength Function...", "rho=16 mode=converged foreground=below threshold=127 luminance");
+    // Its whole name is kept, so that a.png and a.tif have results of their own.
+    saveAs("Tiff", folder + "esf/" + names[i] + ".tif");
     print(names[i] + " done");
     close("*");
 }

@@ -3,6 +3,7 @@ image = getArgument();
 if (image == "") image = File.openDialog("Choose an image");
 open(image);
 title = getTitle();
+run("Clear Results");
 run("Edge Drawing...", "gradient_threshold=30 min_length=20 edge_map results_table roi_file=[" + image + "-segments.zip]");
 print(title + ": " + nResults + " segments, the longest of " + longest() + " pixels");
 saveAs("Results", image + "-segments.csv");

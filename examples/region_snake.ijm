@@ -18,7 +18,8 @@ for (y = 0; y < getHeight(); y += 8)
         fillRect(x, y, 8, 8);
     }
 selectImage(original);
-run("Region Snake...", "start=labels start_image=starts node_spacing=8 label_image results_table"
+run("Clear Results");
+run("Region Snake...", "start=labels start_image=" + starts + " node_spacing=8 label_image results_table"
     + " roi_file=[" + image + "-outlines.zip]");
 found = 0;
 for (row = 0; row < nResults; row++)

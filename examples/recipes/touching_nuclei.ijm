@@ -2,6 +2,7 @@
 run("Nuclei Sample");
 image = getImageID();
 run("Duplicate...", "title=starts");
+starts = getImageID();
 run("Gaussian Blur...", "sigma=2");
 setAutoThreshold("Li dark");
 setOption("BlackBackground", true);
@@ -9,7 +10,7 @@ run("Convert to Mask");
 run("Watershed");
 selectImage(image);
 run("Clear Results");
-run("Region Snake...", "start=labels start_image=starts noise=poisson overlap=excluded"
+run("Region Snake...", "start=labels start_image=" + starts + " noise=poisson overlap=excluded"
     + " label_image results_table overlay");
 meeting = 0;
 for (row = 0; row < nResults; row++)

@@ -61,6 +61,21 @@ class SampleImagesTest extends HeadlessTest {
         }
     }
 
+    /** The rows of an earlier command would be the example's first ones. */
+    @Test
+    void examplesThatReadTheTableClearItBefore() {
+        int tables = 0;
+        for (String[] example : entries("Macro examples")) {
+            String text = MacroExample.text(example[1]);
+            if (text.matches("(?s).*(nResults|getResult|\"Results\").*")) {
+                int clears = text.indexOf("run(\"Clear Results\");");
+                assertTrue(clears > 0 && clears < text.indexOf("results_table"), example[1]);
+                tables++;
+            }
+        }
+        assertEquals(6, tables);
+    }
+
     @Test
     void scalesAreThoseOfTheImages() throws Exception {
         ImagePlus cell = SampleImage.open("cell.png");
