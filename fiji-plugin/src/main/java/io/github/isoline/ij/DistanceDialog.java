@@ -56,9 +56,6 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
 
     @Override
     void hint(List<String> lines) {
-        if (image.isInvertedLut() && settings.usesThreshold()) {
-            lines.add("This image has an inverting LUT: its dark pixels have the high values.");
-        }
         lines.add(Host.wrap(scope()));
         lines.add(previewLine());
     }

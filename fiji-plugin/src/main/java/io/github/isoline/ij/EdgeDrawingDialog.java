@@ -27,9 +27,6 @@ final class EdgeDrawingDialog extends OperationDialog<EdgeDrawingSettings> imple
 
     @Override
     void hint(List<String> lines) {
-        if (image.getType() == ImagePlus.COLOR_256) {
-            lines.add("This image has a colour table: its edges are those of the colours' numbers.");
-        }
         lines.add("Gradient threshold" + threshold());
         super.hint(lines);
     }

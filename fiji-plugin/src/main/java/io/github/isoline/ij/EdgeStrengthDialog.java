@@ -52,9 +52,6 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
     @Override
     void hint(List<String> lines) {
-        if (image.isInvertedLut()) {
-            lines.add("This image has an inverting LUT: its dark pixels have the high values.");
-        }
         String planes = settings.planes(image).describe();
         if (!planes.isEmpty()) {
             lines.add("Takes " + planes);

@@ -4,7 +4,6 @@ import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
 import io.github.isoline.Params;
-import java.util.List;
 
 /** The dialog of the isolines command, with a live preview. It does not block. */
 final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
@@ -20,14 +19,6 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
     @Override
     String previewProblem() {
         return settings.computationProblem();
-    }
-
-    @Override
-    void hint(List<String> lines) {
-        if (image.getType() == ImagePlus.COLOR_256) {
-            lines.add("This image has a colour table: its isolines are those of the colours' numbers.");
-        }
-        super.hint(lines);
     }
 
     @Override

@@ -314,6 +314,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         String why = problem != null ? problem : refusal;
         List<String> lines = new ArrayList<>();
         lines.add(Host.wrap(why != null ? why : meaning()));
+        LutHint.add(image, lines);
         hint(lines);
         if (unfolded) {
             lines.add(Host.wrap(automaticDevice()));

@@ -30,7 +30,7 @@ public final class Result {
         rois = workspace.found();
         table = workspace.table();
         links = workspace.links();
-        warnings = new ArrayList<>(job.warnings());
+        warnings = job.allWarnings();
         summary = job.summary();
         device = job.report().device();
         seconds = job.seconds();

@@ -85,7 +85,7 @@ public final class StackCommand implements PlugIn {
     private String log(String command) throws IsolineException {
         String done = job.summary();
         RunLog.done(command, job.image, done + " (" + job.context().device().reason() + ")");
-        job.warnings().forEach(warning -> RunLog.warn(command, job.image, warning));
+        job.allWarnings().forEach(warning -> RunLog.warn(command, job.image, warning));
         return command + ": " + job.status();
     }
 

@@ -256,7 +256,14 @@ abstract class StackJob<S extends Settings> {
         return "cancel";
     }
 
-    /** Returns a sentence for the log about each deviation from the request. */
+    /** Returns a sentence for the log about each doubt of the image, and each deviation from the request. */
+    final List<String> allWarnings() {
+        List<String> all = said(LutHint.palette(image));
+        all.addAll(warnings());
+        return all;
+    }
+
+    /** Returns a sentence about each deviation from the request. */
     List<String> warnings() {
         return Collections.emptyList();
     }

@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.IJ;
@@ -20,6 +21,9 @@ class ObjectsWindowTest extends WindowTest {
                 seen.get("first status").matches("Preview: [1-9][0-9]* objects in this slice alone"), seen.toString());
         assertEquals("1", seen.get("overlay during preview"));
         assertEquals("false", seen.get("ok with a bad weight"));
+        String inverting = "its dark pixels have the high values";
+        assertFalse(seen.get("hint before").contains(inverting), seen.toString());
+        assertTrue(seen.get("hint with an inverting LUT").contains(inverting), seen.toString());
         int objects = Integer.parseInt(seen.get("largest label"));
         assertTrue(objects > 5, seen.toString());
         assertEquals(String.valueOf(objects), seen.get("rows"));
@@ -42,9 +46,13 @@ class ObjectsWindowTest extends WindowTest {
             say("overlay during preview", image.getOverlay().size());
             picture("objects-dialog", dialog);
             picture("objects-preview", image.getCanvas());
+            say("hint before", hint(dialog).replace('\n', '/'));
+            // The pixel values stay as they are.
+            image.getProcessor().invertLut();
             type(dialog, ObjectsSettings.ALPHA, "7");
             await("a complaint", () -> !button(dialog, "OK").isEnabled());
             say("ok with a bad weight", button(dialog, "OK").isEnabled());
+            say("hint with an inverting LUT", hint(dialog).replace('\n', '/'));
             type(dialog, ObjectsSettings.ALPHA, "0.6");
             await("OK", () -> button(dialog, "OK").isEnabled());
             toggle(checkbox(dialog, "Results table"), true);

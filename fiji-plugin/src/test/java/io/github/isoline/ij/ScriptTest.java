@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
+import ij.ImageStack;
 import ij.WindowManager;
 import ij.gui.OvalRoi;
 import ij.gui.PointRoi;
@@ -291,6 +292,32 @@ class ScriptTest extends HeadlessTest {
         other.start();
         other.join();
         assertRefused(() -> Isoline.edgeStrength(image, "threshold=9"), "is in use by another command");
+    }
+
+    /** The pixel values of such an image are no brightness. */
+    @ParameterizedTest
+    @MethodSource("operations")
+    void everyOperationWarnsOfAPalette(String operation) throws Exception {
+        ImageStack slices = new ImageStack(40, 36);
+        for (int z = 0; z < 2; z++) {
+            ByteProcessor slice = new ByteProcessor(40, 36);
+            slice.setValue(z == 0 ? 200 : 0);
+            slice.fill(new OvalRoi(10, 10, 20, 20));
+            slices.addSlice(slice);
+        }
+        for (int type : new int[] {ImagePlus.GRAY8, ImagePlus.COLOR_256}) {
+            ImagePlus typed = new ImagePlus("typed", slices) {
+                @Override
+                public int getType() {
+                    return type;
+                }
+            };
+            typed.setRoi(new OvalRoi(12, 12, 16, 16));
+            Result result = Isoline.OPERATIONS.get(operation).on(typed, "");
+            boolean warned = result.getWarnings().stream().anyMatch(text -> text.startsWith("this is an 8-bit colour"));
+            assertEquals(
+                    type == ImagePlus.COLOR_256, warned, result.getWarnings().toString());
+        }
     }
 
     @Test
