@@ -138,11 +138,28 @@ final class MacroOptions {
             int space = rest.indexOf(' ');
             return space < 0 ? rest.length() : space;
         }
-        int close = rest.indexOf(open == '[' ? ']' : '\'', 1);
+        int close = open == '[' ? closingBracket(rest) : rest.indexOf('\'', 1);
         if (close < 0) {
             throw new BadInput("The value of the option " + key + " has no closing " + open + ".");
         }
         return close + 1;
+    }
+
+    /** Returns the place of the bracket that closes the first one, as ImageJ's own dialogs find it; -1 if none does. */
+    private static int closingBracket(String text) {
+        int open = 0;
+        for (int i = 0; i < text.length(); i++) {
+            open += text.charAt(i) == '[' ? 1 : text.charAt(i) == ']' ? -1 : 0;
+            if (open == 0) {
+                return i;
+            }
+        }
+        return -1;
+    }
+
+    /** Returns a value as options have it: in brackets where its end would not be found without. */
+    static String written(String value) {
+        return value.matches("|[\\['].*|.* .*") ? "[" + value + "]" : value;
     }
 
     private static String keys(List<String> known) {

@@ -458,7 +458,9 @@ abstract class Settings implements Cloneable {
                 Recorder.recordOption(key);
             } else {
                 // The recorded options are a string of the macro language, as whose end or escape these would count.
-                Recorder.recordOption(key, value.replace("\\", "\\\\").replace("\"", "\\\""));
+                String escaped = value.replace("\\", "\\\\").replace("\"", "\\\"");
+                // ImageJ itself adds brackets where there is a space.
+                Recorder.recordOption(key, escaped.indexOf(' ') < 0 ? MacroOptions.written(escaped) : escaped);
             }
         });
     }
@@ -469,8 +471,7 @@ abstract class Settings implements Cloneable {
         options(keys).forEach((key, value) -> {
             text.append(text.length() == 0 ? "" : " ").append(key);
             if (value != null) {
-                boolean wrap = value.isEmpty() || value.indexOf(' ') >= 0;
-                text.append(wrap ? "=[" + value + "]" : "=" + value);
+                text.append('=').append(MacroOptions.written(value));
             }
         });
         return text.toString();

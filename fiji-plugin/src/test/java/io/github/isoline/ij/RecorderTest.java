@@ -121,7 +121,15 @@ class RecorderTest {
             if (settings.has(Settings.START)) {
                 settings.set(Settings.START, LevelSetSettings.MASK);
             }
-            for (String value : new String[] {"C:\\tmp\\new.stl", "C:\\my data\\n.stl", "a \"title\".tif"}) {
+            for (String value : new String[] {
+                "C:\\tmp\\new.stl",
+                "C:\\my data\\n.stl",
+                "a \"title\".tif",
+                "a[1].tif",
+                "a [1] b.tif",
+                "[1].tif",
+                "[x] y"
+            }) {
                 settings.set(key, value);
                 boolean before = Recorder.record;
                 Recorder.record = true;
@@ -138,6 +146,9 @@ class RecorderTest {
                 MacroOptions read =
                         new MacroOptions(replayed, settings.keys(), settings.switches(), settings.oldKeys());
                 assertEquals(value, read.text(key, ""), recorded);
+                String written = settings.toString();
+                read = new MacroOptions(written, settings.keys(), settings.switches(), settings.oldKeys());
+                assertEquals(value, read.text(key, ""), written);
             }
         }
     }
