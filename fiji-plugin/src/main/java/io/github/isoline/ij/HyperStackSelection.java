@@ -2,7 +2,10 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The planes of an image that a command processes: the current channel or all, the current frame or all, and the
@@ -12,6 +15,9 @@ import java.util.List;
  * <p>Channels, slices, frames and stack indices count from 1, as everywhere in ImageJ.
  */
 final class HyperStackSelection {
+    /** The most positions in a message. */
+    private static final int MOST_NAMED = 3;
+
     final ImagePlus image;
 
     /** Holds the image's numbers of channels, slices and frames. */
@@ -144,15 +150,39 @@ final class HyperStackSelection {
      * 4, frame 2".
      */
     String name(int index) {
+        String name = name(position(index));
+        return name.isEmpty() ? "slice 1" : name;
+    }
+
+    /** Returns a position in such words, without axes on which it is 0, for all. */
+    private String name(int... position) {
         String[] axes = {"channel", "slice", "frame"};
-        int[] position = position(index);
         List<String> words = new ArrayList<>();
         for (int axis = 0; axis < axes.length; axis++) {
-            if (all[axis] > 1) {
+            if (all[axis] > 1 && position[axis] > 0) {
                 words.add(axes[axis] + " " + position[axis]);
             }
         }
-        return words.isEmpty() ? "slice 1" : String.join(", ", words);
+        return String.join(", ", words);
+    }
+
+    /** Returns a sentence that says where starts lie and what to do if none of them is on the planes taken; else "". */
+    String elsewhere(List<int[]> positions) {
+        Set<String> names = new LinkedHashSet<>();
+        for (int[] position : positions) {
+            String name = name(position);
+            if (name.isEmpty() || moved(position) != null) {
+                return "";
+            }
+            names.add(name);
+        }
+        if (names.isEmpty()) {
+            return "";
+        }
+        String some = names.stream().limit(MOST_NAMED).collect(Collectors.joining("; "));
+        return " The starts lie on " + some + (names.size() > MOST_NAMED ? "; ..." : "")
+                + ". Show that plane, choose all_channels or all_frames, or move the starts: select each in the ROI Manager"
+                + " and press Update.";
     }
 
     private int index(int c, int z, int t) {

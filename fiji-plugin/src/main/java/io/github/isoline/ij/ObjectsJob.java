@@ -125,9 +125,8 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     @Override
     ImagePlus end(Progress progress) throws BadInput {
         if (report() == null) {
-            throw new BadInput(
-                    "There is nothing to start from: %s on the %s that %s looked at.",
-                    start.missing(), planes.size() == 1 ? "slice" : "slices", planes.size() == 1 ? "is" : "are");
+            String where = planes.size() == 1 ? "on the slice that is looked at" : "on the slices that are looked at";
+            throw new BadInput("There is nothing to start from: " + start.missing(where));
         }
         if (measured != null) {
             rois.addAll(measured.rois);

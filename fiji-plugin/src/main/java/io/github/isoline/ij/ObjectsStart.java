@@ -104,11 +104,11 @@ final class ObjectsStart {
         return found.labels;
     }
 
-    /** Returns what there is where there is no start. */
-    String missing() {
+    /** Returns what there is where there is no start, on planes in words. */
+    String missing(String where) {
         return labels == null
-                ? "no area or point is within the image"
-                : "the start image \"" + labels.getTitle() + "\" is 0";
+                ? "no area or point is within the image " + where + "." + rois.elsewhere()
+                : "the start image \"" + labels.getTitle() + "\" is 0 " + where + ".";
     }
 
     /** Returns a warning about starts that have no object; null for none. */

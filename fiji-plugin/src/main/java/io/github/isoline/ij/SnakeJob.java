@@ -121,8 +121,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         }
         if (most == 0) {
             throw new BadInput(
-                    "There is nothing to start from: %s has no area on the %s that %s looked at.",
-                    start.describe(), planes.size() == 1 ? "slice" : "slices", planes.size() == 1 ? "is" : "are");
+                    "There is nothing to start from: %s has no area on the %s that %s looked at.%s",
+                    start.describe(),
+                    planes.size() == 1 ? "slice" : "slices",
+                    planes.size() == 1 ? "is" : "are",
+                    start.elsewhere());
         }
         if (settings.is(SnakeSettings.LABEL_IMAGE)) {
             // The whole result is allocated now: running out of memory is better found before the work.

@@ -13,6 +13,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The polygons that region snakes start from, plane by plane. Selections are copied when it is made, so that the user
@@ -126,7 +127,7 @@ final class SnakeStart {
         List<StartPoints.Point> points = StartPoints.of(roi, planes, false, source);
         String name = roi.getName() == null || points.size() > 1 ? null : roi.getName();
         for (StartPoints.Point point : points) {
-            int[] place = {0, point.z, point.t};
+            int[] place = {point.c, point.z, point.t};
             String own = name == null ? NAME + "-" + IJ.pad(given.size() + 1, DIGITS) : name;
             add(own, place, name == null ? 0 : planeOf(place), null);
             // A point's whole numbers are centres of pixels.
@@ -328,6 +329,11 @@ final class SnakeStart {
     String track(int index) {
         int[] position = planes.position(index);
         return position[0] + " " + (trackAxis == 1 ? position[2] : 0);
+    }
+
+    /** Returns where starts lie that are on none of the planes, and what to do; "" if some are. */
+    String elsewhere() {
+        return planes.elsewhere(given.stream().map(one -> one.place).collect(Collectors.toList()));
     }
 
     /** Returns a description of the start for the dialog. */

@@ -19,16 +19,18 @@ final class StartPoints {
     /** Matches slice, y and x; a suffix such as "-1" distinguishes equal names. */
     private static final Pattern PLACE = Pattern.compile("(\\d{4,6})-\\d{4,6}-\\d{4,6}(-\\d+)?");
 
-    /** A point of a selection; z and t from 1 on, 0 for every slice or frame. */
+    /** A point of a selection; channel, z and t from 1 on, 0 for every channel, slice or frame. */
     static final class Point {
         final double x;
         final double y;
+        final int c;
         final int z;
         final int t;
 
-        Point(double x, double y, int z, int t) {
+        Point(double x, double y, int c, int z, int t) {
             this.x = x;
             this.y = y;
+            this.c = c;
             this.z = z;
             this.t = t;
         }
@@ -111,6 +113,7 @@ final class StartPoints {
         List<Point> points = new ArrayList<>();
         FloatPolygon places = roi.getFloatPolygon();
         for (int i = 0; i < places.npoints; i++) {
+            int c = 0;
             int z = 0;
             int t = 0;
             int index = roi.getPointPosition(i);
@@ -118,9 +121,11 @@ final class StartPoints {
             index = index > 0 || roi.hasHyperStackPosition() ? index : named(roi.getName());
             if (index > 0 && index <= planes.image.getStackSize()) {
                 int[] position = planes.position(index);
+                c = position[0];
                 z = position[1];
                 t = planes.image.getNFrames() > 1 ? position[2] : 0;
             } else if (roi.hasHyperStackPosition()) {
+                c = roi.getCPosition();
                 z = roi.getZPosition();
                 t = roi.getTPosition();
             }
@@ -134,7 +139,9 @@ final class StartPoints {
                 // The point is displayed on the current slice.
                 z = planes.position(planes.image.getCurrentSlice())[1];
             }
-            points.add(new Point(places.xpoints[i], places.ypoints[i], z, t));
+            // The image's selection is on every channel, as one with an area is.
+            c = "the selection".equals(source) ? 0 : c;
+            points.add(new Point(places.xpoints[i], places.ypoints[i], c, z, t));
         }
         return points;
     }

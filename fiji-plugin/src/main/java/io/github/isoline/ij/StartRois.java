@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Collectors;
 
 /**
  * Selections that objects grow from: each area, and a ball around each point. They have the labels 1, 2, ... in their
@@ -32,7 +33,7 @@ final class StartRois {
         Roi area;
         StartPoints.Point point;
 
-        /** Holds the channel, slice and frame of an area; 0 for all. */
+        /** Holds the channel, slice and frame; 0 for all, as the slice of a point in a volume. */
         int[] place;
 
         boolean isWanted;
@@ -85,10 +86,14 @@ final class StartRois {
             start.point = point;
             start.area = roi;
             start.name = roi.getName() == null ? "start " + (starts.size() + 1) : roi.getName();
-            start.place = StartPoints.place(roi, planes);
-            if ("the selection".equals(source) && volume && start.place[1] == 0) {
-                // A selection is displayed on every slice, but was drawn on the current one.
-                start.place[1] = planes.position(planes.image.getCurrentSlice())[1];
+            start.place =
+                    point == null ? StartPoints.place(roi, planes) : new int[] {point.c, volume ? 0 : point.z, point.t};
+            if ("the selection".equals(source)) {
+                start.place[0] = 0;
+                if (point == null && volume && start.place[1] == 0) {
+                    // A selection is displayed on every slice, but was drawn on the current one.
+                    start.place[1] = planes.position(planes.image.getCurrentSlice())[1];
+                }
             }
             starts.add(start);
         }
@@ -104,22 +109,33 @@ final class StartRois {
         boolean any = false;
         for (int i = 0; i < starts.size(); i++) {
             Start start = starts.get(i);
-            boolean drawn = start.point == null
-                    ? drawArea(start, position, i + 1, labels)
-                    : drawBall(start, position, i + 1, labels);
+            if (!isOn(start, position)) {
+                continue;
+            }
+            start.isWanted = true;
+            boolean drawn =
+                    start.point == null ? drawArea(start, i + 1, labels) : drawBall(start, position, i + 1, labels);
             start.isDrawn |= drawn;
             any |= drawn;
         }
         return any;
     }
 
-    private boolean drawArea(Start start, int[] position, int label, float... labels) {
+    private static boolean isOn(Start start, int... position) {
         for (int axis = 0; axis < position.length; axis++) {
             if (start.place[axis] != 0 && start.place[axis] != position[axis]) {
                 return false;
             }
         }
-        start.isWanted = true;
+        return true;
+    }
+
+    /** Returns where starts lie that are on none of the planes, and what to do; "" if some are. */
+    String elsewhere() {
+        return planes.elsewhere(starts.stream().map(start -> start.place).collect(Collectors.toList()));
+    }
+
+    private boolean drawArea(Start start, int label, float... labels) {
         Rectangle all = new Rectangle(planes.image.getWidth(), planes.image.getHeight());
         boolean[] drawn = {false};
         new AreaPixels(start.area).forEach((x, y) -> {
@@ -134,10 +150,9 @@ final class StartRois {
     private boolean drawBall(Start start, int[] position, int label, float... labels) {
         StartPoints.Point point = start.point;
         double dz = volume ? (position[1] - point.z) * voxel.z : 0;
-        if (!point.isOn(position, volume) || Math.abs(dz) > radius) {
+        if (Math.abs(dz) > radius) {
             return false;
         }
-        start.isWanted = true;
         ImagePlus image = planes.image;
         boolean drawn = false;
         int last = (int) Math.min(image.getHeight() - 1, Math.floor(point.y + radius / voxel.y));

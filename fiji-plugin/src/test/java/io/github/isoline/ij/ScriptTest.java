@@ -37,6 +37,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the operations for scripts: the same results as the commands', and no trace of a run outside of its result. */
 class ScriptTest extends HeadlessTest {
@@ -317,6 +318,38 @@ class ScriptTest extends HeadlessTest {
             boolean warned = result.getWarnings().stream().anyMatch(text -> text.startsWith("this is an 8-bit colour"));
             assertEquals(
                     type == ImagePlus.COLOR_256, warned, result.getWarnings().toString());
+        }
+    }
+
+    /** Points and areas count on the channel that they were added on. */
+    @ParameterizedTest
+    @ValueSource(strings = {"region_snake", "grow_objects"})
+    void startsOnAnotherChannelAreSaid(String operation) throws Exception {
+        ImageStack channels = new ImageStack(100, 60);
+        channels.addSlice(discs().getProcessor());
+        channels.addSlice(discs().getProcessor());
+        ImagePlus image = new ImagePlus("channels", channels);
+        image.setDimensions(2, 1, 1);
+        image.setOpenAsHyperStack(true);
+        Isoline.Call<?> call = Isoline.OPERATIONS.get(operation);
+        for (Roi start : new Roi[] {new OvalRoi(20, 20, 18, 18), new PointRoi(30, 30)}) {
+            start.setPosition(2, 0, 0);
+            image.setPosition(2, 1, 1);
+            assertEquals(1, call.on(image, map("rois", start)).getTable().size());
+            image.setPosition(1, 1, 1);
+            IsolineException refused = assertThrows(IsolineException.class, () -> call.on(image, map("rois", start)));
+            assertTrue(
+                    refused.getMessage().contains("The starts lie on channel 2. Show that plane, choose all_channels"),
+                    refused.getMessage());
+            assertEquals(
+                    1,
+                    call.on(image, map("rois", start, "all_channels", true))
+                            .getTable()
+                            .size());
+            // The image's own selection is on every channel.
+            image.setRoi(start);
+            assertEquals(1, call.on(image, map("start", "roi")).getTable().size());
+            image.deleteRoi();
         }
     }
 
