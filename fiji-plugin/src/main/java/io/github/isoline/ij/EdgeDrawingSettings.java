@@ -50,7 +50,7 @@ final class EdgeDrawingSettings extends Settings {
                 Setting.of(parameter("follow_turns")).usedWith(PROFILE, "paper"),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
-                Setting.choice(STACK, "all", "current"),
+                Setting.choice(STACK, "slices", "current"),
                 Setting.choice(FIND, SEGMENTS, LINES, ELLIPSES)
                         .help(
                                 "What the outputs but the edge map hold: segments, edges as chains of pixels; straight lines"

@@ -20,7 +20,7 @@ final class IsolinesSettings extends Settings {
                         "The values on which curves lie, with blanks between them, or auto. Auto takes as many as the next field"
                                 + " says, equally spaced between the smallest and the largest value."));
         declare(Setting.of(parameter(LEVEL_COUNT)).usedIf("levels=auto", s -> s.isAutomatic(LEVELS)));
-        declare(Setting.choice(STACK, "all", "current"));
+        declare(Setting.choice(STACK, "slices", "current"));
         declareAxes();
         declare(
                 // This output is on at first, so that OK shows something before anything is remembered.

@@ -155,7 +155,7 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map profile=fast           | profile must be one of reference, paper",
                 "edge_map validation=canny         | validation must be one of none, false_alarms",
                 "edge_map gradient_operator=canny | gradient_operator must be one of sobel, prewitt, scharr",
-                "edge_map stack=volume           | stack must be one of all, current",
+                "edge_map stack=volume           | stack must be one of slices, current",
                 "edge_map range_min=2 range_max=1| range_min must be less than range_max",
                 "edge_map range_min=0 range_max=9| are for 32-bit images",
                 "overlay roi_shape=spline        | roi_shape must be one of freeline, polyline",

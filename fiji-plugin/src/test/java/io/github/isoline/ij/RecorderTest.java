@@ -153,6 +153,15 @@ class RecorderTest {
         }
     }
 
+    /** One thing has one word in every command. */
+    @Test
+    void slicesByThemselvesHaveOneWord() throws Exception {
+        for (String command : commands()) {
+            String first = settings(command).setting(Settings.STACK).words[0];
+            assertEquals(command.equals("isosurface") ? "volume" : "slices", first, command);
+        }
+    }
+
     private static Settings settings(String operation) throws IsolineException {
         return Isoline.OPERATIONS.get(operation).newSettings.create();
     }
