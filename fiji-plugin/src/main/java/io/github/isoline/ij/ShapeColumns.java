@@ -28,8 +28,8 @@ final class ShapeColumns {
 
     /** Adds the unit of length of an image, "pixel" where it has none. */
     static void addUnit(ResultsTable table, ImagePlus image) {
-        String unit = VoxelSize.unit(image.getCalibration());
-        table.addValue("Unit", VoxelSize.PIXELS.equals(unit) ? "pixel" : unit);
+        Calibration size = image.getCalibration();
+        table.addValue("Unit", VoxelSize.PIXELS.equals(VoxelSize.unit(size)) ? "pixel" : size.getUnit());
     }
 
     /** Adds a position that is given in pixels, where whole numbers are the corners of pixels. */

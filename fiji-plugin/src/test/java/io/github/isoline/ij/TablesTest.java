@@ -105,8 +105,8 @@ class TablesTest extends SnakeTest {
 
     @Test
     void columnsHaveOneNameWhateverTheUnit() {
-        String[] units = {"um", "pixel", " ", "mm"};
-        String[] shown = {"\u00b5m", "pixel", "pixel", "mm"};
+        String[] units = {"um", "pixel", " ", "mm", "inch", "micron"};
+        String[] shown = {"\u00b5m", "pixel", "pixel", "mm", "inch", "micron"};
         for (String kind : ROWS) {
             String[] headings = new String[units.length];
             for (int i = 0; i < units.length; i++) {
