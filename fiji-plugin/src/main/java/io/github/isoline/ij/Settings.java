@@ -495,8 +495,15 @@ abstract class Settings implements Cloneable {
         }
     }
 
-    /** Chooses the selection as the start if it has areas or points, and no longer if it has none. */
+    /**
+     * Chooses the selection as the start if it has areas or points, and no longer if it has none. A start from the ROI
+     * Manager that was chosen last stays as long as there are any.
+     */
     final void startFrom(Roi selection) {
+        if (is(START, SnakeSettings.MANAGER) && !workspace.rois().isEmpty()) {
+            // The key "t" adds a selection to the manager and leaves it on the image.
+            return;
+        }
         if (selection != null && (selection.isArea() || selection instanceof PointRoi)) {
             // A user who has drawn an area or points wants to start from them.
             set(START, ROI);

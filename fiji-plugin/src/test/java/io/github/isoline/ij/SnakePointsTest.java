@@ -40,6 +40,21 @@ class SnakePointsTest extends SnakeTest {
     }
 
     @Test
+    void aRememberedStartFromTheManagerStaysWhileItHasSelections() throws Exception {
+        for (Settings settings : new Settings[] {new SnakeSettings(), new ObjectsSettings()}) {
+            ScriptWorkspace workspace = new ScriptWorkspace();
+            settings.workspace = workspace;
+            settings.set(Settings.START, SnakeSettings.MANAGER);
+            workspace.add(new OvalRoi(3, 3, 9, 9));
+            settings.startFrom(new OvalRoi(3, 3, 9, 9));
+            assertEquals(SnakeSettings.MANAGER, settings.text(Settings.START));
+            settings.workspace = new ScriptWorkspace();
+            settings.startFrom(new OvalRoi(3, 3, 9, 9));
+            assertEquals(Settings.ROI, settings.text(Settings.START));
+        }
+    }
+
+    @Test
     void automaticRadiusIsTheDistanceToTheBorder() throws Exception {
         ImagePlus image = two();
         StartDiscs discs = new StartDiscs(image, 1);
