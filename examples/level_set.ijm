@@ -9,6 +9,7 @@ makeSelection("points", newArray(getWidth() * 0.3, getWidth() * 0.7), newArray(g
 run("Clear Results");
 run("Level Set...", "stack=volume start=spheres radius=8 range=values target=200 epsilon=30 alpha=0.02"
     + " mode=iterations iterations=60 mask_stack results_table roi_file=[" + stack + "-outlines.zip]");
-print(title + ": " + getResult("Volume", 0) + " " + getResultString("Unit", 0) + "^3 after " + getResult("Iterations", 0) + " iterations");
+print(title + ": " + getResult("Volume", 0) + " " + getResultString("Unit", 0) + "^3 after "
+    + getResult("Iterations", 0) + " iterations");
 saveAs("Results", stack + "-level-set.csv");
 saveAs("Tiff", stack + "-mask.tif");
