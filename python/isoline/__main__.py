@@ -18,6 +18,7 @@ import logging
 import pathlib
 import sys
 import tempfile
+from concurrent.futures import CancelledError
 
 import numpy
 
@@ -228,11 +229,17 @@ def workers(local, scheduler):
     from distributed import Client, LocalCluster
     with contextlib.ExitStack() as stack:
         # Errors are raised here, too, and the command says them in a line.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client", "distributed.utils", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
             scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None,
                                                          silence_logs=logging.CRITICAL))
-        yield stack.enter_context(Client(scheduler))
+        client = stack.enter_context(Client(scheduler))
+        try:
+            yield client
+        except CancelledError:
+            from . import _zarr
+            raise RuntimeError(f"cannot compute by workers: {_zarr.LOST}") from None
 
 
 def read_json(path):

@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
 import dask
@@ -21,6 +22,8 @@ import zarr
 
 SPACE = ("z", "y", "x")
 LARGEST = 2 ** 28  # bytes of a chunk of a result
+LOST = ("the connection to the scheduler was lost; start the scheduler if it has ended, and this command again: chunks of a "
+        ".zarr that are done stay")
 
 
 class Source(NamedTuple):
@@ -332,12 +335,27 @@ def fill(path: str, array, image: da.Array, client) -> None:
             wanted.append(stored[block])
     if client is None:
         dask.compute(*wanted)
-        return
+    else:
+        compute_by(client, path, wanted)
+    missing = next((file for file in files_of(array) if not file.exists()), None)
+    if missing is not None:
+        raise RuntimeError(f"cannot complete {path}: all of its blocks were computed, but the file of a chunk is not there "
+                           f"(the first is {missing}); let all workers write to the folder that this command sees, and "
+                           "start again: chunks that are done stay")
+
+
+def compute_by(client, path: str, wanted: list) -> None:
+    """Computes blocks of a result by workers."""
     from distributed import KilledWorker, as_completed
     try:
+        if client.status != "running":
+            raise CancelledError
         # A future is released when its chunk is written, so that the loss of a worker does not make it anew.
-        for _, _ in as_completed(client.compute(wanted), with_results=True):
-            pass
+        for future, _ in as_completed(client.compute(wanted), with_results=True):
+            if future.status != "finished":  # A future that is cancelled raises nothing.
+                raise CancelledError
+    except CancelledError:
+        raise RuntimeError(f"cannot compute {path}: {LOST}") from None
     except KilledWorker as error:
         raise RuntimeError(f"cannot compute {path}: the same block ended several workers, perhaps as they had too little "
                            f"memory ({error}); give them more, or the file smaller chunks, and start again: chunks that are "

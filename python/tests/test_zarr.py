@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy
@@ -159,6 +160,49 @@ def test_a_block_that_ends_workers_is_an_error(folder):
             distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, \
             distributed.Client(cluster) as client, pytest.raises(RuntimeError, match="the same block ended several workers"):
         _zarr.write("a.zarr", image, None, {}, client=client)
+
+
+@pytest.fixture
+def scheduler(folder):
+    """A scheduler and a worker, which are processes: the first one's process and address."""
+    pytest.importorskip("distributed")
+    programs = [["dask_scheduler", "--port", "0"], ["dask_worker", "--nthreads", "1"]]
+    processes = [subprocess.Popen([sys.executable, "-m", f"distributed.cli.{name}", "--scheduler-file", "at.json",
+                                   "--no-dashboard", *more], stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))})
+                 for name, *more in programs]
+    while not pathlib.Path("at.json").exists() or not pathlib.Path("at.json").read_text(encoding="utf-8").endswith("}"):
+        time.sleep(0.05)
+    yield processes[0], json.loads(pathlib.Path("at.json").read_text(encoding="utf-8"))["address"]
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("operation, target", [("edge_strength", "a.zarr"), ("isolines", "a.npz")])
+def test_a_scheduler_that_ends_is_an_error(scheduler, monkeypatch, capsys, operation, target):
+    plain()
+    monkeypatch.setattr(by_chunk, "edge_strength", lambda image, **_: image.map_blocks(
+        lambda block: time.sleep(60), dtype="f4", meta=numpy.empty((0, 0, 0), "f4")))
+    monkeypatch.setattr(by_chunk, "isolines", lambda image, **_: dask.delayed(lambda: time.sleep(60))())
+    process, address = scheduler
+    threading.Timer(3, process.kill).start()
+    assert main([operation, "image.zarr", target, "--scheduler", address]) == 1
+    said = capsys.readouterr().err
+    assert "the connection to the scheduler was lost" in said and said.startswith("isoline: cannot compute ")
+    assert said.count("\n") == 1
+    if target == "a.zarr":
+        assert zarr.open(target, mode="r").attrs["isoline"]["complete"] is False
+
+
+def test_a_result_that_lacks_a_chunk_is_not_complete(folder, monkeypatch, capsys):
+    plain()
+    stored = _zarr.store
+    monkeypatch.setattr(_zarr, "store", lambda block, block_info=None, **options: stored(
+        block, block_info=block_info, **options) if block_info[0]["chunk-location"] != (1, 0, 1) else block[:1, :1, :1])
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    assert "the file of a chunk is not there (the first is a.zarr/c/1/0/1)" in capsys.readouterr().err
+    assert zarr.open("a.zarr", mode="r").attrs["isoline"]["complete"] is False
 
 
 def test_finished_chunks_are_not_computed_again(folder):
