@@ -364,7 +364,8 @@ def compute_by(client, path: str, wanted: list) -> None:
 
 def store(block, root, place, title, block_info=None) -> Any:
     """Writes a block to its place in an array."""
-    array = zarr.open_array(root, path=place, mode="r+", config={"write_empty_chunks": True})
+    # The argument config of open_array is for new arrays alone.
+    array = zarr.open_array(root, path=place, mode="r+").with_config({"write_empty_chunks": True})
     try:
         array[tuple(slice(*ends) for ends in block_info[0]["array-location"])] = block
     except OSError as error:

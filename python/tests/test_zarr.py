@@ -221,6 +221,12 @@ def test_finished_chunks_are_not_computed_again(folder):
     assert changed == chunks[:1] and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], FIELD)
 
 
+def test_chunks_of_the_fill_value_are_written(folder):
+    plain(image=numpy.ones(SHAPE, numpy.uint8))
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    assert len(finished("a.zarr/c")) == 8 and not zarr.open("a.zarr", mode="r")[:].any()
+
+
 def start(*arguments):
     return subprocess.Popen([sys.executable, "-m", "isoline", *arguments], stderr=subprocess.PIPE, text=True, env={
         **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
