@@ -130,7 +130,7 @@ def from_tif(path: str):
 def read(path: str, fill_missing: bool):
     """The array in a file; not yet loaded from .npy, and a _zarr.Source from .zarr, or an array in it."""
     inside = next((str(parent) for parent in pathlib.Path(path).parents if parent.suffix.lower() == ".zarr"), path)
-    kind = ending(inside, ".npy", ".tif", ".zarr")
+    kind = ending(path if pathlib.Path(path).is_file() else inside, ".npy", ".tif", ".zarr")
     if not pathlib.Path(path).exists():
         raise FileNotFoundError(f"cannot read {path}: there is no such file")
     if kind == ".zarr":

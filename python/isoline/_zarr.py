@@ -21,6 +21,7 @@ import numpy
 import zarr
 
 SPACE = ("z", "y", "x")
+VERSIONS = ("0.4", "0.5")  # of OME-Zarr
 LARGEST = 2 ** 28  # bytes of a chunk of a result
 LOST = ("the connection to the scheduler was lost; start the scheduler if it has ended, and this command again: chunks of a "
         ".zarr that are done stay")
@@ -57,16 +58,16 @@ class Readable:
         try:
             return self.array[part]
         except Exception as error:  # Each compressor has its own.
-            where = ", ".join(f"{one.start} to {one.stop}" for one in part)
-            raise ValueError(f"cannot read {self.path}: the chunk of the pixels {where} is damaged ({error}); copy it again "
-                             "from its source") from None
-
-
-def split(path: str) -> tuple[str, str]:
-    """The path of the .zarr, and what follows: the path of an array in it."""
-    parts = pathlib.Path(path).parts
-    first = next((place for place, part in enumerate(parts, 1) if part.lower().endswith(".zarr")), len(parts))
-    return str(pathlib.Path(*parts[:first])), "/".join(parts[first:])
+            chunk = "the chunk of the pixels " + ", ".join(f"{one.start} to {one.stop}" for one in part)
+            if isinstance(error, MemoryError):
+                raise MemoryError(f"cannot read {self.path}: {chunk} must fit into memory (got {error!r}); give the "
+                                  "process more, or the file smaller chunks") from None
+            # That of a compressor has no number.
+            if isinstance(error, OSError) and error.errno is not None:
+                raise OSError(f"cannot read {self.path}: {chunk} must be readable (got {error}); correct that, and start "
+                              "again") from None
+            raise ValueError(f"cannot read {self.path}: {chunk} is damaged ({error}); copy it again from its "
+                             "source") from None
 
 
 def read(path: str, fill_missing: bool) -> Source:
@@ -79,30 +80,19 @@ def read(path: str, fill_missing: bool) -> Source:
 
 
 def source_at(path: str, fill_missing: bool) -> Source:
-    root, inner = split(path)
-    try:
-        node = zarr.open(root, mode="r")
-        array = node[inner] if inner else node
-    except (KeyError, FileNotFoundError):
-        raise FileNotFoundError(f"cannot read {path}: there is no Zarr array or group; name one") from None
-    except ValueError as error:
-        raise ValueError(f"cannot read {path}: its metadata must be those of Zarr (got {error}); copy it again from its "
-                         "source") from None
-    if node.attrs.get("isoline", {}).get("complete") is False:
+    place, nodes = pathlib.Path(path), nodes_of(path)
+    if place not in nodes:
+        raise FileNotFoundError(f"cannot read {path}: there is no Zarr array or group; name one")
+    if any(node.attrs.get("isoline", {}).get("complete") is False for node in nodes.values()):
         raise ValueError(f"cannot read {path}: a run that has not ended is writing it; start that run again")
-    multiscale = None
-    if isinstance(node, zarr.Group):
-        multiscale = image_of(path, node)
-        if isinstance(array, zarr.Group):
-            if multiscale is None or inner:
-                raise ValueError(f"cannot read {path}: it is a group without an image of OME-Zarr (attribute multiscales); "
-                                 f"name an array in it, such as {root}/{next(iter(sorted(node.array_keys())), 'NAME')}")
-            inner = multiscale["datasets"][0]["path"]
-            array = node[inner]
+    array = nodes[place]
+    if isinstance(array, zarr.Group):
+        multiscale = image_of(path, array)
+        place, array = place / multiscale["datasets"][0]["path"], array[multiscale["datasets"][0]["path"]]
     image = da.from_array(Readable(path, array), chunks=array.shards or array.chunks)
-    found = dict(path=str(pathlib.Path(root, inner).resolve()), shape=list(array.shape), type=str(array.dtype),
-                 chunks=list(image.chunksize), newest=newest_file(path, array, fill_missing))
-    dataset = next((one for one in multiscale["datasets"] if one["path"] == inner), None) if multiscale else None
+    found = dict(path=str(place.resolve()), shape=list(array.shape), type=str(array.dtype), chunks=list(image.chunksize),
+                 newest=newest_file(path, array, fill_missing))
+    multiscale, dataset = dataset_at(place, nodes)
     if dataset is None:
         return Source(image, array.metadata.zarr_format, found)
     axes = multiscale["axes"]
@@ -125,17 +115,57 @@ def source_at(path: str, fill_missing: bool) -> Source:
     return Source(image[(0,) * other], array.metadata.zarr_format, found, axes[other:], scale[other:], translation[other:])
 
 
-def image_of(path: str, group) -> dict | None:
-    """The first of the group's multiscales (OME-Zarr 0.4 or 0.5)."""
-    attributes = group.attrs.get("ome", group.attrs)
-    if not attributes.get("multiscales"):
-        return None
-    multiscale = attributes["multiscales"][0]
-    version = attributes.get("version", multiscale.get("version"))
-    if version not in ("0.4", "0.5"):
-        raise ValueError(f"cannot read {path}: OME-Zarr must have the version 0.4 or 0.5 (got {version}); convert it, or "
-                         f"name an array in it, such as {path}/0")
-    return multiscale
+def nodes_of(path: str) -> dict:
+    """The array or group of a path, and the groups around it, up to the outermost folder that ends in .zarr. Other folders
+    are left out."""
+    nodes, place = {}, pathlib.Path(path)
+    for folder in (place, *place.parents):
+        if any(part.lower().endswith(".zarr") for part in folder.parts):
+            try:
+                nodes[folder] = zarr.open(folder, mode="r")
+            except FileNotFoundError:
+                continue
+            except ValueError as error:
+                raise ValueError(f"cannot read {path}: its metadata must be those of Zarr (got {error}); copy it again from "
+                                 "its source") from None
+    return nodes
+
+
+def dataset_at(place: pathlib.Path, nodes: dict) -> tuple:
+    """The image of OME-Zarr that an array is a level of, and that level; None without. The nearest group is asked first: a
+    label image, a well or a result may be in a group of another image."""
+    for folder, node in nodes.items():
+        for multiscale in multiscales_of(node):
+            for dataset in multiscale["datasets"] if version_of(node) in VERSIONS else ():
+                if folder / dataset["path"] == place:
+                    return multiscale, dataset
+    return None, None
+
+
+def multiscales_of(node) -> list:
+    """The images of OME-Zarr of a group."""
+    return node.attrs.get("ome", node.attrs).get("multiscales") or []
+
+
+def version_of(node) -> str | None:
+    """The version of OME-Zarr of a group's images; without one 0.4, if their axes are those of it."""
+    first = multiscales_of(node)[0]
+    version = node.attrs.get("ome", node.attrs).get("version", first.get("version"))
+    return "0.4" if version is None and all(isinstance(axis, dict) for axis in first["axes"]) else version
+
+
+def image_of(path: str, group) -> dict:
+    """The first of a group's images."""
+    images = multiscales_of(group)
+    if not images:
+        inside = next(iter([*sorted(group.array_keys()), *sorted(group.group_keys())]), "NAME")
+        raise ValueError(f"cannot read {path}: it is a group without an image of OME-Zarr (attribute multiscales); name an "
+                         f"image or an array in it, such as {pathlib.Path(path, inside)}")
+    if version_of(group) not in VERSIONS:
+        raise ValueError(f"cannot read {path}: OME-Zarr must have the version 0.4 or 0.5 (got {version_of(group)}); convert "
+                         f"it, or name an array in it, such as {pathlib.Path(path, images[0]['datasets'][0]['path'])}, and "
+                         "its --spacing")
+    return images[0]
 
 
 def file_of(array, place) -> pathlib.Path:

@@ -17,42 +17,10 @@ from isoline.__main__ import main
 
 zarr = pytest.importorskip("zarr")
 dask = pytest.importorskip("dask")
+from zarr_files import AXES, CHUNKS, FIELD, IMAGE, OPTIONS, SHAPE, ome, plain  # noqa: E402
+
 from isoline import _zarr  # noqa: E402
 from isoline import dask as by_chunk  # noqa: E402
-
-SHAPE, CHUNKS = (20, 61, 80), (10, 31, 40)
-IMAGE = numpy.random.default_rng(1).integers(0, 40, SHAPE, numpy.uint8)
-IMAGE[5:15, 20:40, 25:60] += 200
-OPTIONS = ["--dimensions", "volume", "--threshold", "100", "--iterations", "9"]
-FIELD = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, iterations=9)
-AXES = [dict(name="t", type="time"), dict(name="c", type="channel"),
-        *(dict(name=name, type="space", unit="micrometer") for name in "zyx")]
-
-
-def ome(path, version="0.5", axes=AXES, image=IMAGE, scale=(1, 1, 2, 0.5, 0.5), **more):
-    """An OME-Zarr image as other programs write it, at the origin (0, 0, 7, 0, 1)."""
-    origin = [0, 0, 7, 0, 1][-len(scale):]
-    transformations = [dict(type="scale", scale=list(scale)), dict(type="translation", translation=origin)]
-    multiscale = dict(axes=axes, datasets=[dict(path="full", coordinateTransformations=transformations)], **more)
-    attributes = dict(ome=dict(version=version, multiscales=[multiscale]))
-    if version != "0.5":
-        attributes = dict(multiscales=[dict(multiscale, version=version)])
-    group = zarr.create_group(path, zarr_format=3 if version == "0.5" else 2, attributes=attributes)
-    image = image[(None,) * (len(scale) - image.ndim)]
-    names = [axis["name"] for axis in axes] if version == "0.5" and len(axes) == image.ndim else None
-    array = group.create_array("full", shape=image.shape, chunks=((1,) * 5 + CHUNKS)[-image.ndim:], dtype=image.dtype,
-                               dimension_names=names)
-    array[:] = image
-
-
-def plain(path="image.zarr", image=IMAGE, **options):
-    zarr.create_array(path, shape=image.shape, chunks=CHUNKS[-image.ndim:], dtype=image.dtype, **options)[:] = image
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def attributes_of(path):
@@ -103,16 +71,6 @@ def test_levels_of_an_edge_map_keep_edges(folder):
     group = zarr.open("edges.zarr", mode="r")
     assert edges.any() and numpy.array_equal(group["0"][:], edges)
     assert numpy.array_equal(group["1"][:], edges[:, :60].reshape(10, 2, 30, 2, 40, 2).max((1, 3, 5)))
-
-
-@pytest.mark.parametrize("more", [[], ["--largest", "3"], ["--local", "2"], ["--multiscale", "2"]], ids=str)
-def test_spacing_is_that_of_the_file(folder, more):
-    ome("image.zarr", coordinateTransformations=[dict(type="scale", scale=[1, 1, 1, 2, 2])])
-    assert main(["distance", "image.zarr", "a.zarr", "--threshold", "100", *more]) == 0
-    wanted = isoline.distance(IMAGE, threshold=100, spacing=(2, 1, 1))
-    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], wanted.clip(-3, 3) if "3" in more else wanted)
-    assert main(["distance", "image.zarr", "b.npy", "--threshold", "100", "--spacing", "1"]) == 0
-    assert numpy.array_equal(numpy.load("b.npy"), isoline.distance(IMAGE, threshold=100))
 
 
 @pytest.mark.parametrize("operation, more", [("isosurface", ["--level", "99.5"]), ("isolines", ["--levels", "50,100.5"])])
@@ -331,28 +289,6 @@ def test_an_input_that_has_changed_is_another_run(folder, capsys):
     assert "the result of another run (input newest" in capsys.readouterr().err
 
 
-def test_missing_chunks_are_refused(folder, capsys):
-    empty = IMAGE.copy()
-    empty[10:, 31:] = 0  # Zarr leaves chunks of the fill value out.
-    plain(image=empty)
-    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
-    said = capsys.readouterr().err
-    assert "2 of its 8 chunks are not there (the first is image.zarr/c/1/1/0), and Zarr reads such as 0" in said
-    assert "--fill_missing" in said and not pathlib.Path("a.zarr").exists()
-    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, "--fill_missing"]) == 0
-    wanted = isoline.edge_strength(empty, dimensions="volume", threshold=100, iterations=9)
-    assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
-
-
-def test_a_damaged_chunk_is_an_error(folder, capsys):
-    plain()
-    pathlib.Path("image.zarr/c/1/0/1").write_bytes(b"not compressed")
-    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
-    said = capsys.readouterr().err
-    assert "cannot read image.zarr: the chunk of the pixels 10 to 20, 0 to 31, 40 to 80 is damaged" in said
-    assert main(["distance", "a.zarr", "b.npy"]) == 1 and "has not ended" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("workers", [[], ["--local", "1"]], ids=str)
 def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
@@ -373,53 +309,6 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     assert ended.stdout == "" and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
 
 
-def reordered():
-    ome("image.zarr", axes=[AXES[2 + at] for at in (2, 1, 0)], scale=(1, 1, 1))
-
-
-def two_channels():
-    ome("image.zarr", axes=AXES[1:], image=numpy.stack([IMAGE, IMAGE]), scale=(1, 1, 1, 1))
-
-
-@pytest.mark.parametrize("make, arguments, text", [
-    (reordered, [], "its axes must be (y, x) or (z, y, x), after others of size 1 (got x 20, y 61, z 80)"),
-    (two_channels, [], "(got c 2, z 20, y 61, x 80); write the channel"),
-    (lambda: ome("image.zarr", axes=AXES[:4]), [], "(got t 1, c 1, z 20, y 61, None 80)"),
-    (lambda: ome("image.zarr", coordinateTransformations=[dict(type="scale", scale=[2])]), [],
-     "must be a scale or a translation of 5 axes (got {"),
-    (lambda: ome("image.zarr", "0.3"), [], "must have the version 0.4 or 0.5 (got 0.3)"),
-    (lambda: zarr.create_group("image.zarr").create_array("raw", shape=(9, 9), dtype="u1"), [], "such as image.zarr/raw"),
-    (lambda: os.mkdir("image.zarr"), [], "there is no Zarr array or group"),
-    (plain, ["--multiscale", "2"], "they are for a source that is an OME-Zarr image"),
-    (plain, ["--multiscale", "0"], "--multiscale must be at least 1 (got 0)"),
-    (plain, ["--local", "0"], "--local must be at least 1 (got 0)"), (plain, ["--local", "-1"], "(got -1)"),
-    (lambda: (plain(), plain("a.zarr")), [], "it is there, and is no result of this command"),
-    (lambda: (plain(), os.mkdir("a.zarr")), [], "it is there, and is no result of this command"),
-    (lambda: plain(image=IMAGE.astype("f8")), [], "got float64")], ids=lambda value: value if isinstance(value, str) else "")
-def test_files_that_cannot_be_used_say_why(folder, capsys, make, arguments, text):
-    make()
-    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, *arguments]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("isoline: ") and text in said and said.count("\n") == 1
-    assert not list(pathlib.Path(".").glob("a.zarr/isoline"))
-
-
-@pytest.mark.parametrize("multiscale", [
-    dict(version="0.4"), dict(version="0.4", axes=AXES[2:], datasets=[]), dict(version="0.4", axes=AXES[2:], datasets="0"),
-    "0.4", dict(version="0.4", datasets=[dict(path="0")]),
-    dict(version="0.4", axes=AXES[2:], datasets=[dict(path="0", coordinateTransformations=[
-        dict(type="scale", scale=["2", "1", "1"])])])], ids=str)
-def test_attributes_that_are_not_those_of_an_image(folder, capsys, multiscale):
-    group = zarr.create_group("image.zarr", attributes=dict(multiscales=[multiscale]))
-    group.create_array("0", shape=SHAPE, chunks=CHUNKS, dtype="u1")[:] = IMAGE | 1
-    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
-    said = capsys.readouterr().err
-    assert "cannot read image.zarr: its attributes must be those of an image of OME-Zarr" in said and said.count("\n") == 1
-    pathlib.Path("image.zarr/zarr.json").write_text("{", encoding="utf-8")
-    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
-    assert "cannot read image.zarr: its metadata must be those of Zarr" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("more", [[], ["--overwrite"], ["--largest", "3", "--overwrite"]], ids=str)
 def test_no_folder_of_others_is_deleted(folder, capsys, more):
     plain()
@@ -438,13 +327,6 @@ def test_no_folder_of_others_is_deleted(folder, capsys, more):
     assert main(["distance", "image.zarr", "b.zarr", "--threshold", "101"]) == 0  # a result is replaced
 
 
-def test_bytes_in_the_other_order(folder):
-    plain(image=IMAGE.astype(">u2"), zarr_format=2)
-    for more in ([], ["--local", "1"]):
-        assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, *more, "--overwrite"]) == 0
-        assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], FIELD)
-
-
 def test_workers_say_no_more_than_the_command(folder):
     pytest.importorskip("distributed")
     ome("image.zarr")
@@ -456,19 +338,7 @@ def test_workers_say_no_more_than_the_command(folder):
     assert command.returncode == 1 and said.startswith("isoline: cannot read image.zarr") and said.count("\n") == 1
 
 
-def test_units_that_differ_need_a_spacing(folder, capsys):
-    ome("image.zarr", axes=[*AXES[:2], dict(name="z", unit="millimeter"), *AXES[3:]])
-    assert main(["distance", "image.zarr", "a.npy"]) == 1
-    assert "the units of its axes must be the same" in capsys.readouterr().err
-    assert main(["distance", "image.zarr", "a.npy", "--spacing", "1"]) == 0
-
-
 def test_the_input_is_not_overwritten(folder, capsys):
     ome("image.zarr")
     assert main(["edge_strength", "image.zarr/full", "image.zarr", *OPTIONS, "--overwrite"]) == 1
     assert "it is the input" in capsys.readouterr().err
-
-
-def test_paths_inside_a_zarr():
-    assert _zarr.split("a/b.zarr/c/0") == (os.path.join("a", "b.zarr"), "c/0") and _zarr.split("b.zarr") == ("b.zarr", "")
-    assert json.dumps(_zarr.split("/a.zarr/0")) == json.dumps(["/a.zarr", "0"])
