@@ -29,6 +29,7 @@ from ._native import CHOICE, FLAG, FLOAT, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance")  # results that are images
 BY_WORKERS = ("isolines", "isosurface")  # other results
+PIXELS, LISTS = ("initial_mask", "starts"), ("polygons", "slices")  # options that name further inputs
 
 
 def takes_spacing(name: str) -> bool:
@@ -62,8 +63,8 @@ def parser() -> argparse.ArgumentParser:
         text = operation.info.help.decode()
         one = operations.add_parser(name, help=text, description=text, allow_abbrev=False)
         one.add_argument("input", help=".npy, .tif or .zarr")
-        one.add_argument("output", help=".npz" if gives_arrays(name) else ".npy, .tif or .zarr; replaced if it exists, but "
-                         "for a .zarr that is computed by chunk, or is no result of this command")
+        one.add_argument("output", help=".npz" if gives_arrays(name) else ".npy or .tif, replaced if it exists, or .zarr, "
+                         "replaced if it is a result of this command and there is --overwrite")
         one.add_argument("--fill_missing", action="store_true", help="a .zarr may lack chunks, which are its fill value")
         one.add_argument("--device", default="auto", help="auto (default), cpu, cuda, cuda:N, cuda:0,2 or cuda:all")
         one.add_argument("--quiet", action="store_true", help="no progress")
@@ -88,8 +89,8 @@ def parser() -> argparse.ArgumentParser:
         if name in BY_CHUNK:
             one.add_argument("--multiscale", type=int, metavar="N", help="of an OME-Zarr image: write N sizes, each half "
                              "of the one before")
-            one.add_argument("--overwrite", action="store_true", help="replace the .zarr of another run that is computed by "
-                             "chunk")
+        if not gives_arrays(name):
+            one.add_argument("--overwrite", action="store_true", help="replace the .zarr of another run")
         if name == "edge_strength":
             one.add_argument("--exchange_every", type=int, metavar="N", help="of a .zarr: see isoline.dask.edge_strength")
         if name == "distance":
@@ -155,9 +156,12 @@ def read(path: str, fill_missing: bool):
     return array.reshape([size for _, size in kept])
 
 
-def check_place(path: str, kind: str) -> None:
-    """Refuses an output that could not be written after the computation."""
+def check_place(path: str, kind: str, inputs: list) -> None:
+    """Refuses an output that could not be written after the computation, or that an input is or is in."""
     target = pathlib.Path(path)
+    for one in map(pathlib.Path, inputs):
+        if target.resolve() in (one.resolve(), *one.resolve().parents):
+            raise ValueError(f"cannot write {path}: it is the input{'' if target == one else f' {one}'}; name another file")
     if target.exists() and target.is_dir() != (kind == ".zarr"):
         wanted, there = ("folder", "file") if kind == ".zarr" else ("file", "folder")
         raise ValueError(f"cannot write {path}: it must be a {wanted} (got a {there} that is there); name another one")
@@ -191,7 +195,7 @@ def complete(path: str):
         part.unlink(missing_ok=True)
 
 
-def write(path: str, array, source, run: dict) -> None:
+def write(path: str, array, source, run: dict, levels: int, overwrite: bool) -> None:
     """Writes a whole result."""
     kind = ending(path, ".npy", ".tif", ".zarr")
     if kind == ".zarr":
@@ -199,7 +203,7 @@ def write(path: str, array, source, run: dict) -> None:
 
         from . import _zarr
         chunks = "auto" if source is None else source.image.chunks
-        _zarr.write(path, dask.array.from_array(array, chunks=chunks), source, run, proceed=False)
+        _zarr.write(path, dask.array.from_array(array, chunks=chunks), source, run, levels, not overwrite)
     elif kind == ".npy":
         with complete(path) as file:
             numpy.save(file, array)
@@ -243,9 +247,7 @@ def workers(local, scheduler):
 
 
 def read_json(path):
-    """The list in a file, None without a file."""
-    if path is None:
-        return None
+    """The list in a file."""
     try:
         found = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
         if isinstance(found, list):
@@ -267,21 +269,40 @@ def shows_bar(quiet: bool) -> bool:
     return True
 
 
+def recorded(path: str, found) -> dict:
+    """What a run records of an input: a .zarr says more than another file."""
+    return getattr(found, "described", None) or dict(path=str(pathlib.Path(path).resolve()),
+                                                     newest=pathlib.Path(path).stat().st_mtime_ns)
+
+
+def computed(name: str, image, others: dict, shown: dict):
+    """The image that one call computes."""
+    if name == "edge_drawing":
+        return isoline.edge_drawing(image, segments=False, **shown)[0]
+    if name == "snake":
+        return isoline.snake(image, others.get("polygons"), others.get("slices"), **shown).labels()
+    others = {key: numpy.asarray(getattr(other, "image", other)) for key, other in others.items()}
+    found = getattr(isoline, name)(image, **others, **shown)
+    return found[0] if name == "objects" else found
+
+
 def run(options: dict) -> None:
     name, path, target = options.pop("operation"), options.pop("input"), options.pop("output")
     quiet, device, fill_missing = options.pop("quiet"), options.pop("device"), options.pop("fill_missing")
     options = {key: value for key, value in options.items() if value is not None}
     local, scheduler, overwrite = (options.pop(key, None) for key in ("local", "scheduler", "overwrite"))
     halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
+    files = {key: options.pop(key) for key in PIXELS + LISTS if key in options}
     levels = options.pop("multiscale", 1)
     kind = ending(target, *([".npz"] if gives_arrays(name) else [".npy", ".tif", ".zarr"]))
-    places = pathlib.Path(path).resolve(), pathlib.Path(target).resolve()
-    if places[1] in (places[0], *places[0].parents):
-        raise ValueError(f"cannot write {target}: it is the input; name another file")
-    check_place(target, kind)
+    check_place(target, kind, [path, *files.values()])
     image, source = read(path, fill_missing), None
     if not isinstance(image, numpy.ndarray):
         image, source = image.image, image
+    others = {key: read(file, fill_missing) if key in PIXELS else read_json(file) for key, file in files.items()}
+    if name == "snake" and others.get("polygons") and "slices" not in others and image.ndim == 3 and len(image) > 1:
+        raise ValueError(f"cannot start the polygons of {files['polygons']}: {path} has {len(image)} slices, and --slices, "
+                         "the slice of each polygon, is missing; give it")
     wants_chunks = halo or local is not None or scheduler is not None or levels != 1
     # An exact distance of chunks needs passes over all of them, and a surface is joined from parts: in this process a call
     # with all pixels is faster.
@@ -293,8 +314,11 @@ def run(options: dict) -> None:
         options["spacing"] = source.spacing()
     table = default_library().operations[name]
     made = {"operation": name, "version": isoline.__version__, "device": device, "levels": levels,
-            "input": source.described if source is not None else path,
+            "input": recorded(path, source), **{key: recorded(files[key], other) for key, other in others.items()},
             "parameters": {**{key: table.default(key) for key in table.parameters}, **options, **halo}}
+    if kind == ".zarr" and pathlib.Path(target).exists() and not overwrite:
+        from . import _zarr
+        _zarr.existing(target, made)
     if by_chunk:
         from . import _zarr, dask
         with workers(local, scheduler) as client:
@@ -306,33 +330,14 @@ def run(options: dict) -> None:
                 in_steps = compute if name == "distance" else None
                 _zarr.write(target, result, source, made, levels, not overwrite, client, in_steps)
             else:
-                write(target, result.compute(), source, made)
+                write(target, result.compute(), source, made, levels, overwrite)
         return
     image = numpy.asarray(image)
     shown = dict(device=device, progress=shows_bar(quiet), **options)
     if gives_arrays(name):
         save(target, getattr(isoline, name)(image, **shown))
-        return
-    if name == "edge_drawing":
-        result = isoline.edge_drawing(image, segments=False, **shown)[0]
-    elif name == "snake":
-        starts, slices = (read_json(shown.pop(key, None)) for key in ("polygons", "slices"))
-        if starts and slices is None and image.ndim == 3 and len(image) > 1:
-            raise ValueError(f"cannot start the polygons of {options['polygons']}: {path} has {len(image)} slices, and "
-                             "--slices, the slice of each polygon, is missing; give it")
-        result = isoline.snake(image, starts, slices, **shown).labels()
-    elif name == "level_set":
-        start = read(shown.pop("initial_mask"), fill_missing)
-        result = isoline.level_set(image, numpy.asarray(getattr(start, "image", start)), **shown)
-    elif name == "objects":
-        starts = shown.pop("starts", None)
-        if starts is not None:
-            starts = read(starts, fill_missing)
-            starts = numpy.asarray(getattr(starts, "image", starts))
-        result = isoline.objects(image, starts, **shown)[0]
     else:
-        result = getattr(isoline, name)(image, **shown)
-    write(target, result, source, made)
+        write(target, computed(name, image, others, shown), source, made, levels, overwrite)
 
 
 def main(arguments=None) -> int:

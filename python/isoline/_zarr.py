@@ -6,6 +6,7 @@ whether it is complete.
 """
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -208,7 +209,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
                          "--multiscale out")
     if levels < 1:
         raise ValueError(f"--multiscale must be at least 1 (got {levels})")
-    run = json.loads(json.dumps(run))
+    run = plain(run)
     ome = source is not None and source.axes is not None
     chunks = storable((source.image if source is not None else image).chunksize, image.dtype.itemsize)
     sizes, steps = [image.shape], Steps(path, run, proceed, client)
@@ -247,8 +248,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     node.attrs["isoline"] = {"complete": True, "run": run}
     for partial in pathlib.Path(path).rglob("*.partial"):
         partial.unlink(missing_ok=True)
-    if in_steps is not None:
-        steps.remove()
+    steps.remove()
 
 
 class Steps:
@@ -281,8 +281,9 @@ class Steps:
 
     def remove(self):
         """Removes them, but not those of another run."""
-        if self.path.exists() and zarr.open(self.path, mode="r").attrs.get("isoline", {}).get("run") == self.run:
-            shutil.rmtree(self.path)
+        with contextlib.suppress(FileExistsError):
+            if self.path.exists() and result_at(str(self.path))[1] == self.run:
+                shutil.rmtree(self.path)
 
 
 def is_whole(array) -> bool:
@@ -318,9 +319,14 @@ def result_at(path: str):
                               "remove it") from None
 
 
+def plain(run: dict) -> dict:
+    """A run as an attribute holds it."""
+    return json.loads(json.dumps(run))
+
+
 def existing(path: str, run: dict):
     """The array or group that an earlier start of the same run has made."""
-    node, before = result_at(path)
+    (node, before), run = result_at(path), plain(run)
     for key in [*run, *before]:
         if run.get(key) != before.get(key):
             old, new = before.get(key), run.get(key)

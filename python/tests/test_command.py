@@ -95,6 +95,17 @@ def test_the_place_is_checked_before_the_computation(folder, capsys, target, tex
     assert said.startswith(f"isoline: cannot write {target}: ") and text in said and said.count("\n") == 1
 
 
+@pytest.mark.parametrize("arguments, one", [
+    (["level_set", "image.npy", "start.npy", "--initial_mask", "start.npy"], "start.npy"),
+    (["objects", "image.npy", "link.npy", "--starts", "start.npy"], "start.npy")], ids=str)
+def test_no_input_is_overwritten(folder, capsys, arguments, one):
+    numpy.save("start.npy", (IMAGE > 150).astype("u1"))
+    pathlib.Path("link.npy").symlink_to("start.npy")
+    before = pathlib.Path("start.npy").read_bytes()
+    assert main(arguments) == 1 and f"cannot write {arguments[2]}: it is the input" in capsys.readouterr().err
+    assert pathlib.Path("start.npy").read_bytes() == before
+
+
 def test_a_terminal_without_tqdm_has_no_bar(folder, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)

@@ -309,6 +309,30 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     assert ended.stdout == "" and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
 
 
+def test_no_result_is_replaced_without_overwrite(folder, capsys):
+    """By a call with all pixels as little as by chunk, and of any operation. The same run goes on in both ways."""
+    ome("image.zarr")
+    distance = ["distance", "image.zarr", "a.zarr", "--threshold"]
+    assert main([*distance, "100", "--local", "1"]) == 0
+    before = finished("a.zarr")
+    assert main([*distance, "101"]) == 1
+    assert "the result of another run (parameters threshold: 100.0, now 101.0)" in capsys.readouterr().err
+    next(iter(before)).unlink()
+    assert main([*distance, "100"]) == 0
+    after = finished("a.zarr")
+    assert before.keys() == after.keys() and len(before.items() - after.items()) == 1
+    assert main([*distance, "101", "--overwrite"]) == 0
+    wanted = isoline.distance(IMAGE, threshold=101, spacing=(2, 0.5, 0.5))
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], wanted)
+    numpy.save("image.npy", IMAGE)
+    numpy.save("starts.npy", (IMAGE > 100).astype("u1"))
+    objects = ["objects", "image.npy", "b.zarr", "--starts", "starts.npy", "--iterations", "2"]
+    assert main(objects) == 0 and main(objects) == 0
+    numpy.save("starts.npy", (IMAGE > 120).astype("u1"))
+    assert main(objects) == 1 and "the result of another run (starts newest: " in capsys.readouterr().err
+    assert main([*objects, "--overwrite"]) == 0
+
+
 @pytest.mark.parametrize("more", [[], ["--overwrite"], ["--largest", "3", "--overwrite"]], ids=str)
 def test_no_folder_of_others_is_deleted(folder, capsys, more):
     plain()
@@ -324,7 +348,6 @@ def test_no_folder_of_others_is_deleted(folder, capsys, more):
     assert main(["distance", "image.zarr", "a.zarr", "--threshold", "100", "--local", "1", "--overwrite"]) == 1
     assert pathlib.Path("a.steps.zarr/notes.txt").exists()
     assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100"]) == 0
-    assert main(["distance", "image.zarr", "b.zarr", "--threshold", "101"]) == 0  # a result is replaced
 
 
 def test_workers_say_no_more_than_the_command(folder):
