@@ -295,6 +295,9 @@ def run(options: dict) -> None:
     files = {key: options.pop(key) for key in PIXELS + LISTS if key in options}
     levels = options.pop("multiscale", 1)
     kind = ending(target, *([".npz"] if gives_arrays(name) else [".npy", ".tif", ".zarr"]))
+    if levels < 1 or levels > 1 and kind != ".zarr":
+        raise ValueError(f"cannot use --multiscale {levels}: it must be at least 1, and more than 1 for a .zarr alone (got "
+                         f"{target}); leave it out, or name a .zarr")
     check_place(target, kind, [path, *files.values()])
     image, source = read(path, fill_missing), None
     if not isinstance(image, numpy.ndarray):

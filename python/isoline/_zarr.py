@@ -207,8 +207,6 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     if levels > 1 and (source is None or source.axes is None):
         raise ValueError(f"cannot write {levels} levels to {path}: they are for a source that is an OME-Zarr image; leave "
                          "--multiscale out")
-    if levels < 1:
-        raise ValueError(f"--multiscale must be at least 1 (got {levels})")
     run = plain(run)
     ome = source is not None and source.axes is not None
     chunks = storable((source.image if source is not None else image).chunksize, image.dtype.itemsize)

@@ -194,6 +194,8 @@ def test_zarr_by_chunk(folder, workers):
     (["edge_strength", "image.npy", "a.npy", "--rho", "0"], "rho must be at least 1e-18"),
     (["edge_strength", "image.npy", "a.npy", "--local", "2"], "they are for a .zarr"),
     (["distance", "image.npy", "a.npy", "--largest", "2"], "they are for a .zarr"),
+    (["distance", "image.npy", "a.npy", "--multiscale", "2"], "more than 1 for a .zarr alone (got a.npy)"),
+    (["distance", "image.npy", "a.npy", "--multiscale", "0"], "cannot use --multiscale 0: it must be at least 1"),
     (["level_set", "image.npy", "a.npy", "--initial_mask", "none.tif"], "cannot read none.tif")], ids=str)
 def test_failures_say_why(folder, capsys, arguments, text):
     assert main(arguments) == 1

@@ -135,7 +135,7 @@ def two_channels():
     (lambda: zarr.create_group("image.zarr").create_array("raw", shape=(9, 9), dtype="u1"), [], "such as image.zarr/raw"),
     (lambda: os.mkdir("image.zarr"), [], "there is no Zarr array or group"),
     (plain, ["--multiscale", "2"], "they are for a source that is an OME-Zarr image"),
-    (plain, ["--multiscale", "0"], "--multiscale must be at least 1 (got 0)"),
+    (plain, ["--multiscale", "0"], "cannot use --multiscale 0: it must be at least 1"),
     (plain, ["--local", "0"], "--local must be at least 1 (got 0)"), (plain, ["--local", "-1"], "(got -1)"),
     (lambda: (plain(), plain("a.zarr")), [], "it is there, and is no result of this command"),
     (lambda: (plain(), os.mkdir("a.zarr")), [], "it is there, and is no result of this command"),
