@@ -16,6 +16,7 @@ import inspect
 import json
 import logging
 import pathlib
+import shutil
 import sys
 import tempfile
 from concurrent.futures import CancelledError
@@ -165,14 +166,14 @@ def check_place(path: str, kind: str, inputs: list) -> None:
     if target.exists() and target.is_dir() != (kind == ".zarr"):
         wanted, there = ("folder", "file") if kind == ".zarr" else ("file", "folder")
         raise ValueError(f"cannot write {path}: it must be a {wanted} (got a {there} that is there); name another one")
-    folder = target.absolute().parent
+    folder = target.resolve().parent
     if kind == ".tif":
         importlib.import_module("tifffile")
     elif kind == ".zarr":
         from . import _zarr
         if target.exists():
             _zarr.result_at(path)
-        folder = next(parent for parent in target.absolute().parents if parent.exists())  # Zarr makes those below it.
+        folder = next(parent for parent in target.resolve().parents if parent.exists())  # Zarr makes those below it.
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
@@ -183,11 +184,13 @@ def check_place(path: str, kind: str, inputs: list) -> None:
 @contextlib.contextmanager
 def complete(path: str):
     """An open file beside it, which takes its place once it is complete, and is removed if that fails."""
-    target = pathlib.Path(path)
+    target = pathlib.Path(path).resolve()  # A link stays one.
     part = target.with_name(f".{target.stem}.part{target.suffix}")
     try:
         with open(part, "w+b") as file:
             yield file
+        if target.exists():
+            shutil.copymode(target, part)
         part.replace(target)
     except OSError as error:
         raise OSError(f"cannot write {path}: {error.strerror or error}; make room, or name a file on another disk") from None

@@ -221,10 +221,11 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
             result_at(path)
         options = dict(zarr_format=source.format if source is not None else 3, overwrite=True)
         attributes = {"isoline": {"complete": False, "run": run}}
+        place = os.path.realpath(path) if os.path.islink(path) else path  # Zarr would replace a link.
         if ome:
-            node = zarr.create_group(path, attributes={**attributes, **described(source, run, sizes)}, **options)
+            node = zarr.create_group(place, attributes={**attributes, **described(source, run, sizes)}, **options)
         else:
-            node = new_array(path, image.shape, chunks, image.dtype, attributes=attributes, **options)
+            node = new_array(place, image.shape, chunks, image.dtype, attributes=attributes, **options)
     for level, size in enumerate(sizes):
         if level:
             before = node[str(level - 1)]

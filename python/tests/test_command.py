@@ -239,6 +239,29 @@ def test_help_comes_from_the_table(capsys):
     assert "--gradient_threshold VALUE float, ≥ 0, pixel values, None (default) for automatic" in said
 
 
+def test_an_output_stays_a_link_and_keeps_its_mode(folder):
+    pathlib.Path("real").mkdir()
+    numpy.save("real/a.npy", IMAGE)
+    pathlib.Path("real/a.npy").chmod(0o640)
+    pathlib.Path("a.npy").symlink_to("real/a.npy")
+    pathlib.Path("new.npy").symlink_to("real/new.npy")
+    for name in ("a.npy", "new.npy"):
+        assert main(["distance", "image.npy", name, "--threshold", "100"]) == 0 and pathlib.Path(name).is_symlink()
+        assert numpy.array_equal(numpy.load(f"real/{name}"), isoline.distance(IMAGE, threshold=100))
+    assert pathlib.Path("real/a.npy").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_zarr_that_is_a_link_stays_one(folder):
+    zarr = pytest.importorskip("zarr")
+    pathlib.Path("real").mkdir()
+    pathlib.Path("a.zarr").symlink_to("real/a.zarr")
+    for threshold in ("100", "101"):
+        assert main(["distance", "image.npy", "a.zarr", "--threshold", threshold, "--overwrite"]) == 0
+        assert pathlib.Path("a.zarr").is_symlink()
+        found = zarr.open("real/a.zarr", mode="r")[:]
+        assert numpy.array_equal(found, isoline.distance(IMAGE, threshold=float(threshold)))
+
+
 def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
     def full(file, _array):
         file.write(b"half of it")
