@@ -310,10 +310,15 @@ def run(options: dict) -> None:
         raise ValueError(f"cannot start the polygons of {files['polygons']}: {path} has {len(image)} slices, and --slices, "
                          "the slice of each polygon, is missing; give it")
     wants_chunks = halo or local is not None or scheduler is not None or levels != 1
+    # Each voxel of a converged volume depends on all others.
+    whole = options.get("mode") == "converged" and options.get("dimensions") == "volume"
+    if whole and (halo or local is not None or scheduler is not None):
+        raise ValueError("cannot use --local, --scheduler or --exchange_every: one call computes the converged edge "
+                         "strength of a volume, which has all pixels in memory; leave them out, or use iterations")
     # An exact distance of chunks needs passes over all of them, and a surface is joined from parts: in this process a call
     # with all pixels is faster.
-    by_chunk = source is not None and (wants_chunks or name in BY_CHUNK and name != "distance")
-    if not by_chunk and wants_chunks:
+    by_chunk = source is not None and not whole and (wants_chunks or name in BY_CHUNK and name != "distance")
+    if not by_chunk and wants_chunks and (source is None or not whole):
         raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
                          f".zarr that is computed by chunk (got {path}); leave them out")
     if source is not None and takes_spacing(name) and "spacing" not in options and source.spacing() is not None:

@@ -64,6 +64,17 @@ def test_images_are_those_of_the_specification(folder, version):
         assert type(found).__name__ == "Image" and found.ome_zarr_version == version
 
 
+def test_a_converged_volume_is_computed_by_one_call(folder, capsys):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    run = ["edge_strength", "image.zarr", "a.zarr", *OPTIONS[:-2], "--mode", "converged", "--rho", "4"]
+    assert main([*run, "--multiscale", "2"]) == 0
+    group = zarr.open("a.zarr", mode="r")
+    wanted = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, mode="converged", rho=4)
+    assert numpy.array_equal(group["0"][:], wanted) and group["1"].shape == (10, 30, 40)
+    assert main([*run, "--local", "2"]) == 1
+    assert "one call computes the converged edge strength of a volume" in capsys.readouterr().err
+
+
 def test_levels_of_an_edge_map_keep_edges(folder):
     ome("image.zarr")
     assert main(["edge_drawing", "image.zarr", "edges.zarr", "--gradient_threshold", "30", "--multiscale", "2"]) == 0
