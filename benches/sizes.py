@@ -62,7 +62,7 @@ def level_set(shape):
         def run():
             surface = whole.LevelSet(*inputs, device=context, target=TARGET, epsilon=EPSILON, **whole.ALL_ITERATIONS)
             surface.step(ITERATIONS)
-            context.library.call("level_set_read_mask", surface.handle, whole.byref(described))
+            context.library.call("level_set_read_mask", surface, whole.byref(described))
         return run
     name = f"level set {whole.label(shape)}, {ITERATIONS} iterations"
     return whole.Case(name, [whole.blobs(shape), whole.ball(shape)], [(shape, numpy.uint8)], bind)

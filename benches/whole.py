@@ -218,7 +218,7 @@ def level_set_cases(shape):
     def read(what):
         def bind(context, inputs, results):
             described, _ = describe(results[0])
-            return lambda: context.library.call(f"level_set_read_{what}", surface[0].handle, byref(described))
+            return lambda: context.library.call(f"level_set_read_{what}", surface[0], byref(described))
         return bind
 
     def new(context, inputs, results):
@@ -248,7 +248,7 @@ def snake_case(image, starts, iterations=None, **parameters):
             # The spacing is fixed, so that the work does not depend on the starts.
             snake = Snake(inputs[0], starts, device=context, node_spacing=16, **parameters)
             report = snake.step() if iterations is None else snake.step(iterations)
-            context.library.call("snake_draw_labels", snake.handle, byref(described))
+            context.library.call("snake_draw_labels", snake, byref(described))
             return report
         return run
     name = f"{len(starts)} region snakes {label(image.shape)}, {iterations} steps"

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import _operations
+from ._cancel import CancelFlag
 from ._context import Context
 from ._native import (
-    CancelFlag,
     Cancelled,
     Device,
     Error,

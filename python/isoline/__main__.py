@@ -273,7 +273,7 @@ def shows_bar(quiet: bool) -> bool:
 
 
 def recorded(path: str, found) -> dict:
-    """What a run records of an input: a .zarr says more than another file."""
+    """The record of an input in a run; a .zarr has more to say than another file."""
     return getattr(found, "described", None) or dict(path=str(pathlib.Path(path).resolve()),
                                                      newest=pathlib.Path(path).stat().st_mtime_ns)
 

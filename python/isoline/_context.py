@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import math
 import os
-import weakref
 from collections.abc import Sequence
 from ctypes import byref, c_double, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any
@@ -12,7 +11,7 @@ import numpy
 from numpy import typing as npt
 
 from ._arrays import KINDS, ImageLike, Spacing, describe, device_of, on_device
-from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, whole
+from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
 
@@ -40,7 +39,7 @@ class Context(Owned):
     def device(self) -> Device:
         """The device: `id`, `name`, and the `reason` why it was selected."""
         device = Device()
-        self.library.call("context_device", self.handle, byref(device))
+        self.library.call("context_device", self, byref(device))
         return device
 
     def set_memory_limit(self, limit: int) -> None:
@@ -48,19 +47,19 @@ class Context(Owned):
         The distance of a volume that needs more, and iterations of edge strength on one, are computed in parts; of the band
         of a level set phi is stored near the front only; other calls
         are out of memory, or run on the CPU (`auto`)."""
-        self.library.call("context_set_memory_limit", self.handle, c_uint64(whole(limit, "limit")))
+        self.library.call("context_set_memory_limit", self, c_uint64(whole(limit, "limit")))
 
     def trim(self) -> None:
         """Releases the memory that is kept between calls."""
-        self.library.call("context_trim", self.handle)
+        self.library.call("context_trim", self)
 
     def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
         """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
         address, kind = c_void_p(), numpy.dtype(dtype)
         count = whole(math.prod(whole(side, "a side of shape") for side in shape) * kind.itemsize, "the bytes of the buffer")
-        self.library.call("buffer_new", self.handle, c_size_t(count), byref(address))
+        self.library.call("buffer_new", self, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
-        weakref.finalize(memory, self.library.free("buffer"), address)
+        freed_with(memory, self.library.free("buffer"), address)
         return numpy.frombuffer(memory, kind).reshape(shape)
 
     def caller(self, operation, image, out, *more, spacing=None, report=None, **parameters):
@@ -75,7 +74,7 @@ class Context(Owned):
             params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
         if out is not None:
             output, out = describe(out, name="out", output=True, by_slices=by_slices)
-        before = (self.handle, byref(described), byref(params))
+        before = (self, byref(described), byref(params))
         after = (output and byref(output), *more, filled(report))
 
         def run(progress=None):
@@ -102,7 +101,7 @@ class Context(Owned):
         (described, _kept), (output, _) = describe(image, spacing), describe(values, name="out", output=True)
         number = c_uint32(whole(axis, "axis", most=2))
         with Watch(progress) as watch:
-            self.library.call("distance_pass", self.handle, byref(described), number, byref(params), watch.argument,
+            self.library.call("distance_pass", self, byref(described), number, byref(params), watch.argument,
                               byref(output), filled(report))
         return values
 
@@ -145,7 +144,7 @@ class Context(Owned):
 
         def run(segments, progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
-            self.library.call(f"edge_drawing_{noun}", self.handle, byref(described), segments, byref(params), progress,
+            self.library.call(f"edge_drawing_{noun}", self, byref(described), segments, byref(params), progress,
                               byref(found), filled(report))
             try:
                 self.library.call(f"{noun}_all", found, byref(first), byref(count))
@@ -190,7 +189,7 @@ class Context(Owned):
         outputs = [describe(output, output=True)[0] for output in maps]
         params = self.library.params("edge_drawing", **parameters)
         with Watch(progress) as watch:
-            self.library.call("edge_drawing_maps", self.handle, byref(described), byref(params), watch.argument,
+            self.library.call("edge_drawing_maps", self, byref(described), byref(params), watch.argument,
                               *(byref(output) for output in outputs), filled(report))
         return maps
 
@@ -199,7 +198,7 @@ class Context(Owned):
         described, _kept = describe(image, by_slices=True)
         params = self.library.params("edge_drawing", **parameters)
         threshold = c_double()
-        self.library.call("edge_drawing_threshold", self.handle, byref(described), byref(params), byref(threshold))
+        self.library.call("edge_drawing_threshold", self, byref(described), byref(params), byref(threshold))
         return threshold.value
 
     def _caller(self, kind, image, call):
@@ -214,7 +213,7 @@ class Context(Owned):
 
         # The image must live as long as the function, and the last object no longer.
         run.kept = image
-        weakref.finalize(run, lambda: free(handle))
+        freed_with(run, lambda: free(handle))
         return run
 
     def _found(self, kind, call, progress):
@@ -229,7 +228,7 @@ class Context(Owned):
         levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
-            "isolines", self.handle, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
+            "isolines", self, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
             progress, handle, filled(report)))
 
     def isolines(self, image: ImageLike, levels: npt.ArrayLike | None = None, *, progress: ProgressLike = None,
@@ -253,7 +252,7 @@ class Context(Owned):
     def _axes_caller(self, strength, spacing, parameters):
         (described, strength), params = describe(strength, spacing), self.library.params("edge_strength", **parameters)
         return self._caller(Polylines, strength, lambda progress, handle: self.library.call(
-            "edge_strength_axes", self.handle, byref(described), byref(params), progress, handle, None))
+            "edge_strength_axes", self, byref(described), byref(params), progress, handle, None))
 
     def axes_of_strength(self, strength: ImageLike, *, spacing: Any = None, progress: ProgressLike = None,
                          **parameters) -> Polylines:
@@ -265,7 +264,7 @@ class Context(Owned):
         params = self.library.params("isosurface", **parameters)
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Surface, image, lambda progress, handle: self.library.call(
-            "isosurface", self.handle, byref(described), byref(params), progress, handle, filled(report)))
+            "isosurface", self, byref(described), byref(params), progress, handle, filled(report)))
 
     def isosurface(self, image: ImageLike, *, progress: ProgressLike = None, **options) -> Surface:
         """The Surface of a volume at a level; see isoline.isosurface."""
@@ -285,7 +284,7 @@ class Context(Owned):
         if not numpy.array_equal(corners, arrays[1]):
             raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
         call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(
-            "surface_new", self.handle, c_void_p(points.ctypes.data), c_size_t(len(points)), c_void_p(corners.ctypes.data),
+            "surface_new", self, c_void_p(points.ctypes.data), c_size_t(len(points)), c_void_p(corners.ctypes.data),
             c_size_t(len(corners)), progress, handle, filled(report)))
         return self._found(Surface, call, progress)
 
@@ -298,7 +297,7 @@ class Context(Owned):
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
-            self.library.call("objects", self.handle, byref(described), start and byref(start), byref(params), progress,
+            self.library.call("objects", self, byref(described), start and byref(start), byref(params), progress,
                               byref(output), byref(found), filled(report))
             try:
                 self.library.call("object_list_all", found, byref(first), byref(count))
@@ -324,7 +323,7 @@ class Context(Owned):
         out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
         (output, _), params = describe(out, name="out", output=True), self.library.params("level_set", **parameters)
         with Watch(progress) as watch:
-            self.library.call("level_set_run", self.handle, byref(described), byref(start), byref(params), watch.argument,
+            self.library.call("level_set_run", self, byref(described), byref(start), byref(params), watch.argument,
                               byref(output), filled(report))
         return out
 

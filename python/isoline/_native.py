@@ -1,6 +1,7 @@
 """The library's C API by ctypes: how it is found, its structs, its calls, and its operations as it describes them."""
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import enum
@@ -12,6 +13,7 @@ import pathlib
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
 from ctypes import (
     CFUNCTYPE,
     Structure,
@@ -19,13 +21,14 @@ from ctypes import (
     c_char,
     c_char_p,
     c_double,
-    c_int,
     c_size_t,
     c_uint8,
     c_uint32,
     c_uint64,
     c_void_p,
 )
+
+from ._cancel import HERE, interruptible
 
 # The types of parameters in params structs, in the order of isoline_storage.
 STORAGES = (c_uint32, c_uint64, c_double)
@@ -278,8 +281,18 @@ class Library:
         return free
 
     def call(self, name, *arguments):
-        """Calls a function of the C API, by its name without the prefix; an Error says why it failed."""
-        status = getattr(self.library, f"isoline_{name}")(*arguments)
+        """Calls a function of the C API, by its name without the prefix; an Error says why it failed.
+
+        An object of the library is given as it is, so that it is not freed before the call ends; it comes first.
+        """
+        if arguments and isinstance(arguments[0], Owned):
+            with arguments[0].used() as handle:
+                self.call(name, handle, *arguments[1:])
+            return
+        function, state = getattr(self.library, f"isoline_{name}"), HERE.state
+        state.give_to(self.library)
+        with interruptible(state):
+            status = function(*arguments)
         if status == Status.CALLBACK_FAILED and RAISED.error is not None:
             error, RAISED.error = RAISED.error, None
             raise error
@@ -308,26 +321,6 @@ class Library:
     def devices(self):
         """A Device for each that there is; `usable` and `reason` say whether it can be used, and why not."""
         return [self.told(Device, "device", index) for index in range(self.library.isoline_device_count())]
-
-
-class CancelFlag:
-    """The cancel flag of the thread that enters it: its calls end with Cancelled once another thread calls `set`."""
-
-    def __init__(self, library: Library | None = None):
-        self.library, self.flag = library or default_library(), c_int(0)
-
-    def __enter__(self):
-        self.library.call("set_cancel_flag", byref(self.flag))
-        return self
-
-    def __exit__(self, *_):
-        self.library.call("set_cancel_flag", None)
-
-    def set(self):
-        self.flag.value = 1
-
-    def clear(self):
-        self.flag.value = 0
 
 
 @functools.cache
@@ -408,24 +401,46 @@ def whole(value, name: str, most: int = 2 ** 64 - 1) -> int:
     return number
 
 
+def freed_with(owner, free, *arguments):
+    """Frees memory of the library when its owner goes, but not at the end of the process: a thread may be using it."""
+    finalizer = weakref.finalize(owner, free, *arguments)
+    finalizer.atexit = False
+    return finalizer
+
+
 class Owned:
     """An object of the library, which is freed with this one, by close() or at the end of a `with`."""
 
     noun = ""  # in errors
 
     def own(self, library, kind, handle):
-        self.library, self._handle = library, handle
-        self._finalizer = weakref.finalize(self, library.free(kind), handle)
+        self.library, self.handle, self.calls, self.closed = library, handle, 0, False
+        self.lock, self.finalizer = threading.RLock(), freed_with(self, library.free(kind), handle)
 
-    @property
-    def handle(self):
-        if not self._finalizer.alive:
-            raise ValueError(f"cannot use this {self.noun}: it is closed; make another one")
-        return self._handle
+    @contextlib.contextmanager
+    def used(self) -> Iterator[c_void_p]:
+        """The handle, which is not freed before the end of this `with`."""
+        with self.lock:
+            if self.closed:
+                raise ValueError(f"cannot use this {self.noun}: it is closed; make another one")
+            self.calls += 1
+        try:
+            yield self.handle
+        finally:
+            with self.lock:
+                self.calls -= 1
+                if self.closed:
+                    self.close()
 
     def close(self) -> None:
-        """Frees it; it cannot be used any more."""
-        self._finalizer()
+        """Frees it; it cannot be used any more. Calls on it that run, in a callback or another thread, end before."""
+        with self.lock:
+            self.closed = True
+            if self.calls == 0:
+                self.finalizer()
+
+    def __reduce__(self):
+        raise TypeError(f"cannot copy or pickle this {self.noun}: it is memory of this process; make another one there")
 
     def __enter__(self):
         return self

@@ -1,8 +1,6 @@
-"""Progress of a call, and its end by an exception or Ctrl-C."""
+"""Progress of a call, and its end by an exception."""
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable
 from ctypes import CFUNCTYPE, byref, c_char_p, c_double, c_int, c_void_p, cast
 
@@ -15,21 +13,15 @@ Callback = CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)
 
 class Watch:
     """A `with` around a call, or several, each with an equal share: `argument` is what a call takes as its progress, and
-    `done` how many are.
-
-    While the library computes, Python cannot raise KeyboardInterrupt. So in the main thread Ctrl-C is noted, the progress
-    callback cancels the call, and the interrupt is raised after it.
-    """
+    `done` how many are."""
 
     def __init__(self, progress: ProgressLike = None, calls: int = 1):
         if progress is not None and not isinstance(progress, bool) and not callable(progress):
             raise TypeError(f"progress must be True, a function or None, but it is {progress!r}")
         self.tell = None if isinstance(progress, bool) else progress
-        self.bar, self.raised, self.interrupted = bar() if progress is True else None, None, False
-        self.catches = (threading.current_thread() is threading.main_thread()
-                        and signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+        self.bar, self.raised = bar() if progress is True else None, None
         self.argument, self.done, self.calls = None, 0, calls
-        if self.bar is not None or self.tell is not None or self.catches:
+        if self.bar is not None or self.tell is not None:
             # The struct and the function must live as long as the call.
             self.function = Callback(self.told)
             self.struct = Progress(callback=cast(self.function, c_void_p))
@@ -42,30 +34,21 @@ class Watch:
             if self.bar is not None:
                 self.bar.set_description_str(stage.decode(), refresh=False)
                 self.bar.update(fraction - self.bar.n)
-            return int(bool(cancel) or self.interrupted)
+            return int(bool(cancel))
         except BaseException as error:  # raised after the call, by __exit__
             self.raised = error
             return 1
 
-    def interrupt(self, *_):
-        self.interrupted = True
-
     def __enter__(self):
-        if self.catches:
-            signal.signal(signal.SIGINT, self.interrupt)
         return self
 
     def __exit__(self, kind, *_):
-        if self.catches:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.bar is not None:
             if kind is None:
                 self.bar.update(1 - self.bar.n)
             self.bar.close()
         if self.raised is not None:
             raise self.raised
-        if self.interrupted:
-            raise KeyboardInterrupt
 
 
 def bar():

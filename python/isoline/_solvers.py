@@ -1,7 +1,8 @@
 """Solvers: objects that keep an operation's state between calls."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref, c_double, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
@@ -33,7 +34,7 @@ class Solver(Owned):
     def made_by(self, function, operation, middle, parameters, rest):
         """Makes the solver by a function of the C API, which has `rest` of the handle behind the parameters."""
         params, handle = self.context.library.params(operation, **parameters), c_void_p()
-        self.context.library.call(f"{self.kind}_{function}", self.context.handle, byref(self.described), middle,
+        self.context.library.call(f"{self.kind}_{function}", self.context, byref(self.described), middle,
                                   byref(params), *rest(byref(handle)))
         # The library keeps a copy of the image, or nothing.
         del self.described, self.image
@@ -42,19 +43,19 @@ class Solver(Owned):
     def evolve(self, iterations, progress) -> Report:
         report, iterations = Report(), whole(iterations, "iterations")
         with Watch(progress) as watch:
-            self.library.call(f"{self.kind}_step", self.handle, c_uint64(iterations), watch.argument, byref(report))
+            self.library.call(f"{self.kind}_step", self, c_uint64(iterations), watch.argument, byref(report))
         return report
 
     def read(self, what, dtype, out):
         out = numpy.empty(self.shape, dtype) if out is None else out
         output, _owner = describe(out, name="out", output=True, by_slices=self.writes_slices)
-        self.library.call(f"{self.kind}_{what}", self.handle, byref(output))
+        self.library.call(f"{self.kind}_{what}", self, byref(output))
         return out
 
     def rows(self, first, count, dtype):
         """The statistics from `first` on."""
         entries, written = numpy.empty(count, dtype), c_size_t()
-        self.library.call(f"{self.kind}_statistics", self.handle, first, c_size_t(count),
+        self.library.call(f"{self.kind}_statistics", self, first, c_size_t(count),
                           c_void_p(entries.ctypes.data), byref(written))
         return entries[:written.value]
 
@@ -95,12 +96,12 @@ class LevelSet(Solver):
     def write_phi(self, phi: ImageLike) -> None:
         """Replaces the level set function, for example by one that was saved; finite, float32."""
         described, _phi = describe(phi, name="phi")
-        self.library.call("level_set_write_phi", self.handle, byref(described))
+        self.library.call("level_set_write_phi", self, byref(described))
 
     def state(self) -> LevelSetState:
         """The progress, and the parameters with every automatic one computed."""
         state = LevelSetState()
-        self.library.call("level_set_info", self.handle, byref(state))
+        self.library.call("level_set_info", self, byref(state))
         return state
 
     def statistics(self, first: int = 1) -> npt.NDArray:
@@ -137,12 +138,13 @@ class Snake(Solver):
         return found
 
     def __len__(self) -> int:
-        return self.library.library.isoline_snake_count(self.handle)
+        with self.used() as handle:
+            return self.library.library.isoline_snake_count(handle)
 
     def restart(self, polygons: Sequence[npt.ArrayLike] | None = None, **parameters) -> None:
         """Restarts on the same image; parameters that are not given have their defaults, not their last values."""
         (arrays, _kept), params = polygon_arrays(polygons), self.library.params("snake", **parameters)
-        self.library.call("snake_restart", self.handle, arrays and byref(arrays), byref(params))
+        self.library.call("snake_restart", self, arrays and byref(arrays), byref(params))
 
     def step(self, iterations: int = ALL, *, progress: ProgressLike = None) -> Report:
         """Continues every target by so many iterations, without a number until all have ended.
@@ -151,32 +153,36 @@ class Snake(Solver):
         """
         return self.evolve(iterations, progress)
 
-    def borrowed(self) -> PolygonArrays:
+    @contextlib.contextmanager
+    def borrowed(self) -> Iterator[PolygonArrays]:
+        """The polygons in the library's memory."""
         arrays = PolygonArrays()
-        self.library.call("snake_polygons", self.handle, byref(arrays))
-        return arrays
+        with self.used() as handle:
+            self.library.call("snake_polygons", handle, byref(arrays))
+            yield arrays
 
     def polygons(self) -> list[npt.NDArray]:
         """An (n, 2) array of x and y for each target, clockwise, in corners of pixels."""
-        arrays = self.borrowed()
-        nodes = copied(arrays.nodes, numpy.int32, 2 * arrays.node_count).reshape(-1, 2)
-        return divided(nodes, copied(arrays.offsets, numpy.uint64, arrays.count + 1))
+        with self.borrowed() as arrays:
+            nodes = copied(arrays.nodes, numpy.int32, 2 * arrays.node_count).reshape(-1, 2)
+            return divided(nodes, copied(arrays.offsets, numpy.uint64, arrays.count + 1))
 
     def slices(self) -> npt.NDArray:
         """The slice of each target, counted from 0."""
-        arrays = self.borrowed()
-        return copied(arrays.slices, numpy.uint32, arrays.count)
+        with self.borrowed() as arrays:
+            return copied(arrays.slices, numpy.uint32, arrays.count)
 
     def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
-        arrays, points_per_edge = self.borrowed(), whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
+        points_per_edge = whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
         offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
-        for _ in range(2):  # the first time only the offsets
-            self.library.call("polygons_smooth", byref(arrays),
-                              c_double(AUTOMATIC if longest_edge is None else longest_edge), c_uint32(points_per_edge),
-                              c_size_t(len(points)), c_void_p(offsets.ctypes.data),
-                              c_void_p(points.ctypes.data if len(points) else None))
-            points = points if len(points) else numpy.empty((int(offsets[-1]), 2))
+        with self.borrowed() as arrays:
+            for _ in range(2):  # the first time only the offsets
+                self.library.call("polygons_smooth", byref(arrays),
+                                  c_double(AUTOMATIC if longest_edge is None else longest_edge), c_uint32(points_per_edge),
+                                  c_size_t(len(points)), c_void_p(offsets.ctypes.data),
+                                  c_void_p(points.ctypes.data if len(points) else None))
+                points = points if len(points) else numpy.empty((int(offsets[-1]), 2))
         return divided(points, offsets)
 
     def statistics(self) -> npt.NDArray:

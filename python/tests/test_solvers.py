@@ -1,6 +1,9 @@
 """Level sets and region snakes step by step, progress, and the end of a call by an exception or Ctrl-C."""
+import copy
 import os
+import pickle
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -172,6 +175,111 @@ def test_an_interrupt_ends_a_call(interrupts, progress):
     timer.join()
 
 
+def test_an_interrupt_ends_a_call_without_progress(interrupts):
+    """The start of a level set, which tells no progress."""
+    image = numpy.random.default_rng(0).integers(0, 256, (80, 300, 300), numpy.uint8)
+    began, sent = time.monotonic(), []
+    isoline.LevelSet(image, image > 100, device="cpu").close()
+    whole = time.monotonic() - began
+    timer = threading.Timer(0.2 * whole, lambda: (sent.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            isoline.LevelSet(image, image > 100, device="cpu")
+    assert time.monotonic() - sent[0] < max(0.15, 0.5 * whole)
+    timer.join()
+    # No later call is ended.
+    isoline.distance(IMAGE, device="cpu")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and signal.set_wakeup_fd(-1) == -1
+
+
+def test_a_handler_of_the_program_stays(interrupts):
+    noted = []
+    signal.signal(signal.SIGINT, lambda *_: noted.append(1))
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    isoline.edge_strength(LARGE, progress=lambda *_: bool(noted) and time.sleep(0.01), iterations=3000, device="cpu")
+    timer.join()
+    assert noted
+
+
+def test_signals_of_others_are_passed_on(interrupts):
+    """The wakeup file is that of an event loop, say."""
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.set_wakeup_fd(writer.fileno())
+    try:
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM))
+        timer.start()
+        isoline.edge_strength(LARGE, iterations=3000, device="cpu")
+        timer.join()
+        reader.settimeout(10)
+        assert reader.recv(8) == bytes([signal.SIGTERM])
+    finally:
+        assert signal.set_wakeup_fd(-1) == writer.fileno()
+        signal.signal(signal.SIGTERM, before)
+
+
+def program(text):
+    """The exit status and the output of a program in a process of its own."""
+    ended = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60,
+                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+@pytest.mark.parametrize("call", [
+    "isoline.Snake(image, polygons, background='window').step()", "isoline.edge_strength(image, iterations=10 ** 6)",
+    "isoline.LevelSet(image, image > 100, target=128, epsilon=200, change_tolerance=0, rms_tolerance=0).step(10 ** 6)"])
+def test_a_process_ends_while_a_thread_computes(call):
+    text = ("import numpy, isoline, threading, time\n"
+            "image = numpy.random.default_rng(0).integers(0, 256, (4000, 300), numpy.uint8)\n"
+            "polygons = [[(x, y), (x + 10, y), (x + 10, y + 10), (x, y + 10)] for x in range(0, 280, 3)\n"
+            "            for y in range(0, 3980, 8)]\n"
+            f"threading.Thread(target=lambda: {call}, daemon=True).start()\n"
+            "time.sleep(0.4); print('here')")
+    assert program(text) == (0, "here\n", "")
+
+
+def test_an_object_that_is_closed_in_its_callback_is_freed_after_the_call():
+    context, told = isoline.Context("cpu"), []
+    field = isoline.edge_strength(LARGE, iterations=300, device=context, progress=lambda *_: context.close())
+    assert numpy.array_equal(field, isoline.edge_strength(LARGE, iterations=300, device="cpu"))
+    snake = isoline.Snake(IMAGE)
+    snake.step(progress=lambda *_: told.append(snake.close()))
+    surface = isoline.LevelSet(IMAGE, START, target=200, epsilon=50)
+    surface.step(10, progress=lambda *_: told.append(surface.close()))
+    assert told
+    for one in (context, snake, surface):
+        assert not one.finalizer.alive
+        one.close()
+    with pytest.raises(ValueError, match="cannot use this context: it is closed"):
+        isoline.distance(IMAGE, device=context)
+    with pytest.raises(ValueError, match="cannot use this snake: it is closed"):
+        len(snake)
+
+
+def test_an_object_that_another_thread_closes_is_freed_after_the_call():
+    noise = numpy.random.default_rng(0).integers(0, 256, (1000, 300), numpy.uint8)
+    starts = [[(x, y), (x + 10, y), (x + 10, y + 10), (x, y + 10)] for x in range(0, 280, 20) for y in range(0, 980, 20)]
+    for made, call in (
+            (lambda: isoline.Context("cpu"), lambda one: isoline.edge_strength(noise, iterations=500, device=one)),
+            (lambda: isoline.Snake(noise, starts, background="window"), lambda one: one.step())):
+        one, closed = made(), threading.Event()
+        closer = threading.Timer(0.05, lambda one=one, closed=closed: (one.close(), closed.set()))
+        closer.start()
+        call(one)
+        closer.join()
+        assert closed.is_set() and not one.finalizer.alive
+
+
+def test_objects_of_the_library_are_not_copied():
+    for one in (isoline.Context("cpu"), isoline.LevelSet(IMAGE, START, target=200, epsilon=50), isoline.Snake(IMAGE)):
+        for copying in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=f"cannot copy or pickle this {one.noun}: it is memory of this process"):
+                copying(one)
+
+
 def test_calls_of_other_threads_run_at_the_same_time():
     """The call of this thread lasts until the other thread, whose Python code runs meanwhile, says so."""
     done = threading.Event()
@@ -183,11 +291,9 @@ def test_calls_of_other_threads_run_at_the_same_time():
 
 
 def test_a_process_ends_with_solvers_and_contexts_open():
-    program = ("import numpy, isoline; image = numpy.eye(20, dtype=numpy.uint8)\n"
-               "surface = isoline.LevelSet(image, image, target=1, epsilon=0.5); surface.step(3); print('here')")
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
-                           env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "here\n", "")
+    text = ("import numpy, isoline; image = numpy.eye(20, dtype=numpy.uint8)\n"
+            "surface = isoline.LevelSet(image, image, target=1, epsilon=0.5); surface.step(3); print('here')")
+    assert program(text) == (0, "here\n", "")
 
 
 def test_the_flag_of_a_thread_cancels_its_calls():
@@ -204,4 +310,23 @@ def test_the_flag_of_a_thread_cancels_its_calls():
         flag.clear()
         isoline.distance(LARGE, device="cpu")
         flag.set()
+    isoline.distance(LARGE, device="cpu")
+
+
+def test_flags_within_one_another():
+    """Any of them ends the calls, and the outer one goes on after the inner one."""
+    with isoline.CancelFlag() as outer:
+        with isoline.CancelFlag() as inner:
+            isoline.distance(LARGE, device="cpu")
+            for flag in (outer, inner):
+                flag.set()
+                with pytest.raises(isoline.Cancelled):
+                    isoline.edge_strength(LARGE, **LONG)
+                flag.clear()
+            isoline.distance(LARGE, device="cpu")
+            inner.set()
+        isoline.distance(LARGE, device="cpu")
+        outer.set()
+        with pytest.raises(isoline.Cancelled):
+            isoline.edge_strength(LARGE, **LONG)
     isoline.distance(LARGE, device="cpu")

@@ -25,7 +25,7 @@ def test_spacing_is_that_of_the_file(folder, more):
 
 @pytest.mark.parametrize("version", ["0.4", "0.5"])
 def test_the_nearest_group_says_the_spacing(folder, version):
-    """Of label images, wells and results in the folder of another image, and in a folder that is none."""
+    """Label images, wells and results may be in the folder of another image, or in one that is none."""
     ome("image.zarr", version)
     for group, z in (("image.zarr/labels/nuclei", 3), ("image.zarr/A/1/0", 4), ("plain.zarr/in.zarr", 5)):
         ome(group, version, scale=(1, 1, z, 1, 1))
