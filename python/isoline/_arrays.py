@@ -131,6 +131,9 @@ def from_dlpack(array, **stream) -> Pixels:
 
 def in_numpy(array) -> numpy.ndarray:
     """The NumPy array of an object in host memory, which may have DLPack alone."""
+    if numpy.ma.is_masked(array):
+        raise InvalidArgument("cannot use a masked array: its masked pixels have no value (got "
+                              f"{numpy.ma.count_masked(array)} of them); fill it first, as by array.filled(0)")
     found = numpy.asarray(array)
     return numpy.from_dlpack(array) if found.dtype == object and hasattr(array, "__dlpack__") else found
 
@@ -178,7 +181,7 @@ class Slices:
     def read(self, index, address):
         first, end = self.span(index)
         if not (self.first == first and len(self.block)):
-            self.first, self.block = first, numpy.asarray(self.array[first:end])
+            self.first, self.block = first, in_numpy(self.array[first:end])
         numpy.copyto(self.pixels(address), self.block[index - first], casting="equiv")
 
     @tried
@@ -197,7 +200,7 @@ def is_lazy(array) -> bool:
     """True for an array that is not in memory: it has a shape, a type and items, and memory of no kind. Dask's has a
     module of its own, isoline.dask."""
     others = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "__buffer__", "__dask_graph__")
-    return (all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__")) and len(array.shape) in (2, 3)
+    return (all(hasattr(array, name) for name in ("shape", "dtype", "__getitem__"))
             and not any(hasattr(array, name) for name in others))
 
 
@@ -225,6 +228,34 @@ def readable(pixels) -> bool:
             and pixels.address % size == 0)
 
 
+def shape_of(array) -> tuple:
+    """The shape of an array, whose chunks must be known."""
+    shape = tuple(array.shape) if hasattr(array, "shape") else numpy.shape(array)
+    if any(map(math.isnan, shape)):
+        raise InvalidSize("cannot use an array: the sizes of its chunks must be known (got some that are not); call its "
+                          "compute_chunk_sizes()")
+    return shape
+
+
+def check_unread(array, spacing: Spacing, name: str) -> bool:
+    """Returns whether an array is not in memory, and checks such a one before it is read."""
+    unread = is_lazy(array) or hasattr(array, "__dask_graph__")
+    if unread:
+        check_kind(shape_of(array), numpy.dtype(array.dtype), name)
+        per_axis(spacing, len(array.shape))
+    return unread
+
+
+def check_kind(shape: tuple, dtype: numpy.dtype, name: str) -> None:
+    """Refuses the axes and the types of pixels that no operation has."""
+    if dtype.newbyteorder("=") not in TYPES:
+        raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {dtype}); convert "
+                          "them, as by array.astype(numpy.float32)")
+    if len(shape) not in (2, 3):
+        raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got {len(shape)} axes); "
+                          "pass channels and frames one by one")
+
+
 def describe(array, spacing: Spacing = None, name="image", output=False, by_slices=False) -> tuple[Image, object]:
     """The Image of an array, and the object whose memory it points into, which must live as long.
 
@@ -232,6 +263,7 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
     is never copied. One that is not in memory is read as a whole, unless the call works `by_slices`; then such an output is
     written, too, and else it is refused.
     """
+    check_unread(array, spacing, name)
     if by_slices and is_lazy(array) and (output or len(array.shape) == 3):
         dtype = numpy.dtype(array.dtype).newbyteorder("=")
         slices = Slices(array, dtype)
@@ -243,12 +275,10 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
                               "numpy.empty, and copy the result from it")
     else:
         pixels = pixels_of(array)
-    if pixels.dtype.newbyteorder("=") not in TYPES:
-        raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {pixels.dtype}); convert "
-                          "them, as by array.astype(numpy.float32)")
-    if len(pixels.shape) not in (2, 3):
-        raise InvalidSize(f"cannot use {name}: it must have the axes (y, x) or (z, y, x) (got {len(pixels.shape)} axes); "
-                          "pass channels and frames one by one")
+    if pixels.dtype.kind in "OUS" or hasattr(array, "keys") and not hasattr(array, "shape"):
+        raise InvalidType(f"cannot use {name}: it must be an array of numbers (got {type(array).__name__}); read the file, "
+                          "or name an array of the group")
+    check_kind(pixels.shape, pixels.dtype, name)
     if output and not pixels.writable:
         raise InvalidArgument(f"cannot write {name}: it must be writable (got a read-only array); pass a copy of it")
     usable = pixels.dtype.isnative and (readable(pixels) or 0 in pixels.shape)
@@ -258,6 +288,17 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
     if not usable:
         pixels = pixels_of(numpy.array(pixels.owner, pixels.dtype.newbyteorder("="), order="C"))
     return image_of(pixels, spacing), pixels.owner
+
+
+def describe_both(image, out, spacing: Spacing = None, by_slices=False) -> tuple:
+    """The Images of an input and its output, which may be None, each with the object whose memory it points into. An input
+    that is not in memory is read when all else is checked."""
+    unread = check_unread(image, spacing, "image")
+    found = None if unread else describe(image, spacing, by_slices=by_slices)
+    output = (None, None) if out is None else describe(out, name="out", output=True, by_slices=by_slices)
+    if unread and out is not None and (1, *shape_of(out))[-3:] != (1, *shape_of(image))[-3:]:
+        raise InvalidSize(f"cannot write out: it must have the shape of the image, {shape_of(image)} (got {shape_of(out)})")
+    return found or describe(image, spacing, by_slices=by_slices), output
 
 
 def image_of(pixels, spacing) -> Image:

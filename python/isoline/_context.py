@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import KINDS, ImageLike, Spacing, describe, device_of, on_device
+from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, on_device, shape_of
 from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
@@ -69,11 +69,9 @@ class Context(Owned):
         params = self.library.params(operation, **parameters)
         # A number of iterations of edge strength takes volumes, too, one slice after the other.
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
-        (described, image), output = describe(image, spacing, by_slices=by_slices), None
-        if operation == "distance" and described.depth == 1:
+        if operation == "distance" and (1, 1, 1, *shape_of(image))[-3] == 1:
             params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
-        if out is not None:
-            output, out = describe(out, name="out", output=True, by_slices=by_slices)
+        (described, image), (output, out) = describe_both(image, out, spacing, by_slices)
         before = (self, byref(described), byref(params))
         after = (output and byref(output), *more, filled(report))
 
@@ -290,10 +288,10 @@ class Context(Owned):
 
     def objects_caller(self, image, starts=None, out=None, spacing=None, report=None, **parameters):
         """A function that grows objects into `out`, which None makes, and returns it and them as an array."""
-        (described, image), params = describe(image, spacing), self.library.params("objects", **parameters)
+        params = self.library.params("objects", **parameters)
         (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
         result = numpy.empty(shape_of(image), numpy.uint16 if start is None else KINDS[start.type]) if out is None else out
-        output, out = describe(result, name="out", output=True)
+        (described, image), (output, out) = describe_both(image, result, spacing)
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
@@ -319,9 +317,10 @@ class Context(Owned):
     def level_set(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, out: Any = None,
                   progress: ProgressLike = None, report: Report | None = None, **parameters) -> Any:
         """The mask that a level set comes to from an initial mask; see isoline.level_set."""
-        (described, _image), (start, _mask) = describe(image, spacing), describe(initial_mask, name="initial_mask")
+        params = self.library.params("level_set", **parameters)
         out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
-        (output, _), params = describe(out, name="out", output=True), self.library.params("level_set", **parameters)
+        (described, _image), (output, _) = describe_both(image, out, spacing)
+        start, _mask = describe(initial_mask, name="initial_mask")
         with Watch(progress) as watch:
             self.library.call("level_set_run", self, byref(described), byref(start), byref(params), watch.argument,
                               byref(output), filled(report))
@@ -344,10 +343,6 @@ def filled(report: Report | None):
 
 DeviceLike = str | Context
 kept: dict[tuple[int, str], Context] = {}
-
-
-def shape_of(array) -> tuple:
-    return tuple(array.shape) if hasattr(array, "shape") else numpy.shape(array)
 
 
 def context_of(device: DeviceLike, *arrays) -> Context:

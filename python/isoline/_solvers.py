@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import ImageLike, Spacing, describe
-from ._context import DeviceLike, context_of, shape_of
+from ._arrays import ImageLike, Spacing, describe, shape_of
+from ._context import DeviceLike, context_of
 from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, whole
 from ._progress import ProgressLike, Watch
 from ._results import STATISTICS, TARGET_STATISTICS, copied

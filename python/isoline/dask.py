@@ -20,7 +20,7 @@ import numpy
 import isoline
 
 from . import _surface
-from ._arrays import TYPES, Spacing, per_axis
+from ._arrays import Spacing, check_kind, per_axis, shape_of
 from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
@@ -449,7 +449,10 @@ def full(image, value):
 
 
 def in_order(array) -> da.Array:
-    """The array with the bytes of its pixels in the machine's order."""
+    """The array with the bytes of its pixels in the machine's order. Masked ones are refused."""
+    if numpy.ma.isMaskedArray(array._meta):
+        raise InvalidArgument("cannot use a masked array: its masked pixels have no value (got chunks with masks); fill it "
+                              "first, as by dask.array.ma.filled(array, 0)")
     return array.astype(array.dtype.newbyteorder("="))
 
 
@@ -459,14 +462,7 @@ def checked(image, operation, device, parameters) -> tuple[da.Array, dict]:
     if not isinstance(image, da.Array):
         raise TypeError(f"image must be a Dask array, but it is a {type(image).__name__}; make one by dask.array.from_array")
     image = in_order(image)
-    if image.dtype not in TYPES:
-        raise InvalidType(f"cannot use image: pixels must be bool, uint8, uint16 or float32 (got {image.dtype}); convert "
-                          "them, as by array.astype(numpy.float32)")
-    if image.ndim not in (2, 3):
-        raise InvalidSize(f"cannot use image: it must have the axes (y, x) or (z, y, x) (got {image.ndim} axes)")
-    if any(math.isnan(size) for size in image.shape):
-        raise InvalidSize("cannot use image: the sizes of its chunks must be known (got some that are not); call its "
-                          "compute_chunk_sizes()")
+    check_kind(shape_of(image), image.dtype, "image")
     if not isinstance(device, str):
         raise TypeError("device must be the name of a device: a context cannot be sent to a worker")
     table = default_library().operations[operation]

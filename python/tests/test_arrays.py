@@ -133,7 +133,11 @@ def test_spacing_is_in_the_order_of_the_axes():
 @pytest.mark.parametrize("call, kind, text", [
     (lambda: isoline.distance(VOLUME.astype(float)), isoline.InvalidType, "got float64"),
     (lambda: isoline.distance(VOLUME.astype(numpy.int16)), isoline.InvalidType, "got int16"),
-    (lambda: isoline.distance("image.tif"), TypeError, "cannot use image: pixels must be"),
+    (lambda: isoline.distance("image.tif"), TypeError, "cannot use image: it must be an array of numbers (got str)"),
+    (lambda: isoline.distance({"a": VOLUME}), isoline.InvalidType, "it must be an array of numbers (got dict)"),
+    (lambda: isoline.edge_strength(numpy.ma.masked_greater(VOLUME, 128)), isoline.InvalidArgument, "fill it first"),
+    (lambda: isoline.distance(VOLUME, out=numpy.ma.masked_greater(VOLUME.astype("f4"), 128)), isoline.InvalidArgument,
+     "cannot use a masked array"),
     (lambda: isoline.distance(VOLUME[0, 0]), isoline.InvalidSize, "got 1 axes"),
     (lambda: isoline.distance(VOLUME[None]), isoline.InvalidSize, "got 4 axes"),
     (lambda: isoline.distance(VOLUME[:0]), isoline.InvalidSize, "its size is 34 x 21 x 0"),

@@ -1,4 +1,5 @@
 """Arrays that are not in memory: slices are read and written one after the other."""
+import re
 import threading
 
 import numpy
@@ -182,7 +183,7 @@ def test_exceptions_of_the_array_are_raised():
 def test_wrong_arrays_are_refused():
     with pytest.raises(isoline.InvalidType, match="uint8, uint16 or float32"):
         isoline.edge_strength(Lazy(drawing(), numpy.int64))
-    with pytest.raises(isoline.InvalidSize, match="size"):
+    with pytest.raises(isoline.InvalidSize, match="it must have the shape of the image"):
         isoline.edge_strength(Lazy(drawing()), out=Lazy(numpy.zeros((20, 70, 91), numpy.float32), numpy.float32))
     with pytest.raises(isoline.InvalidType):
         isoline.edge_strength(Lazy(drawing()), out=Lazy(drawing()))
@@ -199,3 +200,48 @@ def test_the_array_may_compute_by_itself():
     distance = isoline.signed_distance(Computed(image, numpy.float32), threshold=0.5, dimensions="slices")
     field = isoline.edge_strength(image, threshold=500)
     assert numpy.array_equal(distance, isoline.signed_distance(field, threshold=0.5, dimensions="slices"))
+
+
+class Whole(Lazy):
+    """An array that notes whether it is read as a whole."""
+
+    def __array__(self, dtype=None, copy=None):
+        self.asked.append("all")
+        return self.made.astype(self.dtype)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda given: isoline.level_set(given(dtype="i4"), drawing() > 500), "(got int32)"),
+    (lambda given: isoline.edge_strength(given(made=drawing()[None, None])), "cannot use image: .* (got 5 axes)"),
+    (lambda given: isoline.objects(given(), spacing=-1), "spacing must be one finite number"),
+    (lambda given: isoline.distance(given(), out=numpy.empty((3, 3), "f4")), "the shape of the image, (20, 70, 90) (got (3"),
+    (lambda given: isoline.distance(given(), out=Lazy(drawing())), "cannot write out: it must be a NumPy array"),
+    (lambda given: isoline.level_set(given(), drawing() > 500, out=[1]), "cannot write out"),
+    (lambda given: isoline.distance(given(), level=3), "distance has no parameter 'level'")], ids=str)
+def test_nothing_is_read_of_what_is_refused(call, text):
+    arrays = []
+
+    def given(made=None, dtype=numpy.uint16):
+        arrays.append(Whole(drawing() if made is None else made, dtype))
+        return arrays[-1]
+
+    with pytest.raises((isoline.Error, TypeError), match=re.escape(text).replace(r"\.\*", ".*")):
+        call(given)
+    assert len(arrays) == 1 and not arrays[0].asked
+
+
+def test_slices_with_a_mask_are_refused():
+    class Masked(Lazy):
+        def __getitem__(self, index):
+            return numpy.ma.masked_greater(super().__getitem__(index), 500)
+
+    with pytest.raises(isoline.InvalidArgument, match="fill it first"):
+        isoline.edge_drawing(Masked(drawing()))
+
+
+def test_a_group_is_no_array(tmp_path):
+    group = zarr.open_group(tmp_path / "a.zarr", mode="w")
+    for name in "01":
+        with pytest.raises(isoline.InvalidType, match=r"it must be an array of numbers \(got Group\)"):
+            isoline.distance(group)
+        group.create_array(name, shape=(9, 9), dtype="u1")
