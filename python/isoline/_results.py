@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Iterator
 from ctypes import c_double, c_int64, c_uint32, c_uint64, c_void_p
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy
 from numpy import typing as npt
@@ -57,7 +58,31 @@ def offset(rows, **amounts) -> npt.NDArray:
     return rows
 
 
-class Segments:
+class Curves:
+    """A sequence of the points of each curve."""
+
+    def points_of(self, index: int) -> npt.NDArray:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> npt.NDArray: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[npt.NDArray]: ...
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self.points_of(one) for one in range(len(self))[index]]
+        return self.points_of(range(len(self))[operator.index(index)])
+
+    def __iter__(self) -> Iterator[npt.NDArray]:
+        return map(self.points_of, range(len(self)))
+
+
+class Segments(Curves):
     """The segments of edge drawing: as a sequence the points of each, arrays (n, 2) of columns x and rows y.
 
     The same as flat arrays: segment i has the rows `offsets[i]` to `offsets[i + 1]` of `points`; `flags` (1: closed),
@@ -93,18 +118,14 @@ class Segments:
     def __len__(self) -> int:
         return len(self.flags)
 
-    def __getitem__(self, index: int) -> npt.NDArray:
-        index = range(len(self))[index]
+    def points_of(self, index: int) -> npt.NDArray:
         return self.points[self.offsets[index]:self.offsets[index + 1]]
-
-    def __iter__(self) -> Iterator[npt.NDArray]:
-        return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
         return f"<{len(self)} segments of {len(self.points)} points>"
 
 
-class Polylines:
+class Polylines(Curves):
     """Isolines, or axes and critical points: as a sequence the points of each, arrays (n, 2) of x and y in pixels, whole
     numbers at their centres.
 
@@ -137,12 +158,9 @@ class Polylines:
     def __len__(self) -> int:
         return len(self.lines)
 
-    def __getitem__(self, index: int) -> npt.NDArray:
+    def points_of(self, index: int) -> npt.NDArray:
         first, count = int(self.lines["first"][index]), int(self.lines["count"][index])
         return self.points[first:first + count]
-
-    def __iter__(self) -> Iterator[npt.NDArray]:
-        return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
         return f"<{len(self)} polylines of {len(self.points)} points>"

@@ -181,6 +181,22 @@ def test_isolines():
     assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
 
 
+def test_curves_are_a_sequence():
+    """A slice of them is a list, as of every sequence; another index is a whole number."""
+    found, segments = isoline.isolines(IMAGE, [50.0, 100.0, 150.0]), isoline.edge_drawing(IMAGE)[1]
+    for curves in (found, segments):
+        every = list(curves)
+        for part in (slice(0, 1), slice(1, None), slice(None, None, -1), slice(9, 12)):
+            assert [points.tolist() for points in curves[part]] == [points.tolist() for points in every[part]]
+        assert (curves[-1] == every[-1]).all() and (curves[numpy.int64(0)] == every[0]).all()
+        with pytest.raises(IndexError):
+            curves[len(curves)]
+        with pytest.raises(TypeError):
+            curves[0.0]
+        with pytest.raises(TypeError):
+            curves[numpy.ones(len(curves), bool)]
+
+
 def test_isosurface():
     volume = numpy.zeros((12, 60, 80), numpy.uint8)
     volume[3:9] = IMAGE
