@@ -21,7 +21,7 @@ STUB = ROOT / "python" / "isoline" / "_operations.pyi"
 STUB_HEAD = """\
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from numpy import typing as npt
 """
@@ -65,6 +65,12 @@ def stub():
     yield text
 
 
+# The results that depend on an argument.
+OVERLOADS = {"edge_drawing": [
+    (dict(segments="Literal[True] = True"), "tuple[Any, Segments]"), (dict(segments="Literal[False]"), "tuple[Any, None]"),
+    (dict(segments="bool"), "tuple[Any, Segments | None]")]}
+
+
 def functions():
     for name in _operations.__all__:
         function = _operations.completed(name)
@@ -72,15 +78,25 @@ def functions():
         if name != function.__name__:
             yield f"{name} = {function.__name__}"
             continue
-        yield f"def {name}("
-        signature, keyword_only = inspect.signature(function), False
-        for one in signature.parameters.values():
-            if one.kind is one.KEYWORD_ONLY and not keyword_only:
-                keyword_only = True
-                yield "    *,"
-            default = "" if one.default is one.empty else f" = {one.default!r}"
-            yield f"    {one.name}: {typed(one.annotation)}{default},"
-        yield f") -> {typed(signature.return_annotation)}: ..."
+        signature = inspect.signature(function)
+        for changed, result in OVERLOADS.get(name, ()):
+            yield "@overload"
+            yield from definition(name, signature, changed, result)
+        if name not in OVERLOADS:
+            yield from definition(name, signature, {}, typed(signature.return_annotation))
+
+
+def definition(name, signature, changed, result):
+    """The lines of a function; `changed` has other types and defaults of some arguments."""
+    yield f"def {name}("
+    keyword_only = False
+    for one in signature.parameters.values():
+        if one.kind is one.KEYWORD_ONLY and not keyword_only:
+            keyword_only = True
+            yield "    *,"
+        default = "" if one.default is one.empty else f" = {one.default!r}"
+        yield f"    {one.name}: {changed.get(one.name, typed(one.annotation) + default)},"
+    yield f") -> {result}: ..."
 
 
 def typed(annotation):

@@ -1,6 +1,6 @@
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from numpy import typing as npt
 
@@ -77,10 +77,73 @@ def edge_strength_axes(
     axis_min_length: float = 5.0,
 ) -> tuple[Polylines, Any]: ...
 
+@overload
 def edge_drawing(
     image: ImageLike,
     *,
-    segments: bool = True,
+    segments: Literal[True] = True,
+    out: Any = None,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    profile: Literal['paper', 'reference'] = 'paper',
+    gradient_operator: Literal['sobel', 'prewitt', 'scharr'] = 'sobel',
+    scan_interval: int = 1,
+    min_length: int = 10,
+    follow_turns: bool = False,
+    variant: Literal['default', 'scalar'] = 'default',
+    validation: Literal['none', 'false_alarms'] = 'none',
+    gradient_threshold: float | None = None,
+    anchor_threshold: float = 0.0,
+    range_min: float | None = None,
+    range_max: float | None = None,
+    sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
+) -> tuple[Any, Segments]: ...
+@overload
+def edge_drawing(
+    image: ImageLike,
+    *,
+    segments: Literal[False],
+    out: Any = None,
+    device: DeviceLike = 'auto',
+    progress: ProgressLike = None,
+    report: Report | None = None,
+    profile: Literal['paper', 'reference'] = 'paper',
+    gradient_operator: Literal['sobel', 'prewitt', 'scharr'] = 'sobel',
+    scan_interval: int = 1,
+    min_length: int = 10,
+    follow_turns: bool = False,
+    variant: Literal['default', 'scalar'] = 'default',
+    validation: Literal['none', 'false_alarms'] = 'none',
+    gradient_threshold: float | None = None,
+    anchor_threshold: float = 0.0,
+    range_min: float | None = None,
+    range_max: float | None = None,
+    sigma: float = 1.0,
+    line_min_length: int | None = None,
+    line_tolerance: float = 1.0,
+    line_gap: float = 6.0,
+    line_validation: bool = True,
+    ellipse_tolerance: float = 1.5,
+    ellipse_coverage: float = 0.5,
+    ellipse_min_radius: float = 3.0,
+    ellipse_shapes: Literal['all', 'circles'] = 'all',
+    ellipse_validation: bool = True,
+) -> tuple[Any, None]: ...
+@overload
+def edge_drawing(
+    image: ImageLike,
+    *,
+    segments: bool,
     out: Any = None,
     device: DeviceLike = 'auto',
     progress: ProgressLike = None,

@@ -1,4 +1,5 @@
 """The functions: their results, their signatures and documentation from the library's tables, and their errors."""
+import ast
 import inspect
 import os
 import pathlib
@@ -179,6 +180,15 @@ def test_isolines():
     assert (found.lines["area"] > 2 * 34 * 19).all() and (found.lines["flags"] == 1).all()
     assert [len(points) for points in found] == found.lines["count"].tolist()
     assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
+
+
+def test_the_type_of_segments_depends_on_the_argument():
+    stub = ast.parse((pathlib.Path(_operations.__file__).with_suffix(".pyi")).read_text(encoding="utf-8"))
+    found = [one for one in stub.body if isinstance(one, ast.FunctionDef) and one.name == "edge_drawing"]
+    assert [ast.unparse(one.decorator_list[0]) for one in found] == ["overload"] * 3
+    assert [ast.unparse(one.returns) for one in found] == ["tuple[Any, Segments]", "tuple[Any, None]",
+                                                           "tuple[Any, Segments | None]"]
+    assert [ast.unparse(one.args.kwonlyargs[0].annotation) for one in found] == ["Literal[True]", "Literal[False]", "bool"]
 
 
 def test_curves_are_a_sequence():
