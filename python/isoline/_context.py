@@ -223,6 +223,8 @@ class Context(Owned):
     def isolines_caller(self, image, levels=None, spacing=None, report=None, **parameters):
         """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
         params = self.library.params("isolines", **parameters)
+        if levels is not None and numpy.size(levels) == 0:
+            raise InvalidArgument("levels must be None for automatic ones, or one number or several (got none); give some")
         levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(

@@ -192,7 +192,11 @@ def edge_drawing_maps(image: ImageLike, *, device: DeviceLike = "auto", progress
 
 @from_table("edge_drawing", omit=["gradient_threshold"])
 def edge_drawing_threshold(image: ImageLike, *, device: DeviceLike = "auto", **parameters: Any) -> float:
-    """The gradient threshold that edge drawing takes for an image where it is automatic."""
+    """The gradient threshold that edge drawing takes for an image where it is automatic. A call is short, and has neither
+    progress nor report."""
+    if "gradient_threshold" in parameters:
+        raise TypeError("edge_drawing_threshold has no parameter 'gradient_threshold' (got "
+                        f"{parameters['gradient_threshold']!r}): it computes that; leave it out")
     return context_of(device, image).edge_drawing_threshold(image, **parameters)
 
 
@@ -261,13 +265,14 @@ def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spaci
                      "slice.",
             slices="The slice of each start, counted from 0; None for slice 0.")
 def snake(image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
-          device: DeviceLike = "auto", progress: ProgressLike = None, **parameters: Any) -> Snake:
+          device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,
+          **parameters: Any) -> Snake:
     """{help}
 
     Each start is searched on its slice as if that were the whole image. Returns the Snake, with polygons(), slices(),
     labels(), statistics() and more, which keeps the image if it has one slice in memory; to step yourself, make a Snake.
     """
-    return Snake.run(image, polygons, slices, device=device, progress=progress, **parameters)
+    return Snake.run(image, polygons, slices, device=device, progress=progress, report=report, **parameters)
 
 
 signed_distance = distance  # the name of the command in ImageJ

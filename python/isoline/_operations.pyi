@@ -382,6 +382,7 @@ def snake(
     *,
     device: DeviceLike = 'auto',
     progress: ProgressLike = None,
+    report: Report | None = None,
     noise: Literal['gaussian', 'poisson', 'gamma', 'rayleigh', 'bernoulli'] = 'gaussian',
     schedule: Literal['parallel', 'sequential'] = 'parallel',
     background: Literal['image', 'window'] = 'image',

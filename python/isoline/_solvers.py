@@ -10,7 +10,7 @@ import numpy
 from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe, shape_of
-from ._context import DeviceLike, context_of
+from ._context import DeviceLike, context_of, filled
 from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, whole
 from ._progress import ProgressLike, Watch
 from ._results import STATISTICS, TARGET_STATISTICS, copied
@@ -127,14 +127,14 @@ class Snake(Solver):
 
     @classmethod
     def run(cls, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, slices: npt.ArrayLike | None = None, *,
-            device: DeviceLike = "auto", progress: ProgressLike = None, **parameters) -> Snake:
+            device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None, **parameters) -> Snake:
         """A Snake whose targets have all ended, on one slice or several: isoline.snake."""
         found = cls.__new__(cls)
         Solver.__init__(found, device, image, None, by_slices=True)
         arrays, _kept = polygon_arrays(polygons, slices)
         with Watch(progress) as watch:
             found.made_by("run", "snake", arrays and byref(arrays), parameters,
-                          lambda handle: (watch.argument, None, handle, None))
+                          lambda handle: (watch.argument, None, handle, filled(report)))
         return found
 
     def __len__(self) -> int:

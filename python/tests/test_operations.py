@@ -170,6 +170,8 @@ def test_edge_strength_has_axes():
 def test_edge_drawing_shows_its_maps_and_threshold():
     maps = isoline.edge_drawing_maps(IMAGE)
     assert [one.dtype.name for one in maps] == ["uint8", "float32", "uint8", "uint8"]
+    with pytest.raises(TypeError, match="edge_drawing_threshold has no parameter 'gradient_threshold' .got 5.: it computes"):
+        isoline.edge_drawing_threshold(IMAGE, gradient_threshold=5)
     threshold = isoline.edge_drawing_threshold(IMAGE)
     assert threshold == 20 and ((maps.direction > 0) == (maps.gradient >= threshold)).all()
 
@@ -179,6 +181,9 @@ def test_isolines():
     assert len(found) == 2 and found.lines["level"].tolist() == [50, 150] and "2 polylines" in repr(found)
     assert (found.lines["area"] > 2 * 34 * 19).all() and (found.lines["flags"] == 1).all()
     assert [len(points) for points in found] == found.lines["count"].tolist()
+    for levels in ([], numpy.empty(0)):
+        with pytest.raises(isoline.InvalidArgument, match="levels must be None for automatic ones"):
+            isoline.isolines(IMAGE, levels)
     assert len(isoline.isolines(IMAGE, 100.0)) == 1 and len(isoline.isolines(IMAGE, level_count=3)) == 3
 
 
@@ -252,7 +257,9 @@ def test_level_set():
 
 def test_snake():
     noisy = IMAGE // 2 + numpy.random.default_rng(1).integers(0, 60, IMAGE.shape, numpy.uint8)
-    found = isoline.snake(noisy, [[(10, 10), (70, 10), (70, 50), (10, 50)]])
+    report = isoline.Report()
+    found = isoline.snake(noisy, [[(10, 10), (70, 10), (70, 50), (10, 50)]], report=report)
+    assert report.converged and report.iterations > 0 and report.seconds_total > 0
     assert len(found) == 1 and found.statistics()["status"][0] == 1
     assert numpy.count_nonzero((found.labels() == 1) != (IMAGE > 0)) < 20
     assert numpy.array_equal(found.mask() == 255, found.labels() == 1)
