@@ -10,6 +10,8 @@ Functions need the packages dask and numpy alone; a distributed scheduler is use
 from __future__ import annotations
 
 import math
+import numbers
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +36,7 @@ REINITIALISATION_REACH, BAND_REACH = 8, 2
 TILE, TILE_SLICE = 8, 16  # sides of the tiles that a reinitialisation works on, in a volume and in a slice
 SENTINELS = 3  # planes
 EDGE_REACH = 3  # standard deviations of the Gaussian before edges are measured, by two differences between neighbours
+DEVICE = re.compile(r"auto|cpu|cuda(:all|:\d+(,\d+)*)?")
 OVERLAPS = 1  # the flag of a region snake that has pixels in common with another one
 
 
@@ -106,7 +109,9 @@ def isolines(image: da.Array, levels: Any = None, *, spacing: Spacing = None, de
     image, _ = checked(image, "isolines", device, parameters)
     if levels is None or numpy.size(levels) == 0:
         raise InvalidArgument("cannot leave levels automatic in chunks: they are spaced over the whole image; give them")
-    steps = per_axis(spacing, image.ndim)
+    steps, levels = per_axis(spacing, image.ndim), numpy.asarray(levels)
+    # The library's checks come before any chunk.
+    isoline.isolines(numpy.zeros((2, 2), image.dtype), levels, spacing=steps[-2:], device="cpu", **parameters)
     return by_slices(isoline.isolines, Polylines.joined, image, levels=levels, spacing=steps, device=device, **parameters)
 
 
@@ -282,8 +287,8 @@ def distance(image: da.Array, *, largest: float | None = None, spacing: Spacing 
     axes. Further keywords: the parameters of isoline.distance.
     """
     image, values = checked(image, "distance", device, parameters)
-    if largest is not None and not (numpy.isfinite(largest) and largest > 0):
-        raise InvalidArgument(f"largest must be None or a finite number greater than 0, but it is {largest}")
+    if largest is not None and not (isinstance(largest, numbers.Real) and 0 < largest < math.inf):
+        raise InvalidArgument(f"largest must be None or a finite number greater than 0, but it is {largest!r}")
     volume, steps = is_volume(values), per_axis(spacing, image.ndim)
     options = dict(dtype=numpy.float32, meta=empty(image, numpy.float32))
     if largest is None and split_axes(image, volume):
@@ -357,9 +362,9 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     there.
     """
     image, values = checked(image, "level_set", device, parameters)
+    phi = in_order(phi, "phi")
     if image.shape != phi.shape:
         raise InvalidSize(f"cannot use phi: it must have the shape of the image, {image.shape} (got {phi.shape})")
-    phi = in_order(phi)
     if phi.dtype != numpy.float32:
         raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
     given(values, "epsilon", "it is measured around the whole start")
@@ -381,7 +386,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
         steps = steps if volume else steps[-2:]
         sigma = min(steps) if values["edge_sigma"] is None else values["edge_sigma"]
         edges = int(numpy.ceil(EDGE_REACH * (sigma / min(steps)))) + 2  # rounded as in src/level_set/cpu/edges.rs
-    lengths = exchanges(iterations, exchange_every or every or 10, every or 1)
+    lengths = exchanges(iterations, (every or 10) if exchange_every is None else exchange_every, every or 1)
     tile = TILE if volume else TILE_SLICE
     reach = REINITIALISATION_REACH + tile - 1 + BAND_REACH
     longest = max(lengths, default=0)
@@ -448,23 +453,28 @@ def full(image, value):
     return numpy.full((1, *image.shape[1:]), value, image.dtype)
 
 
-def in_order(array) -> da.Array:
-    """The array with the bytes of its pixels in the machine's order. Masked ones are refused."""
+def in_order(array, name) -> da.Array:
+    """A Dask array with the bytes of its pixels in the machine's order. Others and masked ones are refused."""
+    if not isinstance(array, da.Array):
+        raise TypeError(f"{name} must be a Dask array, but it is a {type(array).__name__}; make one by "
+                        "dask.array.from_array")
     if numpy.ma.isMaskedArray(array._meta):
-        raise InvalidArgument("cannot use a masked array: its masked pixels have no value (got chunks with masks); fill it "
-                              "first, as by dask.array.ma.filled(array, 0)")
+        raise InvalidArgument(f"cannot use {name}: the masked pixels of its chunks have no value (got a masked array); fill "
+                              "it first, as by dask.array.ma.filled(array, 0)")
+    if 0 in shape_of(array):
+        raise InvalidSize(f"cannot use {name}: each side must have a pixel (got the shape {array.shape})")
     return array.astype(array.dtype.newbyteorder("="))
 
 
 def checked(image, operation, device, parameters) -> tuple[da.Array, dict]:
     """The image in the machine's order of bytes, and all parameters of an operation, with the defaults of those that are not
     given, after the library's checks."""
-    if not isinstance(image, da.Array):
-        raise TypeError(f"image must be a Dask array, but it is a {type(image).__name__}; make one by dask.array.from_array")
-    image = in_order(image)
-    check_kind(shape_of(image), image.dtype, "image")
+    image = in_order(image, "image")
+    check_kind(image.shape, image.dtype, "image")
     if not isinstance(device, str):
         raise TypeError("device must be the name of a device: a context cannot be sent to a worker")
+    if not DEVICE.fullmatch(device):
+        raise InvalidArgument(f"device must be auto, cpu, cuda, cuda:N, several as cuda:0,1 or cuda:all (got {device!r})")
     table = default_library().operations[operation]
     for name, value in parameters.items():
         table.encoded(name, value)
@@ -506,12 +516,18 @@ def empty(image, dtype):
 
 def exchanges(iterations, every, multiple) -> list:
     """The numbers of iterations between exchanges."""
-    every = iterations if every is None else every
-    if iterations < 0 or iterations != int(iterations):
-        raise InvalidArgument(f"iterations must be a whole number of at least 0, but it is {iterations}")
+    iterations = counted(iterations, "iterations")
+    every = iterations if every is None else counted(every, "exchange_every")
     if every < iterations and (every < 1 or every % multiple):
         raise InvalidArgument(f"exchange_every must be a multiple of {multiple}, but it is {every}")
     return [min(every, iterations - done) for done in range(0, iterations, every)] if iterations else []
+
+
+def counted(value, name) -> int:
+    """A whole number, which may be a float."""
+    if not (isinstance(value, numbers.Real) and 0 <= value < math.inf and value == int(value)):
+        raise InvalidArgument(f"{name} must be a whole number of at least 0, but it is {value!r}")
+    return int(value)
 
 
 def aligned(sizes, tile, least) -> tuple:

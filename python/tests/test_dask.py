@@ -421,7 +421,7 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.edge_strength(image[image[:, 0, 0] > 99]), isoline.InvalidSize, "its chunks must be known"),
     (lambda image: by_chunk.distance(da.ma.masked_greater(image, 99)), isoline.InvalidArgument, "fill it first"),
     (lambda image: by_chunk.level_set(image, da.ma.masked_greater(image.astype("f4"), 99), iterations=1, **RANGE),
-     isoline.InvalidArgument, "cannot use a masked array"),
+     isoline.InvalidArgument, "cannot use phi: the masked pixels"),
     (lambda image: by_chunk.edge_strength(image, device=isoline.Context("cpu")), TypeError, "cannot be sent to a worker"),
     (lambda image: by_chunk.edge_strength(image, roh=2), TypeError, "no parameter 'roh'"),
     (lambda image: by_chunk.edge_strength(image, rho=-1), isoline.InvalidArgument, "rho must be at least"),
@@ -475,10 +475,30 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=50, exchange_every=8, **RANGE),
      isoline.InvalidArgument, "a multiple of 6"),
     (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=-1, **RANGE), isoline.InvalidArgument,
-     "a whole number of at least 0")], ids=lambda value: value if isinstance(value, str) else "")
+     "a whole number of at least 0"),
+    (lambda image: by_chunk.level_set(image, VOLUME.astype("f4"), iterations=5, **RANGE), TypeError,
+     "phi must be a Dask array, but it is a ndarray; make one by dask.array.from_array"),
+    (lambda image: by_chunk.level_set(image, None, iterations=5, **RANGE), TypeError, "phi must be a Dask array"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations="5", **RANGE), ValueError, "but it is '5'"),
+    (lambda image: by_chunk.level_set(image, image.astype("f4"), iterations=5, exchange_every=0, **RANGE), ValueError,
+     "exchange_every must be a multiple of"),
+    (lambda image: by_chunk.edge_strength(image, exchange_every="16"), ValueError, "exchange_every must be a whole number"),
+    (lambda image: by_chunk.distance(image, largest="4"), ValueError, "finite number greater than 0, but it is '4'"),
+    (lambda image: by_chunk.distance(image[:0]), isoline.InvalidSize, "each side must have a pixel (got the shape (0, 90, "),
+    (lambda image: by_chunk.isolines(image[:, :0], [3]), isoline.InvalidSize, "each side must have a pixel"),
+    (lambda image: by_chunk.distance(image, device="gpu"), isoline.InvalidArgument, "cuda:all (got 'gpu')"),
+    (lambda image: by_chunk.isolines(image, [numpy.nan]), isoline.InvalidArgument, "level"),
+    (lambda image: by_chunk.isolines(image, "a"), ValueError, "could not convert")],
+    ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_computed_by_chunk_says_why(call, kind, text):
     with pytest.raises(kind, match=re.escape(text)):
         call(da.from_array(VOLUME, chunks=CHUNKS))
+
+
+def test_whole_numbers_may_be_floats():
+    image = da.from_array(VOLUME[:20], chunks=(10, 45, 50))
+    wanted = isoline.edge_strength(VOLUME[:20], threshold=190, iterations=32)
+    assert same(by_chunk.edge_strength(image, threshold=190, iterations=32.0, exchange_every=16.0), wanted)
 
 
 def test_a_worker_without_the_library_says_so():
