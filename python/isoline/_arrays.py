@@ -322,7 +322,7 @@ def per_axis(spacing: Spacing, axes: int) -> list:
     try:
         steps = [1.0 if spacing is None else spacing] * axes if numpy.ndim(spacing) == 0 else list(spacing)
         usable = len(steps) == axes and all(math.isfinite(step) and step > 0 for step in steps)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         usable = False
     if not usable:
         raise InvalidArgument(f"spacing must be one finite number greater than 0, or {axes} in the order of the axes, "

@@ -384,10 +384,18 @@ class Operation:
             value = self.choices[name][value]
         else:
             try:
-                self.checks[name](c_double(value))
+                self.checks[name](real(value, f"{name} of {self.name}"))
             except (TypeError, ctypes.ArgumentError):
                 raise TypeError(f"{name} of {self.name} must be a number, but it is {value!r}") from None
         return STORAGES[parameter.storage](value if parameter.type == FLOAT else int(value))
+
+
+def real(value, name: str) -> c_double:
+    """A number for the C API; Python's whole numbers may be too large."""
+    try:
+        return c_double(value)
+    except OverflowError:
+        raise InvalidArgument(f"{name} must be a number from -1.8e308 to 1.8e308, but it has more digits") from None
 
 
 def whole(value, name: str, most: int = 2 ** 64 - 1) -> int:

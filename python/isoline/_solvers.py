@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from ctypes import byref, c_double, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import Any
 
 import numpy
@@ -11,7 +11,7 @@ from numpy import typing as npt
 
 from ._arrays import ImageLike, Spacing, describe, shape_of
 from ._context import DeviceLike, context_of, filled
-from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, whole
+from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, real, whole
 from ._progress import ProgressLike, Watch
 from ._results import STATISTICS, TARGET_STATISTICS, copied
 
@@ -175,11 +175,11 @@ class Snake(Solver):
     def curves(self, longest_edge: float | None = None, points_per_edge: int = 8) -> list[npt.NDArray]:
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
         points_per_edge = whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
+        longest = real(AUTOMATIC if longest_edge is None else longest_edge, "longest_edge")
         offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
         with self.borrowed() as arrays:
             for _ in range(2):  # the first time only the offsets
-                self.library.call("polygons_smooth", byref(arrays),
-                                  c_double(AUTOMATIC if longest_edge is None else longest_edge), c_uint32(points_per_edge),
+                self.library.call("polygons_smooth", byref(arrays), longest, c_uint32(points_per_edge),
                                   c_size_t(len(points)), c_void_p(offsets.ctypes.data),
                                   c_void_p(points.ctypes.data if len(points) else None))
                 points = points if len(points) else numpy.empty((int(offsets[-1]), 2))

@@ -61,6 +61,8 @@ def test_status_numbers_are_those_of_the_library():
     (dict(rho=0), isoline.InvalidArgument, "rho must be at least 1e-18 (pixels), but it is 0"),
     (dict(rho=float("nan")), isoline.InvalidArgument, "rho must be a finite number (pixels), but it is NaN"),
     (dict(rho="far"), ValueError, "rho of edge_strength must be a number, but it is 'far'"),
+    (dict(rho=10 ** 400), ValueError, "rho of edge_strength must be a number from -1.8e308 to 1.8e308, but it has more"),
+    (dict(spacing=10 ** 400), ValueError, "spacing must be one finite number greater than 0"),
     (dict(rho=[3]), TypeError, "rho of edge_strength must be a number, but it is [3]"),
     (dict(rho=None), isoline.InvalidArgument, "rho of edge_strength cannot be automatic"),
     (dict(mode="fast"), isoline.InvalidArgument, "one of iterations, converged, but it is 'fast'"),
