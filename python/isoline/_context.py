@@ -11,6 +11,7 @@ import numpy
 from numpy import typing as npt
 
 from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, on_device, shape_of
+from ._cancel import HERE, interruptible
 from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
 from ._results import ELLIPSE, LINE, OBJECT, Maps, Polylines, Segments, Surface, copied
@@ -32,7 +33,8 @@ class Context(Owned):
 
     def __init__(self, device: str = "auto", *, library: Library | None = None):
         library, handle = library or default_library(), c_void_p()
-        library.call("context_new", named(device).encode(), byref(handle))
+        with interruptible(HERE.state):  # A device may take seconds to open.
+            library.call("context_new", named(device).encode(), byref(handle))
         self.own(library, "context", handle)
 
     @property

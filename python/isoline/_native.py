@@ -283,16 +283,15 @@ class Library:
     def call(self, name, *arguments):
         """Calls a function of the C API, by its name without the prefix; an Error says why it failed.
 
-        An object of the library is given as it is, so that it is not freed before the call ends; it comes first.
+        An object of the library is given as it is, and comes first. It is not freed before the call ends, and Ctrl-C ends
+        the call; other calls are short.
         """
         if arguments and isinstance(arguments[0], Owned):
-            with arguments[0].used() as handle:
+            with arguments[0].used() as handle, interruptible(HERE.state):
                 self.call(name, handle, *arguments[1:])
             return
-        function, state = getattr(self.library, f"isoline_{name}"), HERE.state
-        state.give_to(self.library)
-        with interruptible(state):
-            status = function(*arguments)
+        HERE.state.give_to(self.library)
+        status = getattr(self.library, f"isoline_{name}")(*arguments)
         if status == Status.CALLBACK_FAILED and RAISED.error is not None:
             error, RAISED.error = RAISED.error, None
             raise error
