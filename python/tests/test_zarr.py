@@ -151,11 +151,15 @@ def scheduler(folder):
 @pytest.mark.parametrize("operation, target", [("edge_strength", "a.zarr"), ("isolines", "a.npz")])
 def test_a_scheduler_that_ends_is_an_error(scheduler, monkeypatch, capsys, operation, target):
     plain()
-    monkeypatch.setattr(by_chunk, "edge_strength", lambda image, **_: image.map_blocks(
-        lambda block: time.sleep(60), dtype="f4", meta=numpy.empty((0, 0, 0), "f4")))
-    monkeypatch.setattr(by_chunk, "isolines", lambda image, **_: dask.delayed(lambda: time.sleep(60))())
     process, address = scheduler
-    threading.Timer(3, process.kill).start()
+
+    def endless(image, **_):
+        threading.Timer(1, process.kill).start()
+        if target == "a.npz":
+            return dask.delayed(lambda: time.sleep(60))()
+        return image.map_blocks(lambda block: time.sleep(60), dtype="f4", meta=numpy.empty((0, 0, 0), "f4"))
+
+    monkeypatch.setattr(by_chunk, operation, endless)
     assert main([operation, "image.zarr", target, "--scheduler", address]) == 1
     said = capsys.readouterr().err
     assert "the connection to the scheduler was lost" in said and said.startswith("isoline: cannot compute ")
