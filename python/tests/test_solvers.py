@@ -178,7 +178,7 @@ def test_an_interrupt_ends_a_call(interrupts, progress):
 
 def test_an_interrupt_ends_a_call_without_progress(interrupts):
     """The start of a level set, which tells no progress."""
-    image = numpy.random.default_rng(0).integers(0, 256, (80, 300, 300), numpy.uint8)
+    image = numpy.random.default_rng(0).integers(0, 256, (160, 400, 400), numpy.uint8)
     began, sent = time.monotonic(), []
     isoline.LevelSet(image, image > 100, device="cpu").close()
     whole = time.monotonic() - began
