@@ -40,7 +40,7 @@ fn the_sign_of_a_zero_alpha_does_not_matter() {
         for variant in variants(context) {
             let [positive, negative] = [0.0, -0.0].map(|alpha| {
                 let params = Params { variant: *variant, alpha: Some(alpha), ..curvature_only([1.0; 3]) };
-                let mut surface = start(context, mask.mapv(|pixel| 200 * pixel).view(), &mask, &params);
+                let mut surface = start(context, mask.view(), &mask, &params);
                 surface.step(10, None).unwrap();
                 phi_of(&surface, mask.dim())
             });
