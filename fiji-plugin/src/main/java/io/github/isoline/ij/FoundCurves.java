@@ -35,8 +35,13 @@ final class FoundCurves extends Found<Polylines> {
     Roi shape(Polylines some, int at) {
         // Two points enclose no area.
         Roi roi = line(some, at, some.isClosed(at) && some.pointCount(at) > 2);
-        roi.setProperty("level", Double.toString(some.level(at)));
+        roi.setProperty("level", Double.toString(level(some, at)));
         return roi;
+    }
+
+    /** Returns the level of a curve as ImageJ shows the image's values. */
+    private double level(Polylines some, int at) {
+        return some.level(at) - Pixels.rawThreshold(image, 0);
     }
 
     /** Returns a curve as a polygon, or as a line. */
@@ -66,7 +71,7 @@ final class FoundCurves extends Found<Polylines> {
     @Override
     void addValues(ResultsTable table, int number, Polylines some, int at) {
         addPosition(table, image, some, at);
-        table.addValue("Level", some.level(at));
+        table.addValue("Level", level(some, at));
         table.addValue("Length", some.length(at));
         table.addValue("Area", some.area(at));
         // Numbers of rows begin with 1, so that 0 is none.

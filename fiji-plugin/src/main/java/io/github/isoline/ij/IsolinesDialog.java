@@ -41,7 +41,7 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
                 return "";
             }
             Params params = settings.toParams();
-            double[] levels = settings.levels();
+            double[] levels = settings.levels(image);
             GreyRange range = new GreyRange();
             if (levels.length == 0) {
                 if (!eachSlice(settings.planes(image).indices(), GreyRange::of, range::add)) {

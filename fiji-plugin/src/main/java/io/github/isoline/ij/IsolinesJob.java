@@ -26,7 +26,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
     @Override
     void begin() throws BadInput, IsolineException {
         params = settings.toParams();
-        levels = settings.levels();
+        levels = settings.levels(image);
         if (levels.length == 0) {
             greyRange().setIn(params);
         }

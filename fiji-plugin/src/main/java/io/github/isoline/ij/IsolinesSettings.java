@@ -1,7 +1,9 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
+import java.util.Arrays;
 import java.util.regex.Pattern;
 
 /** The parameters of the isolines command. */
@@ -34,8 +36,14 @@ final class IsolinesSettings extends Settings {
         declareOthers(RANGE_MIN, RANGE_MAX);
     }
 
-    /** Returns the levels; none if they are equally spaced. */
-    double[] levels() {
+    /** Returns the levels in the raw values of an image; none if they are equally spaced. */
+    double[] levels(ImagePlus image) {
+        return Arrays.stream(levels())
+                .map(level -> Pixels.rawThreshold(image, level))
+                .toArray();
+    }
+
+    private double[] levels() {
         if (isAutomatic(LEVELS)) {
             return new double[0];
         }

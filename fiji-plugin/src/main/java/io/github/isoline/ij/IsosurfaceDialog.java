@@ -67,11 +67,12 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
                 }
                 level = range.hasExtent() ? range.min / 2 + range.max / 2 : range.min;
             } else {
-                level = settings.number(IsosurfaceSettings.LEVEL);
+                level = Pixels.rawThreshold(image, settings.number(IsosurfaceSettings.LEVEL));
             }
             Polylines curves = showIsolines(settings.device(), new Params(Isolines.NAME), level)
                     .polylines();
-            return "level " + Setting.shortest(level) + " cuts this slice in " + RunLog.count(curves.count(), "curve");
+            String shown = Setting.shortest(level - Pixels.rawThreshold(image, 0));
+            return "level " + shown + " cuts this slice in " + RunLog.count(curves.count(), "curve");
         }
     }
 }

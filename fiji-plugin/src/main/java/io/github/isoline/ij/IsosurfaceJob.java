@@ -25,7 +25,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     @Override
     void begin() throws BadInput, IsolineException {
         size = new VoxelSize(image, true);
-        params = settings.toParams();
+        params = settings.toParams(image);
     }
 
     @Override
@@ -41,7 +41,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
         surfaces.add(surface);
         rows.add(table -> {
             addPosition(table, planes, part[0], false);
-            table.addValue("Level", surface.level());
+            table.addValue("Level", level(surface));
             table.addValue("Surface area", surface.area());
             table.addValue("Volume", surface.volume());
             table.addValue("Mean curvature", surface.meanCurvature());
@@ -90,12 +90,17 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
             int[] position = planes.position(planes.indices()[c]);
             boolean equal =
                     frames.stream().mapToDouble(Isosurface::level).distinct().count() == 1;
-            String name = image.getTitle() + ", level "
-                    + (equal ? Setting.shortest(frames.get(0).level()) : Settings.AUTO);
+            String name =
+                    image.getTitle() + ", level " + (equal ? Setting.shortest(level(frames.get(0))) : Settings.AUTO);
             name += image.getNChannels() > 1 ? ", channel " + position[0] : "";
             name += image.getNFrames() > planes.frames() ? ", frame " + position[2] : "";
             viewer.add(frames, name, c);
         }
+    }
+
+    /** Returns the level of a surface as ImageJ shows the image's values. */
+    private double level(Isosurface surface) {
+        return surface.level() - Pixels.rawThreshold(image, 0);
     }
 
     private long triangles() {

@@ -49,6 +49,12 @@ final class IsosurfaceSettings extends Settings {
         declareOthers(CLOSE);
     }
 
+    /** Returns the library's parameters, with the level in the raw values of an image. */
+    Params toParams(ImagePlus image) throws IsolineException {
+        Params params = toParams();
+        return isAutomatic(LEVEL) ? params : params.set(LEVEL, Pixels.rawThreshold(image, number(LEVEL)));
+    }
+
     @Override
     Params toParams() throws IsolineException {
         return super.toParams().set(CLOSE, is(OPEN_BORDER) ? 0 : 1);

@@ -62,6 +62,17 @@ class IsolinesTest extends HeadlessTest {
     }
 
     @Test
+    void levelsOfSignedImagesAreTheValuesThatImageJShows() {
+        ImagePlus image = new ImagePlus("signed", shapes().getProcessor().convertToShort(false));
+        image.getProcessor().add(32718);
+        image.getLocalCalibration().setSigned16BitCalibration();
+        Roi[] rois = overlay(image, "levels=0 results_table");
+        assertEquals(3, rois.length);
+        assertEquals("0.0", rois[0].getProperty("level"));
+        assertEquals(0, ResultsTable.getResultsTable().getValue("Level", 0));
+    }
+
+    @Test
     void curvesAreSelectionsBetweenPixels() {
         ImagePlus image = shapes();
         Roi[] rois = overlay(image, "levels=50");

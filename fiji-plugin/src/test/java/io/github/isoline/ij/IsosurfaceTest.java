@@ -12,6 +12,7 @@ import ij.ImageStack;
 import ij.measure.ResultsTable;
 import ij.process.FloatProcessor;
 import ij.process.ImageConverter;
+import ij.process.ImageProcessor;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isosurface;
@@ -65,6 +66,24 @@ class IsosurfaceTest extends HeadlessTest {
         image.getCalibration().pixelDepth = 1.0001;
         image.getCalibration().setUnit("mm");
         return image;
+    }
+
+    @Test
+    void theLevelOfASignedImageIsTheValueThatImageJShows() {
+        ImageStack stack = new ImageStack(SIDE, SIDE);
+        ImageStack ball = ball().getStack();
+        for (int z = 1; z <= ball.getSize(); z++) {
+            ImageProcessor slice = ball.getProcessor(z).duplicate();
+            slice.add(32668);
+            stack.addSlice(slice.convertToShort(false));
+        }
+        ImagePlus image = new ImagePlus("signed", stack);
+        image.getLocalCalibration().setSigned16BitCalibration();
+        Outcome outcome = isosurface(image, "level=0 results_table");
+        assertFalse(ABORTED.equals(outcome.returned), outcome.log);
+        ResultsTable table = ResultsTable.getResultsTable();
+        assertEquals(0, table.getValue("Level", 0));
+        assertEquals(2, table.getValue("Euler", 0));
     }
 
     @Test
