@@ -227,7 +227,8 @@ class Context(Owned):
         params = self.library.params("isolines", **parameters)
         if levels is not None and numpy.size(levels) == 0:
             raise InvalidArgument("levels must be None for automatic ones, or one number or several (got none); give some")
-        levels = numpy.ascontiguousarray([] if levels is None else levels, numpy.float64).ravel()
+        # The array of a Dask worker may be unaligned.
+        levels = numpy.require([] if levels is None else levels, numpy.float64, "CA").ravel()
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),
@@ -282,7 +283,7 @@ class Context(Owned):
                 raise InvalidArgument(f"cannot use {name}: they must be an array (n, 3) of numbers, of triangles whole ones "
                                       f"(got shape {array.shape} of {array.dtype})")
         kinds = numpy.float32, numpy.uint32
-        points, corners = (numpy.ascontiguousarray(array, kind) for array, kind in zip(arrays, kinds))
+        points, corners = (numpy.require(array, kind, "CA") for array, kind in zip(arrays, kinds))
         if not numpy.array_equal(corners, arrays[1]):
             raise InvalidArgument("cannot use triangles: their indices must be from 0 to 4294967295; count vertices from 0")
         call = self._caller(Surface, (points, corners), lambda progress, handle: self.library.call(

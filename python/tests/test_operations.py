@@ -178,6 +178,14 @@ def test_edge_drawing_shows_its_maps_and_threshold():
     assert threshold == 20 and ((maps.direction > 0) == (maps.gradient >= threshold)).all()
 
 
+def test_levels_may_be_unaligned():
+    levels = numpy.frombuffer(b"x" + numpy.array([50.0, 100.5]).tobytes(), numpy.uint8)[1:].view(numpy.float64)
+    image = numpy.arange(200, dtype=numpy.uint8).reshape(10, 20)
+    assert not levels.flags.aligned
+    found, wanted = (isoline.isolines(image, given).lines["level"].tolist() for given in (levels, [50, 100.5]))
+    assert found == wanted
+
+
 def test_isolines():
     found = isoline.isolines(IMAGE, [50.0, 150.0], spacing=(2, 1))
     assert len(found) == 2 and found.lines["level"].tolist() == [50, 150] and "2 polylines" in repr(found)
