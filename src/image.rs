@@ -331,26 +331,6 @@ pub(crate) fn image_of<T>(pixels: Vec<T>, shape: (usize, usize, usize)) -> Array
     Array3::from_shape_vec(shape, pixels).unwrap_or_else(|e| unreachable!("there are as many pixels: {e}"))
 }
 
-/// Computes values part by part, each from the index of its first value, on all threads of the current pool. The ticker can
-/// cancel it.
-pub(crate) fn try_par_parts<T: Send>(
-    values: &mut [T],
-    ticker: &Ticker,
-    compute: impl Fn(usize, &mut [T]) + Sync,
-) -> Result<()> {
-    const PART: usize = 1 << 16;
-    values.par_chunks_mut(PART).enumerate().try_for_each(|(part, values)| {
-        ticker.check()?;
-        compute(part * PART, values);
-        Ok(())
-    })
-}
-
-/// Copies values as [`try_par_parts`] computes them.
-pub(crate) fn try_par_copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T], ticker: &Ticker) -> Result<()> {
-    try_par_parts(to, ticker, |first, to| to.copy_from_slice(&from[first..][..to.len()]))
-}
-
 /// Returns an empty vector with capacity for `count`, or an error (no abort) when out of memory. It is for lists whose
 /// length grows with the image.
 pub(crate) fn reserved<T>(count: usize) -> Result<Vec<T>> {

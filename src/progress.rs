@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use rayon::ThreadPool;
+use rayon::prelude::*;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -346,6 +347,26 @@ pub(crate) fn run<T: Send>(
     let result = result.unwrap_or_else(|| unreachable!("a worker's panic is raised by the scope"));
     // A callback may cancel when the work has just been done: it must not be called again by the next part of the call.
     result.and_then(|done| ticker.check().map(|()| done))
+}
+
+/// Computes values part by part, each from the index of its first value, on all threads of the current pool. The ticker can
+/// cancel it.
+pub(crate) fn try_par_parts<T: Send>(
+    values: &mut [T],
+    ticker: &Ticker,
+    compute: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<()> {
+    const PART: usize = 1 << 16;
+    values.par_chunks_mut(PART).enumerate().try_for_each(|(part, values)| {
+        ticker.check()?;
+        compute(part * PART, values);
+        Ok(())
+    })
+}
+
+/// Copies values as [`try_par_parts`] computes them.
+pub(crate) fn try_par_copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T], ticker: &Ticker) -> Result<()> {
+    try_par_parts(to, ticker, |first, to| to.copy_from_slice(&from[first..][..to.len()]))
 }
 
 #[cfg(test)]

@@ -331,7 +331,7 @@ impl Checked {
             return false;
         }
         let both = [self, other];
-        // Parts that begin every `period` bytes in both images, of so many bytes each, are apart within one period.
+        // Rows, or slices, that are `period` bytes apart in both images share none if their bytes within one period do not.
         let are_apart = |period: usize, [mine, theirs]: [usize; 2]| {
             let from_mine_to_theirs = (other.address % period + period - self.address % period) % period;
             from_mine_to_theirs >= mine && from_mine_to_theirs + theirs <= period

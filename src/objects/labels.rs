@@ -3,8 +3,8 @@
 use super::LARGEST_LABEL;
 use super::scalar::BACKGROUND;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Image, PixelType, collected, try_par_parts, zeroed};
-use crate::progress::Ticker;
+use crate::image::{Image, PixelType, collected, zeroed};
+use crate::progress::{Ticker, try_par_parts};
 use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};

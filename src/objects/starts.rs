@@ -6,8 +6,8 @@ use super::scalar::BACKGROUND;
 use crate::device::Context;
 use crate::distance;
 use crate::error::Result;
-use crate::image::{Dimensions, Image, push, sort_while, try_par_parts, zeroed};
-use crate::progress::Ticker;
+use crate::image::{Dimensions, Image, push, sort_while, zeroed};
+use crate::progress::{Ticker, try_par_parts};
 use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 
