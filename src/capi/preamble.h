@@ -74,8 +74,8 @@
  *   the driver opens a device or page-locks a buffer, it goes on after that on a thread of the library, which closes or frees
  *   what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
  *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
- * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several, each is
- *   opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
+ * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several and the
+ *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
  *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isosurface,
  *   edge drawing, and up to 1024 iterations of the edge strength. For that the first call of each kind on a
  *   machine measures both devices, in less than a second, and keeps the times in the user's cache folder, as

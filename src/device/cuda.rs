@@ -4,7 +4,7 @@
 //! between them and the caller's memory, and [`launch`] the parts that all kernel launches share.
 //!
 //! # Safety
-//! All calls into the driver are here, in [`find`], in [`memory`] and in [`host`]. Two rules keep them sound:
+//! All calls into the driver are here, in [`find`], in [`nvml`], in [`memory`] and in [`host`]. Two rules keep them sound:
 //! 1. The context is bound to the calling thread before a call ([`Cuda::bind`]).
 //! 2. Memory that a stream works on outlives that work: owners hold their [`Stream`]s in fields before their buffers,
 //!    and dropping a [`Stream`] waits for it.
@@ -16,6 +16,7 @@ mod host;
 pub(crate) mod kernels;
 mod launch;
 mod memory;
+mod nvml;
 mod peer;
 mod pipeline;
 mod range;
@@ -102,16 +103,21 @@ impl Cuda {
         Self::first_usable_of(0..find::start()?)
     }
 
-    /// Opens the CUDA device with the most free memory, of those that can load the kernels. Where there are several, each is
-    /// opened for a moment.
+    /// Opens the CUDA device with the most free memory, of those that can load the kernels. Where there are several and NVML does
+    /// not tell it, each is opened for a moment.
     pub(super) fn freest_usable() -> Result<(Arc<Self>, DeviceInfo)> {
         let count = find::start()?;
         if count == 1 {
             return Self::first_usable();
         }
+        let nvml = nvml::Nvml::start();
+        let free = |index: u32| {
+            let told = nvml.as_ref().and_then(|nvml| nvml.free_memory(index));
+            told.unwrap_or_else(|| find::open(index).0.free_memory)
+        };
         let mut indices: Vec<_> = (0..count).collect();
         // Differences of less than 1 GiB do not count: then the first is taken.
-        indices.sort_by_cached_key(|index| std::cmp::Reverse(find::open(*index).0.free_memory >> 30));
+        indices.sort_by_cached_key(|index| std::cmp::Reverse(free(*index) >> 30));
         Self::first_usable_of(indices)
     }
 

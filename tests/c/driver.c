@@ -166,20 +166,35 @@ static void a_divided_call_returns_the_error_of_a_device(const char *device) {
     free(pixels);
 }
 
-static void auto_takes_the_freest_device(const char *device) {
+/* `opened` is the number of devices that a context on "auto" opens. */
+static void auto_takes_the_freest(int opened) {
     const char *const busy[][2] = {{"-1", "cuda:0"}, {"0", "cuda:1"}, {"1", "cuda:0"}};
-    (void)device;
-    if (!with_driver("whole")) {
-        return;
-    }
     for (int i = 0; i < 3; i++) {
         setenv("FAKE_BUSY", busy[i][0], 1);
+        int before = *fake.opened;
         isoline_context *context = open_context("auto");
+        CHECK_NUMBER(*fake.opened - before, opened);
         isoline_device entry = told(0);
         GOOD(isoline_context_device(context, &entry));
         CHECK_TEXT(entry.id, busy[i][1]);
         isoline_context_free(context);
         CHECK_NUMBER(*fake.opened, *fake.closed);
+    }
+}
+
+static void auto_takes_the_freest_device(const char *device) {
+    (void)device;
+    if (with_driver("whole")) {
+        auto_takes_the_freest(3);
+    }
+}
+
+static void with_nvml_auto_opens_no_other_device(const char *device) {
+    (void)device;
+    void *nvml = with_library("whole", NVML);
+    if (nvml != NULL && with_driver("whole")) {
+        auto_takes_the_freest(1);
+        CHECK_NUMBER(*(int *)variable_of(nvml, "fake_nvml_starts"), 0);
     }
 }
 
@@ -588,6 +603,7 @@ int main(void) {
     RUN_ON(a_list_needs_each_of_its_devices_and_all_takes_those_that_work, "fake");
     RUN_ON(a_divided_call_returns_the_error_of_a_device, "fake");
     RUN_ON(auto_takes_the_freest_device, "fake");
+    RUN_ON(with_nvml_auto_opens_no_other_device, "fake");
     RUN_ON(an_old_driver_is_named, "fake");
     RUN_ON(a_driver_that_lacks_functions_is_survived, "fake");
     RUN_ON(a_driver_that_lacks_one_function_is_not_usable, "fake");

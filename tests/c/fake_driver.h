@@ -7,11 +7,13 @@
 #include <dlfcn.h>
 #include <limits.h>
 
-/* The name that the library looks for first. */
+/* The names that the library looks for first. */
 #ifdef _WIN32
 #define DRIVER "cuda.dll"
+#define NVML "nvml.dll"
 #else
 #define DRIVER "libcuda.so"
+#define NVML "libnvidia-ml.so.1"
 #endif
 
 /* The variables of the fake, without the prefix that they have there. */
@@ -27,17 +29,24 @@ static inline void *variable_of(void *driver, const char *name) {
     return place;
 }
 
-/* Loads a fake under the name that the library looks for first, so that it finds this one. 0 if that failed. */
-static inline int with_driver(const char *name) {
+/* Loads a fake under the name that the library looks for first, so that it finds this one. NULL if that failed. */
+static inline void *with_library(const char *folder, const char *name) {
     char path[PATH_MAX + 64];
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
     if (!CHECK(length > 0)) {
-        return 0;
+        return NULL;
     }
     path[length] = '\0';
-    snprintf(strrchr(path, '/'), 64, "/drivers/%s/" DRIVER, name);
-    void *driver = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
-    if (!check_that(driver != NULL, __FILE__, __LINE__, "the fake driver cannot be loaded: %s", dlerror())) {
+    snprintf(strrchr(path, '/'), 64, "/drivers/%s/%s", folder, name);
+    void *library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    check_that(library != NULL, __FILE__, __LINE__, "the fake %s cannot be loaded: %s", name, dlerror());
+    return library;
+}
+
+/* Loads the fake driver of a folder. 0 if that failed. */
+static inline int with_driver(const char *name) {
+    void *driver = with_library(name, DRIVER);
+    if (driver == NULL) {
         return 0;
     }
     fake.starts = (int *)variable_of(driver, "fake_starts");

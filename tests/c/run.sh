@@ -28,6 +28,7 @@ strict=(-Wall -Wextra -Wpedantic -Werror)
 # shellcheck disable=SC2016 # $ORIGIN is for the loader
 link_flags=(-lisoline -lpthread -lm -ldl '-Wl,-rpath,$ORIGIN:$ORIGIN/../lib')
 driver_name=libcuda.so
+nvml_name=libnvidia-ml.so.1
 driver_libraries=()
 suffix=
 case "$("$cc" -dumpmachine 2> /dev/null)" in
@@ -36,6 +37,7 @@ case "$("$cc" -dumpmachine 2> /dev/null)" in
         link_flags=(-l:isoline.dll -lpthread -lm -lpsapi -static)
         strict+=(-I"$here/windows")
         driver_name=cuda.dll
+        nvml_name=nvml.dll
         driver_libraries=(-lpthread -static)
         suffix=.exe
         ;;
@@ -83,10 +85,12 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
     init_structs "$out/include"
     # The drivers of driver.c, which finds them beside itself, under the name that the library looks for first.
     mkdir -p "$out"/drivers/{whole,lacking,lacking-one}
-    local fake=("$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -O1 -shared -fPIC "-Wl,-soname,$driver_name" "$here/drivers/cuda.c")
+    local shared=("$cc" -std=c11 -D_GNU_SOURCE "${strict[@]}" -O1 -shared -fPIC)
+    local fake=("${shared[@]}" "-Wl,-soname,$driver_name" "$here/drivers/cuda.c")
     "${fake[@]}" -o "$out/drivers/whole/$driver_name" "${driver_libraries[@]}" || return 1
     "${fake[@]}" -DLACKING -o "$out/drivers/lacking/$driver_name" "${driver_libraries[@]}" || return 1
     "${fake[@]}" -DcuStreamSynchronize=cuOther -o "$out/drivers/lacking-one/$driver_name" "${driver_libraries[@]}" || return 1
+    "${shared[@]}" "-Wl,-soname,$nvml_name" "$here/drivers/nvml.c" -o "$out/drivers/whole/$nvml_name" || return 1
     local link=(-L"$library" "${link_flags[@]}")
     local flags=("${strict[@]}" -g -O1 "$@" -I"$root/include" -I"$out/include")
     for source in "$here"/*.c "$here"/*.cpp; do

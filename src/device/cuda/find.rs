@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 const MIN_DRIVER: i32 = 12000;
 
 /// The functions of the driver that are called, here or by cudarc, which panics where one is missing.
-const FUNCTIONS: [&str; 49] = [
+const FUNCTIONS: [&str; 50] = [
     "cuCtxDestroy_v2",
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
@@ -22,6 +22,7 @@ const FUNCTIONS: [&str; 49] = [
     "cuDeviceGetAttribute",
     "cuDeviceGetCount",
     "cuDeviceGetName",
+    "cuDeviceGetUuid_v2",
     "cuDevicePrimaryCtxRelease_v2",
     "cuDevicePrimaryCtxRetain",
     "cuDeviceTotalMem_v2",

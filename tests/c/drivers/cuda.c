@@ -31,6 +31,7 @@ int cuInit(unsigned flags);
 int cuDeviceGetCount(int *count);
 int cuDeviceGet(int *device, int index);
 int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceGetUuid_v2(char id[16], int device);
 int cuDeviceTotalMem_v2(size_t *bytes, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDevicePrimaryCtxRetain(void **context, int device);
@@ -129,6 +130,14 @@ int cuDeviceGet(int *device, int index) {
 int cuDeviceGetName(char *name, int size, int device) {
     MAY_FAIL();
     snprintf(name, (size_t)size, "Fake %d", device);
+    return 0;
+}
+
+int cuDeviceGetUuid_v2(char id[16], int device) {
+    MAY_FAIL();
+    for (int i = 0; i < 16; i++) {
+        id[i] = (char)(i == 15 ? device : 0x11 * i);
+    }
     return 0;
 }
 
