@@ -36,7 +36,7 @@ use super::{Backend, DeviceInfo, Found};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{DevicePixels, collected};
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
-use cudarc::driver::{CudaContext, CudaModule, DriverError};
+use cudarc::driver::{CudaContext, CudaModule, CudaStream, DriverError};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,6 +86,8 @@ pub(crate) struct Cuda {
     memory: Arc<Memory>,
     transfer: Arc<Transfer>,
     context: Arc<CudaContext>,
+    /// To make and destroy a stream takes 10 µs, and a stack needs dozens.
+    streams: Unused,
     index: u32,
     multiprocessors: u32,
     compute_capability: (u32, u32),
@@ -183,6 +185,7 @@ impl Cuda {
                 modules: Mutex::default(),
                 kernels: Mutex::default(),
                 limit: AtomicU64::new(0),
+                streams: Arc::default(),
                 context,
             });
             // Those of all operations are for the same cards, and the others are loaded when they are first called.
@@ -249,7 +252,9 @@ impl Cuda {
     }
 
     pub(crate) fn stream(&self) -> Result<Stream> {
-        Stream::new(&self.context, self.early_launches)
+        let unused = self.streams.lock().unwrap_or_else(|e| e.into_inner()).pop();
+        let stream = unused.map_or_else(|| new_stream(&self.context), Ok)?;
+        Ok(Stream { stream, early_launches: self.early_launches, unused: Some(self.streams.clone()) })
     }
 
     /// Creates an event that records the time.
@@ -293,18 +298,26 @@ impl Cuda {
 
 /// A stream; dropping it waits for its work (rule 2 above).
 pub(crate) struct Stream {
-    stream: Arc<cudarc::driver::CudaStream>,
+    stream: Arc<CudaStream>,
     /// Set where a launch may start before the one ahead of it is over ([`EARLY_LAUNCHES_FROM`]).
     early_launches: bool,
+    /// The place for the stream after its use.
+    unused: Option<Unused>,
+}
+
+/// The streams of a device that are not in use.
+type Unused = Arc<Mutex<Vec<Arc<CudaStream>>>>;
+
+fn new_stream(context: &Arc<CudaContext>) -> Result<Arc<CudaStream>> {
+    context.new_stream().map_err(|e| failed("create a CUDA stream", e))
 }
 
 impl Stream {
-    fn new(context: &Arc<CudaContext>, early_launches: bool) -> Result<Self> {
-        let stream = context.new_stream().map_err(|e| failed("create a CUDA stream", e))?;
-        Ok(Self { stream, early_launches })
+    fn new(context: &Arc<CudaContext>) -> Result<Self> {
+        Ok(Self { stream: new_stream(context)?, early_launches: false, unused: None })
     }
 
-    fn raw(&self) -> &cudarc::driver::CudaStream {
+    fn raw(&self) -> &CudaStream {
         &self.stream
     }
 
@@ -324,8 +337,12 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A failed stream has no work left.
-        let _ = self.stream.synchronize();
+        // A failed stream has no work left, and is not used again.
+        if self.stream.synchronize().is_ok()
+            && let Some(unused) = &self.unused
+        {
+            unused.lock().unwrap_or_else(|e| e.into_inner()).push(self.stream.clone());
+        }
     }
 }
 

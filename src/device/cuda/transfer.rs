@@ -203,7 +203,7 @@ impl Transfer {
         let kept = self.copiers.lock().unwrap_or_else(|e| e.into_inner()).pop();
         let mut copier = match kept {
             Some(copier) => copier,
-            None => Copier { stream: Stream::new(&self.context, false)?, staging: Vec::new(), copied: Vec::new() },
+            None => Copier { stream: Stream::new(&self.context)?, staging: Vec::new(), copied: Vec::new() },
         };
         while copier.staging.len() < buffers {
             copier.copied.push(Event::untimed(&self.context)?);
