@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import sys
 from collections.abc import Sequence
@@ -90,10 +91,15 @@ def device_of(array) -> int:
     return ordinal.value
 
 
+@functools.cache
+def driver_library() -> ctypes.CDLL:
+    return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+
+
 def driver(name, *arguments):
     """Calls NVIDIA's driver, which the package that made the array has loaded and initialised."""
     try:
-        library = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+        library = driver_library()
     except OSError as error:
         raise RuntimeError(f"cannot use an array on a GPU: there is no driver ({error}); copy it to host memory") from None
     status = getattr(library, name)(*arguments)
