@@ -472,8 +472,7 @@ pub(crate) fn try_par_collected<T: Send>(items: impl IndexedParallelIterator<Ite
     try_collected(par_collected(items)?.into_iter())
 }
 
-/// Computes the items of indices on the threads of the current pool; returns the first error, if there is one. The loop over
-/// indices is compiled once, where rayon's iterators are compiled for each loop, which is some 5 kB of library.
+/// Computes the items of indices on the threads of the current pool; returns the first error, if there is one.
 pub(crate) fn try_par_indexed<T: Send>(count: usize, item: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
     let items = collected((0..count).map(|_| Mutex::new(None)))?;
     // After a cancellation no item is begun. Other errors are all awaited, so that the first one is always the same.
@@ -491,8 +490,10 @@ pub(crate) fn try_par_indexed<T: Send>(count: usize, item: impl Fn(usize) -> Res
     try_collected(items.into_iter().map(|item| made(item).unwrap_or_else(|| Err(Error::cancelled()))))
 }
 
+/// Calls `work` with each index on the threads of the current pool. This loop is compiled once, where rayon's iterators are
+/// compiled for each loop, which is some 5 kB of library.
 #[inline(never)]
-fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
+pub(crate) fn for_each_index(count: usize, work: &(dyn Fn(usize) + Sync)) {
     (0..count).into_par_iter().for_each(work);
 }
 

@@ -22,12 +22,11 @@ use super::{Params, Region, STAGE};
 use crate::device::{Context, PerThread};
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Foreground, Image, ImageMut, copy_packed, zeroed};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::{Progress, Ticker, run as run_with_progress, try_par_each};
 use crate::report::Report;
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, ArrayViewMut1, ArrayViewMut3, s};
 use passes::{ColumnPass, RowPass, TASK_PIXELS, Workspace};
-use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -113,7 +112,7 @@ impl<T: Pixel> Call<'_, T> {
         let along_z = ColumnPass::new(lengths[2], metric.weights[2], Some(&finish))?;
         let workspaces = PerThread::new(|| Workspace::new(width, height.max(lengths[2])))?;
         // 3. Run them: x and y slice by slice, then z.
-        field.par_chunks_mut(width * height).enumerate().try_for_each(|(z, slice)| {
+        try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
             rows.run(&mask, z, slice, &workspaces, ticker)?;
             if height > 1 { along_y.run(slice, &workspaces, ticker) } else { Ok(()) }
         })?;
@@ -205,8 +204,9 @@ impl<T: Pixel> Call<'_, T> {
         by_groups(self.context, dimensions, 1, progress, output, &|slices, field, ticker| {
             let view = self.view.slice(s![slices, .., ..]);
             let mask = Mask { view, threshold: T::threshold(threshold), foreground };
-            let slices = field.par_chunks_mut(width * height).enumerate();
-            slices.into_par_iter().try_for_each(|(z, slice)| rows.run(&mask, z, slice, &workspaces, ticker))
+            try_par_each(field.chunks_mut(width * height), ticker, |z, slice| {
+                rows.run(&mask, z, slice, &workspaces, ticker)
+            })
         })
     }
 }
@@ -231,7 +231,7 @@ impl Call<'_, f32> {
         let piece = if axis == 1 { width * height } else { width * height * depth };
         by_groups(self.context, dimensions, 1, progress, output, &|slices, field, ticker| {
             pack(self.view.slice(s![slices, .., ..]), field, ticker)?;
-            field.par_chunks_mut(piece).try_for_each(|field| columns.run(field, &workspaces, ticker))
+            try_par_each(field.chunks_mut(piece), ticker, |_, field| columns.run(field, &workspaces, ticker))
         })
     }
 }
@@ -240,8 +240,7 @@ impl Call<'_, f32> {
 fn pack(view: ArrayView3<'_, f32>, values: &mut [f32], ticker: &Ticker) -> Result<()> {
     let (_, height, width) = view.dim();
     let rows = TASK_PIXELS.div_ceil(width);
-    values.par_chunks_mut(rows * width).enumerate().try_for_each(|(task, values)| {
-        ticker.check()?;
+    try_par_each(values.chunks_mut(rows * width), ticker, |task, values| {
         for (row, to) in (task * rows..).zip(values.chunks_exact_mut(width)) {
             let from: ArrayView1<'_, f32> = view.slice(s![row / height, row % height, ..]);
             ArrayViewMut1::from(to).assign(&from);

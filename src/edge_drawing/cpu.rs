@@ -17,7 +17,7 @@ use super::{Params, Profile, Segments, Variant};
 use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, collected, extend, reserved, try_par_collected, zeroed};
-use crate::progress::{Progress, Ticker, run as run_with_progress};
+use crate::progress::{Progress, Ticker, run as run_with_progress, try_par_each};
 use crate::report::Report;
 use ndarray::{ArrayViewMut2, Axis};
 use rayon::prelude::*;
@@ -212,21 +212,18 @@ fn write<T: Copy + Send + Sync + bytemuck::Zeroable>(
     row: impl Fn(usize, &mut [T]) + Sync,
 ) -> Result<()> {
     let width = target.ncols();
-    target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER).into_par_iter().enumerate().try_for_each(
-        |(block, mut rows)| {
-            ticker.check()?;
-            let mut packed = Vec::new();
-            for (y, mut to) in (block * ROWS_PER_WORKER..).zip(rows.rows_mut()) {
-                match to.as_slice_mut() {
-                    Some(to) => row(y, to),
-                    None => {
-                        packed.resize(width, T::zeroed());
-                        row(y, &mut packed);
-                        to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
-                    }
+    try_par_each(target.axis_chunks_iter_mut(Axis(0), ROWS_PER_WORKER), ticker, |block, mut rows| {
+        let mut packed = Vec::new();
+        for (y, mut to) in (block * ROWS_PER_WORKER..).zip(rows.rows_mut()) {
+            match to.as_slice_mut() {
+                Some(to) => row(y, to),
+                None => {
+                    packed.resize(width, T::zeroed());
+                    row(y, &mut packed);
+                    to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
                 }
             }
-            Ok(())
-        },
-    )
+        }
+        Ok(())
+    })
 }

@@ -4,10 +4,9 @@ use super::{Foreground, Plan};
 use crate::error::{Error, Result};
 use crate::image::Image;
 pub(super) use crate::image::zeroed;
-use crate::progress::Ticker;
+use crate::progress::{Ticker, try_par_each};
 use crate::threshold::Pixel;
 use ndarray::{ArrayView1, ArrayView3, Axis, s};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// The scaling of pixels outside the shape to their initial values, computed for one image. The CUDA kernel takes the
@@ -198,19 +197,17 @@ pub(super) fn prepare(pixels: &InputPixels<'_>, ticker: &Ticker) -> Result<(Vec<
     let [width, height, depth] = pixels.shape();
     let mut field = zeroed(width * height * depth)?;
     let mut fixed: Vec<u8> = zeroed(field.len())?;
-    field.par_chunks_mut(width * ROWS).zip(fixed.par_chunks_mut(width * ROWS)).enumerate().try_for_each(
-        |(block, (field, fixed))| {
-            ticker.check()?;
-            for (i, (values, marks)) in field.chunks_mut(width).zip(fixed.chunks_mut(width)).enumerate() {
-                let row = block * ROWS + i;
-                let row = [row % height, row / height];
-                pixels.initial_values(row, 0..width, values);
-                pixels.mark_changing(row, 0..width, 1, marks);
-                marks.iter_mut().for_each(|mark| *mark ^= 1);
-            }
-            Ok(())
-        },
-    )?;
+    let blocks = field.chunks_mut(width * ROWS).zip(fixed.chunks_mut(width * ROWS));
+    try_par_each(blocks, ticker, |block, (field, fixed)| {
+        for (i, (values, marks)) in field.chunks_mut(width).zip(fixed.chunks_mut(width)).enumerate() {
+            let row = block * ROWS + i;
+            let row = [row % height, row / height];
+            pixels.initial_values(row, 0..width, values);
+            pixels.mark_changing(row, 0..width, 1, marks);
+            marks.iter_mut().for_each(|mark| *mark ^= 1);
+        }
+        Ok(())
+    })?;
     Ok((field, fixed))
 }
 

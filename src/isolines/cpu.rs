@@ -6,7 +6,7 @@ use super::{Connect, Plan, Polylines, STAGE, joined};
 use crate::device::{Context, HostCopy, slices_side_by_side};
 use crate::error::Result;
 use crate::image::{Image, extend, packed_row, push, zeroed};
-use crate::progress::{Progress, Ticker, part, run as run_with_progress};
+use crate::progress::{Progress, Ticker, part, run as run_with_progress, try_par_each};
 use crate::report::{Parts, Report};
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::{ArrayView2, ArrayView3, Axis};
@@ -235,8 +235,7 @@ fn crossings<T: Pixel + Into<f64>>(
         (points_left, next_left) = (points_after, next_after);
         push(&mut tasks, (first..end, points, next))?;
     }
-    tasks.into_par_iter().try_for_each(|(rows, points, next)| {
-        ticker.check()?;
+    try_par_each(tasks.into_iter(), ticker, |_, (rows, points, next)| {
         let mut at = 0;
         for y in rows.clone() {
             for line in 0..2 {

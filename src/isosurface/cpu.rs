@@ -7,7 +7,7 @@ use crate::device::Own;
 use crate::device::kernels::isosurface::IS_LINES;
 use crate::error::{Error, Result};
 use crate::image::{Foreground, Image, extend, packed_row, push, zeroed};
-use crate::progress::Ticker;
+use crate::progress::{Ticker, try_par_each};
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::ArrayView3;
 use rayon::prelude::*;
@@ -451,8 +451,7 @@ fn fill<T: Pixel + Into<f64>>(
         triangles_left = after;
         push(&mut tasks, (rows, own_vertices, own_triangles))?;
     }
-    tasks.into_par_iter().try_for_each(|(rows, vertices, triangles)| {
-        ticker.check()?;
+    try_par_each(tasks.into_iter(), ticker, |_, (rows, vertices, triangles)| {
         let count = rows.len() as u64;
         let (mut vertices, mut triangles) = (vertices.iter_mut(), triangles.iter_mut());
         for row in rows {

@@ -8,7 +8,7 @@ use crate::device::kernels::isosurface::{
 };
 use crate::error::Result;
 use crate::image::{par_collected, push, zeroed};
-use crate::progress::Ticker;
+use crate::progress::{Ticker, try_par_each};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -90,7 +90,7 @@ fn normals(parts: &[Part], vertices: &[[f32; 3]], triangles: &[[u32; 3]], ticker
         left = after;
         push(&mut tasks, (part, own))?;
     }
-    tasks.into_par_iter().try_for_each(|(part, normals)| {
+    try_par_each(tasks.into_iter(), ticker, |_, (part, normals)| {
         let own = &part.vertices;
         let mut sums: Vec<Vector> = zeroed(own.len())?;
         for block in triangles[part.triangles.clone()].chunks(TASK_TRIANGLES) {

@@ -7,7 +7,7 @@ use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
 use crate::image::{ImageMut, collected, par_collected, push, reserved};
-use crate::progress::{self, Progress, Ticker};
+use crate::progress::{self, Progress, Ticker, try_par_each};
 use crate::stream::Output;
 use ndarray::{ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
@@ -63,7 +63,7 @@ pub(super) fn draw_into<P: Copy + Default + Send + Sync>(
     value: impl Fn(usize) -> P + Sync,
 ) -> Result<()> {
     let extents = extents(targets, ticker)?;
-    view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS).into_par_iter().enumerate().try_for_each(|(band, mut pixels)| {
+    try_par_each(view.axis_chunks_iter_mut(Axis(0), DRAWN_ROWS), ticker, |band, mut pixels| {
         pixels.fill(P::default());
         let first = i64::from(origin.y) + (band * DRAWN_ROWS) as i64;
         // The first targets are drawn last, over the others.

@@ -20,7 +20,7 @@
 use super::{Finish, Mask, term, zeroed};
 use crate::device::PerThread;
 use crate::error::{Error, Result};
-use crate::progress::Ticker;
+use crate::progress::{Ticker, try_par_each};
 use crate::threshold::Pixel;
 use ndarray::{ArrayViewMut2, Axis};
 use pulp::{Arch, Simd, WithSimd};
@@ -79,8 +79,7 @@ impl<'a> RowPass<'a> {
     ) -> Result<()> {
         let rows = TASK_PIXELS.div_ceil(self.width);
         let arch = Arch::new();
-        slice.par_chunks_mut(rows * self.width).enumerate().try_for_each(|(task, field)| {
-            ticker.check()?;
+        try_par_each(slice.chunks_mut(rows * self.width), ticker, |task, field| {
             let pixels = field.len() as u64;
             workspaces.with(|workspace| {
                 arch.dispatch(RowTask {

@@ -2,10 +2,9 @@
 
 use crate::edge_drawing::edge_map::BYTES;
 use crate::error::Result;
-use crate::progress::Ticker;
+use crate::progress::{Ticker, try_par_each};
 use ndarray::{ArrayViewMut2, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 
 /// The number of rows of one task.
 const ROWS: usize = 64;
@@ -19,30 +18,28 @@ pub(super) fn expand(
     mut planes: ArrayViewMut3<'_, u8>,
     ticker: &Ticker,
 ) -> Result<()> {
-    let expand_one = |(words, mut plane): (&&[u32], ArrayViewMut2<'_, u8>)| {
-        words.par_chunks(pitch * ROWS).zip(plane.axis_chunks_iter_mut(Axis(0), ROWS)).try_for_each(
-            |(words, mut rows)| {
-                ticker.check()?;
-                for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
-                    let eights = bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES[*bits as usize]);
-                    match row.as_slice_mut() {
-                        Some(row) => {
-                            // Eight pixels are copied at a time, a length that the compiler knows.
-                            let (whole, rest) = row.as_chunks_mut::<8>();
-                            let mut eights = eights;
-                            whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
-                            if let Some(from) = eights.next() {
-                                rest.copy_from_slice(&from[..rest.len()]);
-                            }
+    let expand_one = |plane: usize, mut rows: ArrayViewMut2<'_, u8>| {
+        let bands = maps[plane].chunks(pitch * ROWS).zip(rows.axis_chunks_iter_mut(Axis(0), ROWS));
+        try_par_each(bands, ticker, |_, (words, mut rows)| {
+            for (words, mut row) in words.chunks_exact(pitch).zip(rows.rows_mut()) {
+                let eights = bytemuck::cast_slice::<u32, u8>(words).iter().map(|bits| &BYTES[*bits as usize]);
+                match row.as_slice_mut() {
+                    Some(row) => {
+                        // Eight pixels are copied at a time, a length that the compiler knows.
+                        let (whole, rest) = row.as_chunks_mut::<8>();
+                        let mut eights = eights;
+                        whole.iter_mut().zip(&mut eights).for_each(|(to, from)| *to = *from);
+                        if let Some(from) = eights.next() {
+                            rest.copy_from_slice(&from[..rest.len()]);
                         }
-                        None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                     }
+                    None => row.iter_mut().zip(eights.flatten()).for_each(|(to, from)| *to = *from),
                 }
-                Ok(())
-            },
-        )
+            }
+            Ok(())
+        })
     };
-    pool.install(|| maps.par_iter().zip(planes.axis_iter_mut(Axis(0))).try_for_each(expand_one))
+    pool.install(|| try_par_each(planes.axis_iter_mut(Axis(0)).take(maps.len()), ticker, expand_one))
 }
 
 #[cfg(test)]
