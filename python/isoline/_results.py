@@ -200,9 +200,10 @@ class Surface:
         """The Surface of a mesh, such as one that was joined of parts or smoothed, with its normals and measures. Its level
         is NaN.
 
-        vertices: an array (n, 3) of x, y and z, finite. triangles: an array (m, 3) of indices of vertices, counterclockwise
-        for who looks from outside. Each edge is to have one or two triangles. A vertex without triangles counts as a piece.
-        The CPU computes, whatever the device.
+        vertices: an array (n, 3) of x, y and z, finite, which are rounded to float32: move a mesh far from the origin there
+        first. triangles: an array (m, 3) of indices of vertices, counterclockwise for who looks from outside. Each edge is
+        to have one or two triangles, of opposite directions: else volume and mean_curvature mean nothing, and closed may be
+        true. A vertex without triangles counts as a piece. The CPU computes, whatever the device.
         """
         from ._context import context_of
         return context_of(device).surface(vertices, triangles, progress=progress, report=report)
