@@ -187,7 +187,8 @@ class Snake(Solver):
 
     def statistics(self) -> npt.NDArray:
         """A structured array with an element for each target: status (0 running, 1 converged, 2 vanished, 3 left the image,
-        4 iteration limit), flags, iterations, nodes, pixels, mean, deviation and so on, as in the C API."""
+        4 iteration limit), flags, iterations, nodes, pixels, mean, deviation and so on, as in the C API. With Bernoulli
+        noise pixels above 0 count as 1: the mean is their share."""
         return self.rows(c_size_t(0), len(self), TARGET_STATISTICS)
 
     def mask(self, out: Any = None) -> Any:
