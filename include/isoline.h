@@ -3811,8 +3811,8 @@ enum isoline_target_flags
      */
     ISOLINE_TARGET_TOUCHES_WINDOW = 4,
     /**
-     * All pixels of target and background are equal. No outline is better than another one; the polygon is the initial
-     * one, and says nothing.
+     * All pixels of target and background are equal. No outline is better than another one: the polygon is the initial one
+     * without nodes that `node_cost` has removed, and says nothing.
      */
     ISOLINE_TARGET_FLAT = 8,
 };
@@ -3824,7 +3824,10 @@ typedef uint32_t isoline_target_flags;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/** The statistics of one target. Grey values are in the image's own units. The struct never changes. */
+/**
+ * The statistics of one target. Grey values are in the image's own units; with ISOLINE_SNAKE_NOISE_BERNOULLI they are shares of
+ * pixels above 0. The struct never changes.
+ */
 typedef struct {
     /** An isoline_target_status. */
     uint32_t status;

@@ -51,8 +51,8 @@ pub enum isoline_target_flags {
     /// A node lies on the border of the window, where that is not the border of the image: the object may be larger, or
     /// nothing in the window was different from its surroundings.
     ISOLINE_TARGET_TOUCHES_WINDOW = 4,
-    /// All pixels of target and background are equal. No outline is better than another one; the polygon is the initial
-    /// one, and says nothing.
+    /// All pixels of target and background are equal. No outline is better than another one: the polygon is the initial one
+    /// without nodes that `node_cost` has removed, and says nothing.
     ISOLINE_TARGET_FLAT = 8,
 }
 
@@ -71,7 +71,8 @@ impl isoline_target_flags {
     }
 }
 
-/// The statistics of one target. Grey values are in the image's own units. The struct never changes.
+/// The statistics of one target. Grey values are in the image's own units; with ISOLINE_SNAKE_NOISE_BERNOULLI they are shares of
+/// pixels above 0. The struct never changes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct isoline_target_statistics {

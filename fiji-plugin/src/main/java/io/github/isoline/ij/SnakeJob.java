@@ -472,7 +472,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 FLAT,
                 (count, names) -> String.format(
                         "nothing to segment: all pixels of %s (%s) and of the background are equal. The table says "
-                                + "\"flat\"; the outline is still the start.",
+                                + "\"flat\"; the outline is the start, with fewer nodes.",
                         count, names));
         warn(
                 said,
