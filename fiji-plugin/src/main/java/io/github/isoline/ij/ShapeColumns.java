@@ -9,6 +9,7 @@ import ij.process.ByteProcessor;
 import ij.process.ImageStatistics;
 import java.awt.Polygon;
 import java.awt.Rectangle;
+import java.awt.geom.Rectangle2D;
 import java.util.Arrays;
 import java.util.List;
 
@@ -69,9 +70,11 @@ final class ShapeColumns {
         size.pixelHeight = image.getCalibration().pixelHeight;
         Roi moved = (Roi) roi.clone();
         Rectangle bounds = roi.getBounds();
-        moved.setLocation(0, 0);
+        // A curve begins between pixels, and must stay there: with another part of a pixel it has other pixels.
+        Rectangle2D.Double corner = roi.getFloatBounds();
+        moved.setLocation(corner.x - bounds.x, corner.y - bounds.y);
         // The pixels around the area alone are needed, which are few in a large image.
-        ByteProcessor pixels = new ByteProcessor(Math.max(1, bounds.width), Math.max(1, bounds.height));
+        ByteProcessor pixels = new ByteProcessor(bounds.width + 1, bounds.height + 1);
         pixels.setRoi(moved);
         int what = Measurements.AREA + Measurements.CENTROID + Measurements.ELLIPSE;
         ImageStatistics s = ImageStatistics.getStatistics(pixels, what, size);
