@@ -23,6 +23,7 @@ const OWN: usize = 0;
 const SMALLEST_NORMAL: u32 = 1 << 23;
 
 /// A part before an iteration, and after it.
+#[derive(Default)]
 struct Part {
     /// The labels and distances of the voxels themselves and of those around them.
     labels: [[f32; PART]; 1 + AROUND],
@@ -38,23 +39,6 @@ struct Part {
     differs: [bool; 1 + AROUND],
     new_labels: [f32; PART],
     new_distances: [f32; PART],
-}
-
-impl Default for Part {
-    fn default() -> Self {
-        Self {
-            labels: [[0.0; PART]; 1 + AROUND],
-            distances: [[0.0; PART]; 1 + AROUND],
-            gains: [[0.0; PART]; 1 + AROUND],
-            offsets: [[0.0; PART]; 1 + AROUND],
-            levels: [0.0; PART],
-            shares: [0.0; PART],
-            kept: [0.0; PART],
-            differs: [false; 1 + AROUND],
-            new_labels: [0.0; PART],
-            new_distances: [0.0; PART],
-        }
-    }
 }
 
 /// Returns a float for a label; floats of labels are equal and less where the labels are.
