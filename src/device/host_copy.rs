@@ -50,6 +50,18 @@ impl HostCopy {
     }
 }
 
+/// Returns an image in host memory: the given one, or if that is in device memory the copy of it, which `copy` holds.
+pub(crate) fn in_host_memory<'a>(
+    context: &Context,
+    image: &'a Image<'_>,
+    copy: &'a mut Option<HostCopy>,
+) -> Result<Image<'a>> {
+    Ok(match image {
+        Image::Device(pixels) => copy.insert(HostCopy::new(context, pixels)?).view(),
+        _ => image.reborrow(),
+    })
+}
+
 /// Copies parts of an image from device memory.
 fn download<T: Pod + Send + Sync>(
     context: &Context,

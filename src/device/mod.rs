@@ -21,7 +21,7 @@ pub(crate) use cpu::{WORKER_NAME, slices_side_by_side};
 pub(crate) use cuda::kernels;
 pub use cuda::{DeviceImage, DevicePixel};
 pub use host_buffer::HostBuffer;
-pub(crate) use host_copy::{HostCopy, upload_slice};
+pub(crate) use host_copy::{HostCopy, in_host_memory, upload_slice};
 pub(crate) use per_process::PerProcess;
 pub(crate) use per_thread::PerThread;
 pub(crate) use several::{Job, Own, Slices, shares};

@@ -39,7 +39,7 @@ mod cuda;
 mod measure;
 pub(crate) mod parameters;
 
-use crate::device::{Context, DeviceNeeds, HostCopy, Own, Workload};
+use crate::device::{Context, DeviceNeeds, Own, Workload, in_host_memory};
 use crate::error::{Result, finite};
 pub use crate::image::Foreground;
 use crate::image::{Image, MOST_ANISOTROPY, check_shapes, check_spacing};
@@ -340,8 +340,8 @@ fn on_cpu(
     started: Instant,
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(Report, Surface)> {
-    let copy = if let Image::Device(pixels) = input { Some(HostCopy::new(context, pixels)?) } else { None };
-    let input = &copy.as_ref().map_or_else(|| input.reborrow(), HostCopy::view);
+    let mut copy = None;
+    let input = &in_host_memory(context, input, &mut copy)?;
     let ticker = Ticker::new(STAGE);
     let all = Own { at: 0..input.shape()[2], first: 0 };
     let found = in_pool(context, progress, &ticker, || {

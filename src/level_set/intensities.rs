@@ -5,7 +5,7 @@
 //! It is measured on the host, so that it is the same for every device, in a sample of bounded size.
 
 use super::{Params, STAGE, Side, TargetRange};
-use crate::device::{Context, HostCopy};
+use crate::device::{Context, in_host_memory};
 use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Image, collected, extend, push, reserved, try_par_indexed, zeroed_image};
@@ -75,15 +75,12 @@ pub(super) fn range(
     if let Some(range) = params.range {
         return Ok((range, params.side.unwrap_or(Side::Within)));
     }
-    match (input, mask) {
-        (Image::Device(pixels), _) => range(context, &HostCopy::new(context, pixels)?.view(), mask, params, progress),
-        (_, Image::Device(pixels)) => range(context, input, &HostCopy::new(context, pixels)?.view(), params, progress),
-        _ => {
-            let ticker = &Ticker::new(STAGE);
-            let measurement = Measurement { context, input, mask, params, ticker };
-            run_with_progress(context.pool(), progress, ticker, || measurement.run())
-        }
-    }
+    let (mut input_copy, mut mask_copy) = (None, None);
+    let input = &in_host_memory(context, input, &mut input_copy)?;
+    let mask = &in_host_memory(context, mask, &mut mask_copy)?;
+    let ticker = &Ticker::new(STAGE);
+    let measurement = Measurement { context, input, mask, params, ticker };
+    run_with_progress(context.pool(), progress, ticker, || measurement.run())
 }
 
 /// The first and the last voxel plus one, along x, y, z.

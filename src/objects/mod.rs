@@ -31,7 +31,7 @@ mod scalar;
 mod starts;
 mod statistics;
 
-use crate::device::{Context, DeviceNeeds, HostCopy};
+use crate::device::{Context, DeviceNeeds, in_host_memory};
 use crate::error::{Error, Result};
 pub use crate::image::Foreground;
 use crate::image::{Image, ImageMut, MOST_ANISOTROPY, check_shapes, check_size, check_spacing, collected, zeroed};
@@ -313,36 +313,38 @@ pub fn run(
     let ticker = Ticker::new("objects");
     ticker.report(&mut progress)?;
     let output_type = output.pixel_type();
-    let given = starts.as_ref().map(|starts| {
-        on_host(context, starts, |starts| {
-            run_with_progress(context.pool(), &mut progress, &ticker, || Labels::new(starts, output_type, &ticker))
-        })
-    });
-    let given = given.transpose()?;
-    let (moved, labels, found, mut report) = on_host(context, &input, |image| {
-        let (levels, labels, scale) = run_with_progress(context.pool(), &mut progress, &ticker, || {
-            let (levels, scale) = Scale::apply(image, params.foreground, &ticker)?;
-            let labels = match given {
-                Some(given) => given,
-                None => {
-                    let grid = params.plan(image.shape(), 1).grid;
-                    let threshold = params.threshold.map(|value| scale.level(value));
-                    Labels::counted(
-                        starts::automatic(context, params, (&grid, image), threshold, &levels, &ticker)?,
-                        output_type,
-                    )?
-                }
-            };
-            Ok((levels, labels, scale))
-        })?;
-        let plan = params.plan(image.shape(), labels.values.len() - 1);
-        let (moved, report) = evolve(context, &plan, &labels.indices, &levels, &ticker, started, &mut progress)?;
-        let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
-            measure(&plan.grid, params.spacing, &moved, &labels.values, scale, &ticker)
-        })?;
-        Ok((moved, labels.values, found, report))
+    let given = match &starts {
+        None => None,
+        Some(starts) => {
+            let mut copy = None;
+            let starts = in_host_memory(context, starts, &mut copy)?;
+            let labels = || Labels::new(&starts, output_type, &ticker);
+            Some(run_with_progress(context.pool(), &mut progress, &ticker, labels)?)
+        }
+    };
+    let mut copy = None;
+    let image = &in_host_memory(context, &input, &mut copy)?;
+    let (levels, labels, scale) = run_with_progress(context.pool(), &mut progress, &ticker, || {
+        let (levels, scale) = Scale::apply(image, params.foreground, &ticker)?;
+        let labels = match given {
+            Some(given) => given,
+            None => {
+                let grid = params.plan(image.shape(), 1).grid;
+                let threshold = params.threshold.map(|value| scale.level(value));
+                let starts = starts::automatic(context, params, (&grid, image), threshold, &levels, &ticker)?;
+                Labels::counted(starts, output_type)?
+            }
+        };
+        Ok((levels, labels, scale))
     })?;
-    let shape = input.shape();
+    // The fronts need the levels alone.
+    drop(copy);
+    let (shape, labels, starts) = (input.shape(), labels.values, labels.indices);
+    let plan = params.plan(shape, labels.len() - 1);
+    let (moved, mut report) = evolve(context, &plan, &starts, &levels, &ticker, started, &mut progress)?;
+    let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
+        measure(&plan.grid, params.spacing, &moved, &labels, scale, &ticker)
+    })?;
     run_with_progress(context.pool(), &mut progress, &ticker, || match output {
         ImageMut::U8(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as u8),
         ImageMut::U16(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as u16),
@@ -387,14 +389,6 @@ fn evolve(
             Ok((moved, Report::on_cpu(context, started, shape[2])))
         },
     )
-}
-
-/// Does work with an image in host memory: the image itself, or a copy of one in CUDA memory.
-fn on_host<R>(context: &Context, image: &Image<'_>, work: impl FnOnce(&Image<'_>) -> Result<R>) -> Result<R> {
-    match image {
-        Image::Device(pixels) => work(&HostCopy::new(context, pixels)?.view()),
-        _ => work(image),
-    }
 }
 
 /// Writes the labels of all voxels; the ticker can cancel it.

@@ -15,7 +15,7 @@ use super::values::not_finite;
 use super::{Phi, Solver, transfer};
 use crate::device::cuda::{Event, Side, check_device_pixels};
 use crate::device::kernels::level_set::{IterationStatistics, RegionLevels, TILE};
-use crate::device::{Context, HostCopy, Slices, upload_slice};
+use crate::device::{Context, Slices, in_host_memory, upload_slice};
 use crate::distance;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, ImageMut, zeroed_image};
@@ -371,8 +371,8 @@ impl Slabs {
     }
 
     pub(in crate::level_set) fn write_phi(&mut self, pool: &ThreadPool, phi: &Image<'_>) -> Result<()> {
-        let copy = if let Image::Device(pixels) = phi { Some(HostCopy::new(&self.first, pixels)?) } else { None };
-        let phi = &copy.as_ref().map_or_else(|| phi.reborrow(), HostCopy::view);
+        let mut copy = None;
+        let phi = &in_host_memory(&self.first, phi, &mut copy)?;
         let Image::F32(values) = phi else { unreachable!("the type was checked") };
         // All or none is written.
         let [width, height, depth] = self.plan.shape;
