@@ -295,13 +295,18 @@ pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()
             )));
         }
     }
-    let [least, most] = [f64::min, f64::max].map(|best| spacings.iter().copied().reduce(best).unwrap_or(1.0));
+    let [least, most] = smallest_and_largest(spacings);
     if most > most_anisotropy * least {
         return Err(Error::argument(format!(
             "one spacing may be at most {most_anisotropy} times another, but they are {spacings:?}"
         )));
     }
     Ok(())
+}
+
+/// Returns the smallest and the largest of some spacings.
+pub(crate) fn smallest_and_largest(spacings: &[f64]) -> [f64; 2] {
+    [f64::min, f64::max].map(|best| spacings.iter().copied().reduce(best).unwrap_or(1.0))
 }
 
 /// Refuses an image of another size than that of `whose`.

@@ -6,7 +6,7 @@ use super::types::Constants;
 use super::{Params, Side, TargetRange, Variant};
 use crate::device::kernels::level_set::{RSQRT_SCALE, StoppingCriterion, TILE, TILE_SLICE};
 use crate::error::{Error, Result, finite};
-use crate::image::Dimensions;
+use crate::image::{Dimensions, smallest_and_largest};
 
 /// The sides of a tile of a volume along x, y, z.
 pub(super) const VOLUME_TILE: [usize; 3] = [TILE; 3];
@@ -90,7 +90,7 @@ impl Params {
                 )));
             }
         }
-        let [low, high] = extremes(used);
+        let [low, high] = smallest_and_largest(used);
         if high / low > 1000.0 {
             return Err(Error::argument(format!(
                 "the largest spacing must be at most 1000 times the smallest, but they are {high} and {low}"
@@ -145,7 +145,7 @@ impl Params {
     pub(super) fn resolve(&self, shape: [usize; 3], intensities: &Intensities) -> Result<Plan> {
         let volume = self.dimensions == Dimensions::Volume;
         let used = self.used_spacing();
-        let [h_min, h_max] = extremes(used);
+        let [h_min, h_max] = smallest_and_largest(used);
         // In slices nothing depends on the spacing along z. It may be anything, even NaN, and is not used beyond this
         // line.
         let spacing = if volume { self.spacing } else { [self.spacing[0], self.spacing[1], 1.0] };
@@ -310,9 +310,4 @@ fn check_gain(alpha: f64, time_step: f64) -> Result<()> {
         "alpha times time_step must be 0 or from {least:.3e} to {most:.3e}, what 32-bit numbers hold with all their \
          digits, but it is {gain:e} (alpha {alpha}, time_step {time_step:e}); {advice}"
     )))
-}
-
-fn extremes(spacing: &[f64]) -> [f64; 2] {
-    let low = spacing.iter().copied().fold(f64::INFINITY, f64::min);
-    [low, spacing.iter().copied().fold(0.0, f64::max)]
 }

@@ -34,7 +34,9 @@ mod statistics;
 use crate::device::{Context, DeviceNeeds, in_host_memory};
 use crate::error::{Error, Result};
 pub use crate::image::Foreground;
-use crate::image::{Image, ImageMut, MOST_ANISOTROPY, check_shapes, check_size, check_spacing, collected, zeroed};
+use crate::image::{
+    Image, ImageMut, MOST_ANISOTROPY, check_shapes, check_size, check_spacing, collected, smallest_and_largest, zeroed,
+};
 use crate::isolines::check_sides;
 use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::parameter::FOREGROUNDS;
@@ -147,7 +149,7 @@ impl Params {
     }
 
     fn smallest_spacing(&self) -> f64 {
-        self.spacing.iter().copied().fold(f64::INFINITY, f64::min)
+        smallest_and_largest(&self.spacing)[0]
     }
 
     fn sigma(&self) -> f64 {
@@ -162,7 +164,7 @@ impl Params {
     fn plan(&self, shape: [usize; 3], objects: usize) -> Plan {
         let axes = if shape[2] > 1 { 3 } else { 2 };
         let used = &self.spacing[..axes];
-        let smallest = used.iter().copied().fold(f64::INFINITY, f64::min);
+        let [smallest, largest] = smallest_and_largest(used);
         let relative: [f64; 3] =
             std::array::from_fn(|axis| used.get(axis).map_or(f64::INFINITY, |spacing| spacing / smallest));
         let inverse_squares = relative.map(|spacing| (spacing * spacing).recip());
@@ -170,7 +172,6 @@ impl Params {
         let [image, curvature] = [self.alpha, (1.0 - self.alpha) / 2.0];
         let stable = STEP_SHARE / (2.0 * curvature * inverse_squares.iter().sum::<f64>());
         let step = stable.min(LONGEST_WAY / image);
-        let largest = used.iter().copied().fold(0.0, f64::max) / smallest;
         let margin = self.margin.unwrap_or_else(|| {
             let volume: f64 = shape.iter().zip(used).map(|(side, spacing)| *side as f64 * spacing).product();
             (volume / objects.max(1) as f64).powf((axes as f64).recip()) / 2.0
@@ -180,7 +181,7 @@ impl Params {
             constants: Constants {
                 spacing: relative.map(|spacing| spacing as f32),
                 inverse_squares: inverse_squares.map(|inverse| inverse as f32),
-                far: (1.0 + largest.min(16.0)) as f32,
+                far: (1.0 + (largest / smallest).min(16.0)) as f32,
                 image_weight: (2.0 * step * image) as f32,
                 curvature_weight: (step * curvature) as f32,
             },

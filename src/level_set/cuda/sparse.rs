@@ -9,7 +9,7 @@ use crate::device::cuda::{Buffer, Cuda, Stream};
 use crate::device::kernels::level_set::{SparsePhiArguments, TILE, TILE_VOXELS};
 use crate::distance::cuda::{signed_on_device, signed_workspace_bytes};
 use crate::error::{Error, Result, human_bytes};
-use crate::image::{Dimensions, Image};
+use crate::image::{Dimensions, Image, smallest_and_largest};
 use crate::progress::Ticker;
 use rayon::ThreadPool;
 use std::ops::Range;
@@ -46,7 +46,7 @@ pub(super) struct Slab {
 impl Slab {
     /// Returns a slab of a volume with this spacing that fits the budget, if any does.
     fn new(cuda: &Cuda, [width, height, depth]: [usize; 3], spacing: [f64; 3], budget: u64) -> Result<Self> {
-        let largest = spacing.into_iter().fold(0.0, f64::max);
+        let [_, largest] = smallest_and_largest(&spacing);
         let halo = (FAR * largest / spacing[2]).ceil() as usize + 1;
         let slab = |layers: usize| {
             let planes = layers * TILE;
@@ -112,7 +112,7 @@ impl SparsePhi {
         let free_places = memory.device(places * size_of::<u32>())?;
         let counts = memory.device(2 * size_of::<u32>())?;
         let largest = f64::from(plan.constants.max_spacing);
-        let smallest = plan.spacing.into_iter().fold(f64::INFINITY, f64::min);
+        let [smallest, _] = smallest_and_largest(&plan.spacing);
         let arguments = SparsePhiArguments {
             values: values.address(),
             table: table.address(),
