@@ -50,10 +50,7 @@ impl VolumeKernels {
         slices: &Range<usize>,
     ) -> Result<()> {
         let equation = ForSolution(finest);
-        let below = match (start, coarse) {
-            (CycleStart::Guess, Some(coarse)) => coarse.values,
-            _ => 0,
-        };
+        let below = if let CycleStart::Guess(values) = start { values } else { 0 };
         match coarse {
             Some(coarse) if start != CycleStart::Values => {
                 let wider = finest.wider(slices, finest.grid.solution_weights.len());

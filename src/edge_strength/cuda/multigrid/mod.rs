@@ -65,7 +65,10 @@ pub(super) fn solve(
     let mut monitor = ConvergenceMonitor::new();
     while monitor.goes_on(options) {
         let queue = cycles_at_once(&monitor, options, field.layout.shape);
-        let start = if monitor.cycles == 0 && guessed { CycleStart::Guess } else { CycleStart::Values };
+        let start = match guessed {
+            true if monitor.cycles == 0 => CycleStart::Guess(solver.levels[1].values),
+            _ => CycleStart::Values,
+        };
         for change in solver.cycles(queue, start)? {
             monitor.note(f64::from(change));
         }
@@ -139,8 +142,8 @@ enum GridKernels {
 enum CycleStart {
     /// The values of that grid.
     Values,
-    /// The values of the next coarser grid, interpolated.
-    Guess,
+    /// Values of the next coarser grid, at this address, interpolated.
+    Guess(u64),
     /// The shape: 1 on it, 0 elsewhere.
     Shape,
 }
@@ -265,7 +268,8 @@ impl<'a> Multigrid<'a> {
     fn guess(&self) -> Result<bool> {
         let Some(first) = first_guess(self.levels.iter().map(|level| &level.grid)) else { return Ok(false) };
         for index in (1..=first).rev() {
-            let start = if index == first { CycleStart::Shape } else { CycleStart::Guess };
+            let coarser = || CycleStart::Guess(self.levels[index + 1].values);
+            let start = if index == first { CycleStart::Shape } else { coarser() };
             self.cycle(index, start, 0)?;
         }
         Ok(true)

@@ -113,7 +113,7 @@ pub(in super::super) fn solve_in_slabs(
         // 2. Compute the first guess on the coarser grids, and the residuals with which the first cycle begins.
         let is_guessed = solver.guess()?;
         wait(&solver, &mut pipeline)?;
-        let guess = if is_guessed { Some(Guess::copied(cuda, &solver)?) } else { None };
+        let guess = if is_guessed { Some(copied_guess(cuda, &solver)?) } else { None };
         let mut pass = FinestPass { solver: &solver, layout, guess, ends_cycle: false };
         let values = Image::F32(output.view());
         // They are dropped before the solver, whose memory their streams use.
@@ -205,25 +205,16 @@ impl Multigrid<'_> {
     }
 }
 
-/// A copy of the first guess, which the grid after the finest one holds until the first cycle.
-struct Guess {
-    /// That grid, with the copy as its values.
-    level: Level,
-    _values: Buffer,
-}
-
-impl Guess {
-    /// Makes the copy; returns when done.
-    fn copied(cuda: &Cuda, solver: &Multigrid<'_>) -> Result<Self> {
-        let level = &solver.levels[1];
-        let layout = FieldLayout::new(level.grid.shape);
-        let (bytes, pitch) = (layout.value_bytes(), layout.pitch * size_of::<f32>());
-        let values = cuda.memory().device(bytes)?;
-        let (from, width) = (Side::Device { address: level.values, bytes }, layout.shape[0] * size_of::<f32>());
-        solver.stream.copy(from, values.side(0), width, layout.rows(), [pitch; 2])?;
-        solver.stream.synchronize()?;
-        Ok(Self { level: Level { values: values.address(), ..level.clone() }, _values: values })
-    }
+/// Returns a copy of the first guess, which the grid after the finest one holds until the first cycle.
+fn copied_guess(cuda: &Cuda, solver: &Multigrid<'_>) -> Result<Buffer> {
+    let level = &solver.levels[1];
+    let layout = FieldLayout::new(level.grid.shape);
+    let (bytes, pitch) = (layout.value_bytes(), layout.pitch * size_of::<f32>());
+    let copy = cuda.memory().device(bytes)?;
+    let (from, width) = (Side::Device { address: level.values, bytes }, layout.shape[0] * size_of::<f32>());
+    solver.stream.copy(from, copy.side(0), width, layout.rows(), [pitch; 2])?;
+    solver.stream.synchronize()?;
+    Ok(copy)
 }
 
 /// A pass over the finest grid. It ends a cycle and begins the next one, or only begins the first one.
@@ -231,7 +222,7 @@ struct FinestPass<'a> {
     solver: &'a Multigrid<'a>,
     layout: SlotLayout,
     /// The first guess, from which the first cycle starts. Others start from the values.
-    guess: Option<Guess>,
+    guess: Option<Buffer>,
     ends_cycle: bool,
 }
 
@@ -308,22 +299,18 @@ impl SliceOperation for FinestPass<'_> {
         let Slot { stream, buffers, .. } = slot;
         let (own, first, kernels) = (self.slices(slab), self.reads(slab).start, self.solver.volume_kernels());
         let (level, coarse) = (self.level(pixels.address, buffers, first), self.solver.levels.get(1));
-        let (start, start_from) = match &self.guess {
-            Some(guess) => (CycleStart::Guess, Some(&guess.level)),
-            None => (CycleStart::Values, coarse),
-        };
+        let start = self.guess.as_ref().map_or(CycleStart::Values, |guess| CycleStart::Guess(guess.address()));
         // The slices that residuals need, and before these the smoothing.
         let neighbours = level.wider(&own, 1);
         if self.ends_cycle {
             let needed = level.wider(&neighbours, VOLUME_STEPS);
             let change = self.solver.buffer.address() + self.solver.changes as u64;
-            kernels.descend(stream, &level, start_from, start, &level.wider(&needed, VOLUME_STEPS))?;
+            kernels.descend(stream, &level, coarse, start, &level.wider(&needed, VOLUME_STEPS))?;
             kernels.ascend(stream, &level, coarse, change, &needed)?;
         }
         if let Some(coarse) = coarse {
-            let (start, from) =
-                if self.ends_cycle { (CycleStart::Values, coarse) } else { (start, start_from.unwrap_or(coarse)) };
-            kernels.descend(stream, &level, Some(from), start, &neighbours)?;
+            let start = if self.ends_cycle { CycleStart::Values } else { start };
+            kernels.descend(stream, &level, Some(coarse), start, &neighbours)?;
             kernels.restrict(stream, &level, coarse, 0, &children(&own, &level, coarse))?;
         }
         buffers.set_result(pixels.address, &own, first, self.layout.field.shape[1]);
