@@ -314,10 +314,12 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             self.poll(slice, 0.0)?;
             slot.stream.record(&slot.times[0])?;
             let Range { start, end } = operation.reads(slice);
-            uploads.push((start - first..end - first, &slot.stream, &slot.upload));
+            if start < end {
+                uploads.push((start - first..end - first, &slot.stream, &slot.upload));
+            }
         }
         if uploads.is_empty() {
-            // The results may have been written: the call must not be cancelled any more.
+            // The results may have been written if no slices are left: the call must not be cancelled any more.
             return Ok(());
         }
         self.copy(context.pool(), slot_bytes, |ticker| {
