@@ -19,6 +19,7 @@ use crate::device::cuda::{Buffer, Cuda, Event, Kernel, Pinned, Stream, geometry}
 use crate::device::kernels::edge_strength::{MASK_WORD_BITS, MG_ANY_FIXED, MG_ANY_FREE, MG_COARSEN_THREADS};
 use crate::error::Result;
 use cudarc::driver::DeviceRepr;
+use cycle_2d::SliceKernels;
 use cycle_3d::VolumeKernels;
 use layout::{GridsLayout, MAX_QUEUED, OFFSET_ALIGNMENT};
 
@@ -113,23 +114,6 @@ struct Kernels {
     kind: GridKernels,
 }
 
-/// The kernels of a smoothing in 2D.
-struct SliceKernels {
-    fine_down: Kernel,
-    fine_up: Kernel,
-    fine_alone: Kernel,
-    coarse_down: Kernel,
-    coarse_up: Kernel,
-    fine_guess: Kernel,
-    small_start: Kernel,
-    small_guess: Kernel,
-    small_finish: Kernel,
-    small_down: Kernel,
-    small_up: Kernel,
-    coarsest_zero: Kernel,
-    coarsest_on: Kernel,
-}
-
 /// The kernels of a smoothing.
 #[allow(clippy::large_enum_variant, reason = "one for each solve")]
 enum GridKernels {
@@ -204,29 +188,14 @@ impl<'a> Multigrid<'a> {
                 }
             })
             .collect();
-        let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_mg_{name}"));
         let kind = if options.operator.is_of_volume(field.shape) {
             GridKernels::Volume(VolumeKernels::new(cuda)?)
         } else {
-            GridKernels::Slice(SliceKernels {
-                fine_down: kernel("fine_down")?,
-                fine_up: kernel("fine_up")?,
-                fine_alone: kernel("fine_alone")?,
-                coarse_down: kernel("coarse_down")?,
-                coarse_up: kernel("coarse_up")?,
-                fine_guess: kernel("fine_guess")?,
-                small_start: kernel("small_start")?,
-                small_guess: kernel("small_guess")?,
-                small_finish: kernel("small_finish")?,
-                small_down: kernel("small_down")?,
-                small_up: kernel("small_up")?,
-                coarsest_zero: kernel("coarsest_zero")?,
-                coarsest_on: kernel("coarsest_on")?,
-            })
+            GridKernels::Slice(SliceKernels::new(cuda)?)
         };
         Ok(Self {
             stream,
-            kernels: Kernels { coarsen: kernel("coarsen")?, kind },
+            kernels: Kernels { coarsen: cuda.kernel(MODULE, "isoline_mg_coarsen")?, kind },
             levels,
             grids: layout.grids,
             buffer,
@@ -298,7 +267,7 @@ impl<'a> Multigrid<'a> {
     /// change is written to the address `change`; on other grids `change` is 0.
     fn cycle(&self, first: usize, start: CycleStart, change: u64) -> Result<()> {
         match &self.kernels.kind {
-            GridKernels::Slice(_) => self.cycle_2d(&self.levels[first..], start, change),
+            GridKernels::Slice(kernels) => kernels.cycle(self.stream, &self.levels[first..], start, change),
             GridKernels::Volume(kernels) => kernels.cycle(self.stream, &self.levels[first..], start, change),
         }
     }
