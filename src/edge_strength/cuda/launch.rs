@@ -66,11 +66,7 @@ impl<'a> Launcher<'a> {
                 check_texture_limits(cuda, plan, field)?;
                 single("texture")?
             }
-            Variant::Scalar => {
-                return Err(Error::unsupported(
-                    "cannot compute on a CUDA device: the variant scalar runs on the CPU only",
-                ));
-            }
+            Variant::Scalar => unreachable!("it was refused"),
         };
         // The field is needed where v⁰ is the result (no iterations) and in converged mode, which measures the change
         // from it.
