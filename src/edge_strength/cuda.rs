@@ -99,17 +99,15 @@ impl SlotLayout {
     /// possible.
     fn fitting(plan: &Plan, input: &Image<'_>, wanted: &Range<usize>, budget: u64) -> Self {
         let whole = Self::new(plan, input, wanted);
-        let (Some(halo), true) = (plan.halo().filter(|_| plan.dimensions == 3), whole.slot_bytes(plan) > budget) else {
-            return whole;
-        };
-        let slice_bytes = whole.slot_bytes(plan) / whole.depth as u64;
-        let slices = usize::try_from(budget / slice_bytes).unwrap_or(usize::MAX);
-        // The call was refused before if not even the least slab fits.
-        if 2 * halo + 1 < whole.depth {
-            let slices = slices.clamp(2 * halo + 1, whole.depth);
-            Self::of_slices(input, wanted, slices, slices - 2 * halo, halo)
-        } else {
-            whole
+        let bytes = whole.slot_bytes(plan);
+        match plan.halo() {
+            Some(halo) if plan.dimensions == 3 && bytes > budget && 2 * halo + 1 < whole.depth => {
+                // The call was refused before if not even the least slab fits.
+                let slices = usize::try_from(budget / (bytes / whole.depth as u64)).unwrap_or(usize::MAX);
+                let slices = slices.clamp(2 * halo + 1, whole.depth);
+                Self::of_slices(input, wanted, slices, slices - 2 * halo, halo)
+            }
+            _ => whole,
         }
     }
 
