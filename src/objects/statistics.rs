@@ -6,7 +6,7 @@ use crate::device::kernels::objects::{
     OB_FIRST_ROUNDS as FIRST_ROUNDS, OB_SAMPLES as SAMPLES, OB_SMALLEST_SHIFT as SMALLEST_SHIFT,
 };
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::image::{collected, zeroed};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,19 +19,12 @@ pub(super) struct Sums {
     boxes: Vec<[AtomicU32; 6]>,
 }
 
-/// Makes `count` of what is 0 at first.
-fn atomics<T>(count: usize, make: impl Fn() -> T) -> Result<Vec<T>> {
-    let mut list = crate::image::reserved(count)?;
-    list.resize_with(count, make);
-    Ok(list)
-}
-
 impl Sums {
     fn new(labels: usize) -> Result<Self> {
         Ok(Self {
-            voxels: atomics(labels, AtomicU64::default)?,
-            levels: atomics(labels, AtomicU64::default)?,
-            boxes: atomics(labels, || std::array::from_fn(|_| AtomicU32::new(u32::MAX)))?,
+            voxels: collected((0..labels).map(|_| AtomicU64::default()))?,
+            levels: collected((0..labels).map(|_| AtomicU64::default()))?,
+            boxes: collected((0..labels).map(|_| std::array::from_fn(|_| AtomicU32::new(u32::MAX))))?,
         })
     }
 
@@ -66,16 +59,12 @@ pub(super) struct Statistics {
 impl Statistics {
     pub(super) fn new(objects: usize) -> Result<Self> {
         let labels = objects + 1;
-        let mut backgrounds = zeroed(labels)?;
-        backgrounds.fill(f64::NAN);
-        let mut used = zeroed(labels)?;
-        used.fill([f64::NAN; 2]);
         Ok(Self {
             voxels: zeroed(labels)?,
             means: zeroed(labels)?,
-            backgrounds,
-            used,
-            scores: atomics(labels, Score::default)?,
+            backgrounds: collected((0..labels).map(|_| f64::NAN))?,
+            used: collected((0..labels).map(|_| [f64::NAN; 2]))?,
+            scores: collected((0..labels).map(|_| Score::default()))?,
         })
     }
 
