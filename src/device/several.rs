@@ -65,9 +65,12 @@ fn split_view<V, I>((before, after): (V, V), image: impl Fn(V) -> I) -> (I, I) {
 }
 
 impl<'a> Image<'a> {
-    /// Returns some of the slices. They are in host memory.
+    /// Returns some of the slices.
     pub(crate) fn slices(self, range: &Range<usize>) -> Self {
-        self.split_at(range.end).0.split_at(range.start).1
+        match self {
+            Self::Device(pixels) => Self::Device(pixels.slices(range)),
+            image => image.split_at(range.end).0.split_at(range.start).1,
+        }
     }
 }
 

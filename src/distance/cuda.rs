@@ -242,7 +242,7 @@ impl SliceOperation for Distance {
         let field = match (values, output) {
             (Some(values), _) => DeviceField::packed(values.address(), self.shape),
             (None, Some(ImageMut::Device(own))) => DeviceField {
-                address: own.address + (slices.start * own.strides[1]) as u64,
+                address: own.slices(&slices).address,
                 strides: own.strides.map(|bytes| bytes / size_of::<f32>()),
             },
             (None, _) => unreachable!("only device memory is written directly"),

@@ -6,9 +6,9 @@ use super::image::LevelScale;
 use super::polygon::Bounds;
 use super::search::Target;
 use super::{MEASURING, MOVING, Overlap, Params, Polygons, Snake, Watch, check, cpu, territory};
-use crate::device::{Context, Slices};
+use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{DevicePixels, Image, collected, push, sort_while};
+use crate::image::{Image, collected, push, sort_while};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::{Parts, Report};
 use crate::stream::Input;
@@ -74,17 +74,6 @@ pub(super) fn by_slice(slices: &[u32], ticker: &Ticker) -> Result<Vec<usize>> {
 /// Divides what [`by_slice`] returned into the indices of each slice.
 pub(super) fn groups<'a>(order: &'a [usize], slices: &'a [u32]) -> impl Iterator<Item = &'a [usize]> {
     order.chunk_by(|a, b| slices[*a] == slices[*b])
-}
-
-/// Returns one slice of an image.
-fn slice_of<'a>(image: &Image<'a>, slice: usize) -> Image<'a> {
-    match *image {
-        Image::Device(pixels @ DevicePixels { address, shape: [width, height, _], strides, .. }) => {
-            let address = address + (slice * strides[1]) as u64;
-            Image::Device(DevicePixels { address, shape: [width, height, 1], ..pixels })
-        }
-        image => image.split_at(slice).1.split_at(1).0,
-    }
 }
 
 impl Snake {
@@ -186,7 +175,9 @@ fn search(
         Ok(())
     };
     match input {
-        Input::Image(image) => with_targets.into_iter().try_for_each(|slice| search(slice_of(&image, slice)))?,
+        Input::Image(image) => {
+            with_targets.into_iter().try_for_each(|slice| search(image.slices(&(slice..slice + 1))))?
+        }
         Input::Source(mut source) => {
             context.each_slice(&mut source, with_targets, &ticker, |_, image| search(image.reborrow()))?;
         }

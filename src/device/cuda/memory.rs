@@ -16,7 +16,7 @@ use rayon::ThreadPool;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Arc, Mutex};
 
 /// Sizes are rounded up to a multiple of this, so that similar calls reuse each other's buffers.
@@ -310,6 +310,15 @@ impl Side {
         let pitch = if height > 1 { pixels.strides[0] } else { row };
         let address = pixels.address + (z * pixels.strides[1]) as u64;
         (Self::Device { address, bytes: (height - 1) * pitch + row }, pitch)
+    }
+}
+
+impl DevicePixels<'_> {
+    /// Returns some of the slices.
+    pub(crate) fn slices(self, range: &Range<usize>) -> Self {
+        let [width, height, _] = self.shape;
+        let address = self.address + (range.start * self.strides[1]) as u64;
+        Self { address, shape: [width, height, range.len()], ..self }
     }
 }
 

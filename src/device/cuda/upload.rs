@@ -41,10 +41,7 @@ impl Upload {
     /// Returns where `slices` of the input will be on the device.
     pub(crate) fn slices(&self, input: &Image<'_>, slices: &Range<usize>) -> DeviceSlices {
         match (input, &self.buffer) {
-            (Image::Device(own), _) => {
-                let address = own.address + (slices.start * own.strides[1]) as u64;
-                DeviceSlices { address, strides: own.strides }
-            }
+            (Image::Device(own), _) => DeviceSlices { address: own.slices(slices).address, strides: own.strides },
             (_, Some(buffer)) => {
                 DeviceSlices { address: buffer.address(), strides: [self.pitch, self.pitch * input.shape()[1]] }
             }

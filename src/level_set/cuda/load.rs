@@ -207,10 +207,7 @@ pub(super) fn put_mask(
             transfer::put_slices(cuda, pool, stream, &marks.view().into(), 0..slices.len(), to)
         }
         Image::Device(pixels) if pixels.pixel_type != PixelType::U8 => {
-            let address = pixels.address + (slices.start * pixels.strides[1]) as u64;
-            let [width, height, _] = pixels.shape;
-            let part = DevicePixels { address, shape: [width, height, slices.len()], ..*pixels };
-            launch::marks(cuda, stream, &part, to.address())
+            launch::marks(cuda, stream, &pixels.slices(&slices), to.address())
         }
         _ => transfer::put_slices(cuda, pool, stream, mask, slices, to),
     }

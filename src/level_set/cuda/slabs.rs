@@ -72,11 +72,6 @@ pub(in crate::level_set) fn with_halo(own: &Range<usize>, depth: usize) -> Range
     own.start.saturating_sub(HALO)..depth.min(own.end + HALO)
 }
 
-/// Returns some slices of an image in host memory.
-fn part<'a>(image: &'a Image<'_>, slices: &Range<usize>) -> Image<'a> {
-    image.reborrow().split_at(slices.start).1.split_at(slices.len()).0
-}
-
 /// The number of voxels inside that the kernels of a slab are given. They end where none or all voxels are inside, which may be
 /// so in a slab and not in the volume.
 const NEVER_DONE: u64 = 1 << 40;
@@ -110,7 +105,7 @@ impl Slabs {
             cuda.bind()?;
             cuda.memory().trim();
             cuda.memory().reset_peak();
-            let input = part(input, &planes);
+            let input = input.slices(&planes);
             let loaded = Loaded::new(device, cuda, plan.dimensions, true, &input, None)?;
             let own_planes = own.start - planes.start..own.end - planes.start;
             let mut solver = Solver::without_phi(&plan, loaded, own_planes)?;
@@ -384,7 +379,7 @@ impl Slabs {
         Ticker::of_copies().check()?;
         let written = uncancelled(|| {
             self.slabs.iter_mut().try_fold(0, |inside, Slab { solver, own, .. }| {
-                solver.write_phi(pool, &part(phi, &with_halo(own, depth)))?;
+                solver.write_phi(pool, &phi.slices(&with_halo(own, depth)))?;
                 Ok::<_, Error>(inside + std::mem::replace(&mut solver.inside, NEVER_DONE))
             })
         });
