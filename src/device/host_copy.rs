@@ -7,7 +7,6 @@ use crate::image::{DevicePixels, Image, PixelType, collected, zeroed_image};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Axis};
-use std::ops::Range;
 
 /// A copy of an image in device memory.
 pub(crate) enum HostCopy {
@@ -18,13 +17,8 @@ pub(crate) enum HostCopy {
 
 impl HostCopy {
     pub(crate) fn new(context: &Context, pixels: &DevicePixels<'_>) -> Result<Self> {
-        Self::of_slices(context, pixels, 0..pixels.shape[2])
-    }
-
-    /// Copies some slices.
-    pub(crate) fn of_slices(context: &Context, pixels: &DevicePixels<'_>, slices: Range<usize>) -> Result<Self> {
-        let [width, height, _] = pixels.shape;
-        Self::of_parts(context, pixels, &collected(slices.map(|z| [0, 0, z]))?, [width, height])
+        let [width, height, depth] = pixels.shape;
+        Self::of_parts(context, pixels, &collected((0..depth).map(|z| [0, 0, z]))?, [width, height])
     }
 
     /// Copies parts of slices, all of one width and height, each from its first pixel on; each is a slice of the copy.

@@ -73,7 +73,7 @@ pub(super) fn run<T: Send>(
         Input::Image(Image::Device(pixels)) => {
             let batches = (0..depth).step_by(together).map(|first| first..depth.min(first + together));
             for batch in batches.filter(has_segments) {
-                let copy = HostCopy::of_slices(context, pixels, batch.clone())?;
+                let copy = HostCopy::new(context, &pixels.slices(&batch))?;
                 search(&copy.view(), batch.start, batch)?;
             }
         }

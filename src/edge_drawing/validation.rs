@@ -16,7 +16,7 @@ use super::reference::{BRANCH_LENGTH, MIN_LENGTH, is_closed};
 use super::taps::Taps;
 use super::{Operator, Params, Point, Profile, Segment, Segments};
 use crate::device::cuda::check_device_pixels;
-use crate::device::{Context, HostCopy, slices_side_by_side, upload_slice};
+use crate::device::{Context, in_host_memory, slices_side_by_side, upload_slice};
 use crate::error::{Error, Result};
 use crate::image::{
     Image, ImageMut, collected, copy_packed, extend, par_collected, push, reserved, try_collected, try_par_collected,
@@ -95,14 +95,9 @@ impl Call<'_, '_> {
             ticker.section(first / batch_size, depth.div_ceil(batch_size));
             ticker.expect((batch.len() * width * height) as u64);
             // 1. Validate a batch of slices on the pool.
-            let copy = match self.input {
-                Image::Device(pixels) => Some(HostCopy::of_slices(context, pixels, batch.clone())?),
-                _ => None,
-            };
-            let slice = |z: usize| match &copy {
-                Some(copy) => self.slice(&copy.view(), z - first, z, &ticker),
-                None => self.slice(self.input, z, z, &ticker),
-            };
+            let (image, mut copy) = (self.input.slices(&batch), None);
+            let image = &in_host_memory(context, &image, &mut copy)?;
+            let slice = |z: usize| self.slice(image, z - first, z, &ticker);
             let done: Vec<Validated> = run_with_progress(pool, progress, &ticker, || {
                 try_par_collected(batch.clone().into_par_iter().with_max_len(1).map(slice))
             })?;

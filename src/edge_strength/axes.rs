@@ -27,7 +27,7 @@
 //! The CPU computes all of this with every context, in double precision.
 
 use super::parameters;
-use crate::device::{Context, HostCopy};
+use crate::device::{Context, in_host_memory};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{
     Image, MOST_ANISOTROPY, PixelType, check_shapes, check_spacing, collected, extend, push, reserved, try_collected,
@@ -180,13 +180,12 @@ fn of_slices(
     let mut parts = reserved(depth)?;
     for z in 0..depth {
         let share = |slices: usize| slices as f64 / depth as f64;
-        let found = part(progress, [share(z), share(z + 1)], STAGE, |progress| match strength {
-            Image::F32(view) => of_slice(context, view.index_axis(Axis(0), z), params, progress),
-            Image::Device(pixels) => {
-                let copy = HostCopy::of_slices(context, pixels, z..z + 1)?;
-                of_slices(context, &copy.view(), params, progress).map(|(_, found)| found)
-            }
-            _ => unreachable!("the type was checked"),
+        let (slice, mut copy) = (strength.slices(&(z..z + 1)), None);
+        let Image::F32(slice) = in_host_memory(context, &slice, &mut copy)? else {
+            unreachable!("the type was checked")
+        };
+        let found = part(progress, [share(z), share(z + 1)], STAGE, |progress| {
+            of_slice(context, slice.index_axis(Axis(0), 0), params, progress)
         });
         let mut found = found?;
         found.polylines.iter_mut().for_each(|polyline| polyline.slice = z as u32);

@@ -35,7 +35,7 @@ pub(super) fn run(
                 let end = depth.min(first + together);
                 let shares = [first, end].map(|slices| slices as f64 / depth as f64);
                 let found = part(progress, shares, STAGE, |progress| {
-                    let copy = HostCopy::of_slices(context, pixels, first..end)?;
+                    let copy = HostCopy::new(context, &pixels.slices(&(first..end)))?;
                     run(context, plan, &copy.view(), progress)
                 });
                 push(&mut parts, (first, found?))?;
