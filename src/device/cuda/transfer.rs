@@ -249,7 +249,7 @@ impl Transfer {
         work: impl Fn(&mut Copier) -> Result<()> + Sync,
     ) -> Result<()> {
         let one = || {
-            self.context.bind_to_thread().map_err(|e| super::failed("activate the CUDA context", e))?;
+            self.bind()?;
             let mut leased = self.lease(buffers)?;
             work(leased.copier())?;
             leased.give_back();
@@ -258,7 +258,15 @@ impl Transfer {
         if copiers == 1 {
             return one();
         }
-        pool.install(|| (0..copiers).into_par_iter().with_max_len(1).try_for_each(|_| one()))
+        let done = pool.install(|| (0..copiers).into_par_iter().with_max_len(1).try_for_each(|_| one()));
+        // A worker thread that waits for others may have worked for another device.
+        let bound = self.bind();
+        done.and(bound)
+    }
+
+    /// Makes the device current on the calling thread.
+    pub(super) fn bind(&self) -> Result<()> {
+        self.context.bind_to_thread().map_err(|e| super::failed("activate the CUDA context", e))
     }
 
     /// Queues the copy of slices of an image in host memory to device memory, each range of slices to its own. The image
