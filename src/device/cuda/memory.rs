@@ -481,8 +481,11 @@ impl DeviceImage {
         }
         let pitch = self.shape[0] * self.pixel_type.bytes();
         let to = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch };
-        self.transfer.upload(&self.pool, &source, &[(0..self.shape[2], to)], &Ticker::of_copies())?;
-        self.stream.synchronize()
+        self.transfer.bind()?;
+        let queued = self.transfer.upload(&self.pool, &source, &[(0..self.shape[2], to)], &Ticker::of_copies());
+        // After an error, too: copies from page-locked memory may be on their way.
+        let done = self.stream.synchronize();
+        queued.and(done)
     }
 
     /// Returns the pixels, packed, x fastest; `T` is their type.
@@ -505,6 +508,7 @@ impl DeviceImage {
         let view = ArrayViewMut3::from_shape((depth, height, width), &mut values);
         let view = view.unwrap_or_else(|_| unreachable!("as many values as pixels"));
         let from = DeviceRows { stream: &self.stream, side: self.buffer.side(0), pitch: width * size_of::<T>() };
+        self.transfer.bind()?;
         self.transfer.download_views(&self.pool, vec![(view, from)], &Ticker::of_copies())?;
         self.stream.synchronize()?;
         Ok(values)
