@@ -33,6 +33,9 @@ const MIN_COPIER_BYTES: usize = 512 << 10;
 /// slow link.
 const MAX_QUEUED_BYTES: usize = 512 << 20;
 
+/// The bytes that a copy counts as at least there: the driver takes some 5 µs to queue one, however small it is.
+const LEAST_QUEUED_BYTES: usize = 64 << 10;
+
 /// The most bytes from row to row in a copy that the driver makes, on all devices (`CU_DEVICE_ATTRIBUTE_MAX_PITCH`). Rows of
 /// planes along x and z are a slice apart.
 const MAX_PITCH: usize = i32::MAX as usize;
@@ -483,7 +486,7 @@ impl Transfer {
 /// Counts the bytes of copies that are queued on a stream. Waits for them after each [`MAX_QUEUED_BYTES`], so that a
 /// cancellation does not have to wait for more.
 fn wait_now_and_then(stream: &Stream, queued: &mut usize, bytes: usize, ticker: &Ticker) -> Result<()> {
-    *queued += bytes;
+    *queued += bytes.max(LEAST_QUEUED_BYTES);
     if *queued >= MAX_QUEUED_BYTES {
         *queued = 0;
         stream.synchronize()?;
@@ -498,14 +501,19 @@ fn bytes_of<T>(view: &ArrayView3<'_, T>) -> usize {
 }
 
 /// Returns for each run of rows that are the same number of bytes apart its first slice, its rows, and those bytes: one
-/// run if the slices have no gaps between them, else one for each slice.
+/// run if the slices have no gaps between them or one row each, else one for each slice.
 fn runs_of_rows(
     strides: &[isize],
     (depth, height, width): (usize, usize, usize),
     pixel_bytes: usize,
 ) -> impl Iterator<Item = (usize, usize, usize)> {
-    let pitch = if height > 1 { strides[1] as usize } else { width };
-    let together = depth == 1 || (height > 1 && strides[0] as usize == height * pitch);
+    let [z, y] = [strides[0] as usize, strides[1] as usize];
+    let (pitch, together) = match height {
+        // Slices of one row may overlap, or be too far from each other for one copy.
+        1 if (width..=MAX_PITCH / pixel_bytes).contains(&z) => (z, true),
+        1 => (width, depth == 1),
+        _ => (y, depth == 1 || z == height * y),
+    };
     let (runs, rows) = if together { (1, depth * height) } else { (depth, height) };
     (0..runs).map(move |z| (z, rows, pitch * pixel_bytes))
 }
@@ -561,5 +569,27 @@ pub(crate) fn output_is_direct(output: &ImageMut<'_>) -> bool {
         ImageMut::U16(view) => is_direct(&view.view()),
         ImageMut::F32(view) => is_direct(&view.view()),
         ImageMut::Device(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_without_gaps_or_of_one_row_are_one_run() {
+        let runs = |strides: [isize; 2], shape| runs_of_rows(&strides, shape, 2).collect::<Vec<_>>();
+        assert_eq!(runs([12, 4], (5, 3, 4)), [(0, 15, 8)]);
+        assert_eq!(runs([18, 6], (5, 3, 4)), [(0, 15, 12)]);
+        assert_eq!(runs([13, 4], (2, 3, 4)), [(0, 3, 8), (1, 3, 8)]);
+        for gap in [0, 3] {
+            assert_eq!(runs([4 + gap, 9], (1000, 1, 4)), [(0, 1000, 2 * (4 + gap as usize))]);
+        }
+        // These overlap, or are too far apart.
+        for apart in [0, 3, 1 << 30] {
+            assert_eq!(runs([apart, 9], (2, 1, 4)), [(0, 1, 8), (1, 1, 8)]);
+        }
+        assert_eq!(runs([0, 9], (1, 1, 4)), [(0, 1, 8)]);
+        assert!(runs([0, 4], (0, 3, 4)).is_empty());
     }
 }
