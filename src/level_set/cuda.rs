@@ -287,14 +287,10 @@ impl Solver {
         let found = memory.device(bytes)?;
         let back = memory.pinned(bytes)?;
         stream.fill(&found, 0, bytes, 0)?;
-        if let Err(error) = launch(&found) {
-            // Launches ahead of the one that failed still work.
-            stream.synchronize()?;
-            return Err(error);
-        }
-        stream.copy_bytes(found.side(0), back.side(), bytes)?;
-        stream.synchronize()?;
-        Ok(back)
+        let queued = launch(&found).and_then(|()| stream.copy_bytes(found.side(0), back.side(), bytes));
+        // After an error, too: launches ahead of the one that failed still work.
+        let done = stream.synchronize();
+        queued.and(done).map(|()| back)
     }
 
     /// Returns the contrast of the edge term, if there is one.

@@ -132,19 +132,17 @@ impl Solver {
         let [width, height, _] = self.plan.shape;
         let slices = part_slices(self.plan.shape, pixel, self.part_bytes());
         let part = cuda.memory().device(width * height * slices * pixel)?;
-        for (index, to) in view.axis_chunks_iter_mut(Axis(0), slices).enumerate() {
-            if let Err(cancelled) = ticker.check() {
-                // The last part may still be on its way.
-                stream.synchronize()?;
-                return Err(cancelled);
-            }
+        let queued = view.axis_chunks_iter_mut(Axis(0), slices).enumerate().try_for_each(|(index, to)| {
+            ticker.check()?;
             let target = (part.address(), [width * pixel, width * height * pixel]);
             let phi = self.phi_from(self.current, self.own.start + index * slices);
             self.launcher.write(what, cuda, stream, phi, to.dim().0, target)?;
             let from = DeviceRows { stream, side: part.side(0), pitch: width * pixel };
-            cuda.transfer().download_views(pool, vec![(to, from)], ticker)?;
-        }
-        stream.synchronize()
+            cuda.transfer().download_views(pool, vec![(to, from)], ticker)
+        });
+        // After an error, too: the kernel that writes the part may not be done.
+        let done = stream.synchronize();
+        queued.and(done)
     }
 
     /// Replaces φ by one in host or device memory; refuses values that are not finite.
