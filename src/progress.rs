@@ -288,11 +288,16 @@ pub(crate) fn may_cancel(progress: &Option<&mut Progress<'_>>) -> bool {
 
 /// Does work that a cancel must not end, because what it replaces would be lost.
 pub(crate) fn uncancelled<T>(work: impl FnOnce() -> T) -> T {
-    let flag = CancelFlag::of_this_thread();
+    /// Gives the thread its flag back when dropped, after a panic, too.
+    struct Kept(Option<CancelFlag>);
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            CancelFlag::use_here(self.0.take());
+        }
+    }
+    let _kept = Kept(CancelFlag::of_this_thread());
     CancelFlag::use_here(None);
-    let done = work();
-    CancelFlag::use_here(flag);
-    done
+    work()
 }
 
 /// Makes a call that is a part of another one: its fractions from 0 to 1 are those from `from` to `to` of the whole. A cancel
@@ -488,6 +493,16 @@ mod tests {
         Ticker::new("test").check().unwrap();
         // A call stays cancelled, also without the flag.
         ticker.check().unwrap_err();
+    }
+
+    #[test]
+    fn work_that_is_not_cancelled_leaves_the_flag_of_the_thread() {
+        set_cancel_flag(Some(Arc::new(AtomicBool::new(true))));
+        uncancelled(|| Ticker::new("test").check()).unwrap();
+        Ticker::new("test").check().unwrap_err();
+        std::panic::catch_unwind(|| uncancelled(|| panic!("boom"))).unwrap_err();
+        Ticker::new("test").check().unwrap_err();
+        set_cancel_flag(None);
     }
 
     #[test]
