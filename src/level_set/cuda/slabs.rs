@@ -371,12 +371,15 @@ impl Slabs {
         let Image::F32(values) = phi else { unreachable!("the type was checked") };
         // All or none is written.
         let [width, height, depth] = self.plan.shape;
-        let bad = |z: &usize| values.index_axis(Axis(0), *z).iter().any(|value| !value.is_finite());
-        if let Some(z) = pool.install(|| (0..depth).into_par_iter().find_first(bad)) {
+        let ticker = Ticker::of_copies();
+        let bad =
+            |z: &usize| !ticker.is_cancelled() && values.index_axis(Axis(0), *z).iter().any(|value| !value.is_finite());
+        let found = pool.install(|| (0..depth).into_par_iter().find_first(bad));
+        ticker.check()?;
+        if let Some(z) = found {
             let place = values.index_axis(Axis(0), z).iter().position(|value| !value.is_finite());
             return Err(not_finite((z * height * width + place.unwrap_or_default()) as u64, self.plan.shape));
         }
-        Ticker::of_copies().check()?;
         let written = uncancelled(|| {
             self.slabs.iter_mut().try_fold(0, |inside, Slab { solver, own, .. }| {
                 solver.write_phi(pool, &phi.slices(&with_halo(own, depth)))?;
