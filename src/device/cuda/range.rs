@@ -1,6 +1,6 @@
 //! The range of the pixels of an image in device memory, by the kernels of `kernels/image.cu`.
 
-use super::{Cuda, check_device_pixels, geometry};
+use super::{Cuda, check_device_pixels, check_sides, geometry};
 use crate::device::kernels::common::{FLOAT_SIGN, RANGE_THREADS};
 use crate::error::Result;
 use crate::image::{DevicePixels, PixelType};
@@ -15,6 +15,7 @@ impl Cuda {
         const BYTES: usize = 2 * size_of::<u32>();
         self.bind()?;
         check_device_pixels(self, what, pixels)?;
+        check_sides(pixels.shape, u32::MAX as usize)?;
         let range = self.memory().device(BYTES)?;
         let back = self.memory().pinned(BYTES)?;
         let stream = self.stream()?;
