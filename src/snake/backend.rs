@@ -190,7 +190,7 @@ impl Backend {
             }
             Self::Several(backends) => backends[0].sums(context, polygons, bounds, ticker),
             Self::Released(_) => Err(released()),
-            Self::Cuda(solver) => solver.sums(polygons, bounds),
+            Self::Cuda(solver) => solver.sums(polygons, bounds, ticker),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, DeviceSlices, Side, Stream, Upload, check_device_pixels};
 use crate::device::kernels::snake::{RegionSum as DeviceSum, SECTOR_BYTES};
 use crate::error::{Error, Result};
-use crate::image::{Image, PixelType, collected, reserved, zeroed};
+use crate::image::{Image, PixelType, collected, push, reserved, zeroed};
 use crate::levels::QuantiseF64;
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
@@ -28,6 +28,10 @@ const FIRST_NODES: usize = 2048;
 
 /// The number of targets that are measured between two polls for cancellation.
 const MEASURED_AT_ONCE: usize = 16384;
+
+/// The nodes for which there is memory where polygons are summed together, each of which has that of the longest: 0.5 GiB
+/// with the sums of their edges.
+const SUMMED_NODES: usize = 1 << 24;
 
 /// Returns the number of bytes of a level: 1 for 8-bit and binary images, else 2.
 fn level_bytes(input: &Image<'_>, params: &Params) -> usize {
@@ -413,18 +417,29 @@ impl Solver {
     }
 
     /// Returns the sums over the pixels inside polygons that [`clip`](super::clip::clip) returned; they may touch
-    /// themselves.
-    pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds) -> Result<Vec<RegionSum>> {
+    /// themselves. The ticker can cancel it.
+    pub(super) fn sums(&self, polygons: Vec<Vec<Node>>, image: &Bounds, ticker: &Ticker) -> Result<Vec<RegionSum>> {
         self.cuda.bind()?;
-        let most = polygons.iter().map(Vec::len).max().unwrap_or(3);
-        let params = Params { max_nodes: most as u32, ..Params::default() };
-        // Sums are made without an iteration, so that no edge gets a node.
-        let unmeasured = |nodes| Target::unmeasured(nodes, *image, 1, i64::MAX);
-        let mut targets: Vec<Target> = collected(polygons.into_iter().map(unmeasured))?;
-        let search = self.prepare(&params, &targets)?;
-        self.launch(&search, &search.job)?;
-        self.fetch(&search, &mut targets)?;
-        collected(targets.into_iter().map(|target| target.inside))
+        let mut sums = reserved(polygons.len())?;
+        let mut waiting = polygons.into_iter().peekable();
+        while waiting.peek().is_some() {
+            ticker.check()?;
+            // 1. Take as many polygons as there is memory for.
+            let (mut targets, mut most) = (Vec::new(), 0);
+            while let Some(nodes) = waiting
+                .next_if(|nodes| targets.is_empty() || (targets.len() + 1) * nodes.len().max(most) <= SUMMED_NODES)
+            {
+                most = nodes.len().max(most);
+                // Sums are made without an iteration, so that no edge gets a node.
+                push(&mut targets, Target::unmeasured(nodes, *image, 1, i64::MAX))?;
+            }
+            // 2. Measure them.
+            let search = self.prepare(&Params { max_nodes: most as u32, ..Params::default() }, &targets)?;
+            self.launch(&search, &search.job)?;
+            self.fetch(&search, &mut targets)?;
+            sums.extend(targets.iter().map(|target| target.inside));
+        }
+        Ok(sums)
     }
 }
 
