@@ -7,6 +7,7 @@ use isoline::edge_strength::{self, Mode, Params, Variant};
 use isoline::{Context, DeviceKind, ErrorKind, PixelType, devices};
 use ndarray::{Array2, Array3, s};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 /// Returns a CUDA context, or prints why there is none and returns `None`.
 fn cuda() -> Option<Context> {
@@ -280,4 +281,26 @@ fn cuda_cancellation_leaves_the_output_untouched_and_the_context_usable() {
     assert!(started.elapsed().as_millis() < 500, "{:?}", started.elapsed());
     assert!(output.iter().all(|value| *value == -1.0));
     strength(&context, &input, &Params::default()).unwrap();
+}
+
+#[test]
+fn a_long_call_does_not_hold_up_a_short_one_of_another_context() {
+    let (long, short) = (Context::new("cpu").unwrap(), Context::new("cpu").unwrap());
+    let (large, small) = (drawing(1, 1200, 1200, 1), drawing(1, 60, 60, 2));
+    let of = |iterations| Params { mode: Mode::Iterate { iterations }, threshold: 200.0, ..Params::default() };
+    let started = Instant::now();
+    let (ended, longest) = std::thread::scope(|scope| {
+        let call = scope.spawn(|| {
+            strength(&long, &large, &of(1000)).unwrap();
+            started.elapsed()
+        });
+        let mut longest = Duration::ZERO;
+        while !call.is_finished() {
+            let begun = Instant::now();
+            strength(&short, &small, &of(20)).unwrap();
+            longest = longest.max(begun.elapsed());
+        }
+        (call.join().unwrap(), longest)
+    });
+    assert!(longest < ended / 4, "a call of a millisecond took {longest:?} beside one of {ended:?}");
 }

@@ -5,21 +5,36 @@ use crate::error::{Error, Result};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Arc, Mutex, Weak};
 
-/// The threads that contexts share by default: the child of a fork has none of them. They start with the first context and
-/// end with the last.
-static SHARED: PerProcess<Mutex<Weak<ThreadPool>>> = PerProcess::new(Mutex::new(Weak::new()), |_| Mutex::default());
+/// The threads of contexts, which start with the first context that has them and end with its last: the child of a fork has
+/// none of them.
+static SHARED: PerProcess<Mutex<Vec<Weak<ThreadPool>>>> = PerProcess::new(Mutex::new(Vec::new()), |_| Mutex::default());
+
+/// The most pools of threads that contexts have together.
+const MOST_POOLS: usize = 8;
 
 /// The beginning of the names of the worker threads.
 pub(crate) const WORKER_NAME: &str = "isoline-";
 
+/// Returns the threads of a new context: threads of its own, or those that the fewest contexts share if there are
+/// [`MOST_POOLS`] already, or no more can be started.
+///
+/// Calls that run on the same threads hold up each other: a thread that waits for a part of one call may take up all of
+/// another one, and goes on with the first when that has ended.
 pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     let mut shared = SHARED.get().lock().unwrap_or_else(|e| e.into_inner());
-    if let Some(pool) = shared.upgrade() {
-        return Ok(pool);
+    shared.retain(|pool| pool.strong_count() > 0);
+    let fewest = shared.iter().min_by_key(|pool| pool.strong_count()).and_then(Weak::upgrade);
+    match (fewest, shared.len() < MOST_POOLS) {
+        (Some(pool), false) => Ok(pool),
+        (fewest, _) => match (new_pool(0), fewest) {
+            (Ok(pool), _) => {
+                shared.push(Arc::downgrade(&pool));
+                Ok(pool)
+            }
+            (Err(_), Some(pool)) => Ok(pool),
+            (Err(error), None) => Err(error),
+        },
     }
-    let pool = new_pool(0)?;
-    *shared = Arc::downgrade(&pool);
-    Ok(pool)
 }
 
 pub(super) fn new_pool(threads: usize) -> Result<Arc<ThreadPool>> {
