@@ -1,7 +1,7 @@
 package io.github.isoline;
 
 /** A failure whose message says what was expected, what was found, and what to do. */
-public final class IsolineException extends Exception {
+public class IsolineException extends Exception {
     private static final long serialVersionUID = 1L;
 
     private final int status;
@@ -13,18 +13,13 @@ public final class IsolineException extends Exception {
     }
 
     /** Creates a failure that was found in Java, before or beside the native library. */
-    IsolineException(String format, Object... values) {
+    protected IsolineException(String format, Object... values) {
         this(Status.INVALID_ARGUMENT, format, values);
     }
 
     /** Returns the exception for a cancel by the user between two calls to the library. */
     public static IsolineException cancelled() {
         return new IsolineException(Status.CANCELLED, "The user asked to stop.");
-    }
-
-    /** Returns the exception for an input or an option that an operation cannot work with. */
-    public static IsolineException invalid(String message) {
-        return new IsolineException(Status.INVALID_ARGUMENT, message);
     }
 
     /** Returns the status code of the C API. */

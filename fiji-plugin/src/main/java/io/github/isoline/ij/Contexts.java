@@ -32,11 +32,11 @@ final class Contexts {
     /** A computation on a context. */
     @FunctionalInterface
     interface Computation<T> {
-        T on(Context context) throws BadInput, IsolineException;
+        T on(Context context) throws IsolineException;
     }
 
     /** Computes on a device, whose memory is not freed meanwhile; discards its context if it fails. */
-    static <T> T use(String device, Computation<T> computation) throws BadInput, IsolineException {
+    static <T> T use(String device, Computation<T> computation) throws IsolineException {
         Entry entry = entry(device);
         entry.trimmer.begin();
         try {

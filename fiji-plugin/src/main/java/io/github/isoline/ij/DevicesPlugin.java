@@ -32,7 +32,7 @@ public final class DevicesPlugin implements PlugIn {
         return describe(DeviceInfo.list());
     }
 
-    private static void execute() throws BadInput, IsolineException {
+    private static void execute() throws IsolineException {
         List<DeviceInfo> devices = DeviceInfo.list();
         String options = Macro.getOptions();
         if (options == null && !GraphicsEnvironment.isHeadless()) {

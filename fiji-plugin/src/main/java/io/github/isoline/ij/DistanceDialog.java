@@ -110,7 +110,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
         }
 
         @Override
-        String compute(DistanceSettings settings, boolean draw) throws BadInput, IsolineException {
+        String compute(DistanceSettings settings, boolean draw) throws IsolineException {
             TwoValues found =
                     values(settings.needsValues() ? settings.planes(image).indices() : new int[0]);
             if (found == null) {
@@ -143,7 +143,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
                     : status;
         }
 
-        private Report run(DistanceSettings settings) throws BadInput, IsolineException {
+        private Report run(DistanceSettings settings) throws IsolineException {
             if (input == null) {
                 input = buffer(settings.device(), PixelBuffer.Type.U8);
                 output = buffer(settings.device(), PixelBuffer.Type.F32);

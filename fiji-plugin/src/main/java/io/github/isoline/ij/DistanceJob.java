@@ -27,7 +27,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         size = new VoxelSize(image, isVolume());
         inside = settings.insideTest(image, settings.needsValues() ? twoValues() : null);
         params = settings.toParams();
@@ -41,7 +41,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     }
 
     @Override
-    void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
+    void write(PixelBuffer input, int slot, int index) throws IsolineException {
         checkEscape();
         Object pixels = inside.isSelection() ? null : pixels(index);
         insideCounts[planes.place(index)] = inside.write(pixels, planePixels(), input, slot);

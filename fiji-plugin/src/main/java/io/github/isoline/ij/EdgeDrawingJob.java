@@ -39,7 +39,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         params = settings.toParams();
         if (needsRange(image, settings)) {
             greyRange().setIn(params);
@@ -57,7 +57,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     }
 
     /** Sets the threshold where it is automatic: the library measures it in some of the planes. */
-    static void setThreshold(Params params, HyperStackSelection planes) throws BadInput, IsolineException {
+    static void setThreshold(Params params, HyperStackSelection planes) throws IsolineException {
         if (!params.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
             return;
         }
@@ -106,7 +106,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) throws BadInput, IsolineException {
+    ImagePlus end(Progress progress) throws IsolineException {
         takeRois();
         if (!settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             return null;

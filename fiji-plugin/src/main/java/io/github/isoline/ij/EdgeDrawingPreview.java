@@ -39,7 +39,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     }
 
     @Override
-    String compute(EdgeDrawingSettings settings, boolean draw) throws BadInput, IsolineException {
+    String compute(EdgeDrawingSettings settings, boolean draw) throws IsolineException {
         int slice = image.getCurrentSlice();
         Params params = settings.toParams();
         GreyRange range = new GreyRange();

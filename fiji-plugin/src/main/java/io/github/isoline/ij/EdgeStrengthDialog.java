@@ -108,7 +108,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         }
 
         @Override
-        String compute(EdgeStrengthSettings settings, boolean draw) throws BadInput, IsolineException {
+        String compute(EdgeStrengthSettings settings, boolean draw) throws IsolineException {
             TwoValues found =
                     values(settings.needsValues() ? settings.planes(image).indices() : new int[0]);
             if (found == null) {

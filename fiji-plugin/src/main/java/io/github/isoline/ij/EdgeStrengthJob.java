@@ -42,7 +42,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         TwoValues values = settings.needsValues() ? twoValues() : null;
         shape = settings.insideTest(image, values);
         params = settings.toParams(
@@ -61,7 +61,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     }
 
     @Override
-    void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
+    void write(PixelBuffer input, int slot, int index) throws IsolineException {
         checkEscape();
         Object pixels = pixels(index);
         PixelBuffer mask = settings.usesThreshold() ? null : input;
@@ -114,7 +114,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
      * Sets the grey range that becomes 0..1 at the start, for all planes: the library would compute a range for each
      * call, and the result would depend on how the stack was divided into calls. 8-bit images always have 0..255.
      */
-    private void setStartRange(Params params) throws BadInput, IsolineException {
+    private void setStartRange(Params params) throws IsolineException {
         if (!settings.usesThreshold() || !settings.startsFromImage() || type() == PixelBuffer.Type.U8) {
             return;
         }

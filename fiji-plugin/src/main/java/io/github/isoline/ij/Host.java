@@ -89,8 +89,6 @@ final class Host {
         try {
             body.run();
             return;
-        } catch (BadInput e) {
-            failure = e.getMessage();
         } catch (IsolineException e) {
             if (e.isCancelled()) {
                 cancelled(command);
@@ -171,6 +169,6 @@ final class Host {
     /** The body of a command. */
     @FunctionalInterface
     interface Command {
-        void run() throws BadInput, IsolineException;
+        void run() throws IsolineException;
     }
 }

@@ -227,7 +227,7 @@ public final class Isoline {
     public static String options(String operation) throws IsolineException {
         Call<?> call = OPERATIONS.get(operation);
         if (call == null) {
-            throw IsolineException.invalid("There is no operation \"" + operation + "\". The operations are "
+            throw new BadInput("There is no operation \"" + operation + "\". The operations are "
                     + String.join(", ", OPERATIONS.keySet()) + ".");
         }
         StringBuilder text = new StringBuilder();
@@ -269,7 +269,7 @@ public final class Isoline {
         /** The constructor of a dialog or a job. */
         @FunctionalInterface
         interface New<S, T> {
-            T create(ImagePlus image, S settings) throws BadInput, IsolineException;
+            T create(ImagePlus image, S settings) throws IsolineException;
         }
 
         /** @param options a text or a map */
@@ -286,10 +286,8 @@ public final class Isoline {
                 job.deliver();
                 job.checkFiles();
                 return new Result(job, made, workspace);
-            } catch (BadInput e) {
-                throw IsolineException.invalid(e.getMessage());
             } catch (NoClassDefFoundError | OutOfMemoryError e) {
-                throw IsolineException.invalid(Host.reason(e));
+                throw new BadInput(Host.reason(e));
             }
         }
     }

@@ -35,7 +35,7 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
         }
 
         @Override
-        String compute(IsolinesSettings settings, boolean draw) throws BadInput, IsolineException {
+        String compute(IsolinesSettings settings, boolean draw) throws IsolineException {
             if (!draw) {
                 hide();
                 return "";

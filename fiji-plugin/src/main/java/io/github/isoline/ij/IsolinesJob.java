@@ -24,7 +24,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         params = settings.toParams();
         levels = settings.levels(image);
         if (levels.length == 0) {

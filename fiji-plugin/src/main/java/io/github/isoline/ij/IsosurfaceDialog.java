@@ -54,7 +54,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
         }
 
         @Override
-        String compute(IsosurfaceSettings settings, boolean draw) throws BadInput, IsolineException {
+        String compute(IsosurfaceSettings settings, boolean draw) throws IsolineException {
             if (!draw) {
                 hide();
                 return "";

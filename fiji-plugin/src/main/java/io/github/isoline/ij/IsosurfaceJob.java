@@ -23,7 +23,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         size = new VoxelSize(image, true);
         params = settings.toParams(image);
     }
@@ -61,7 +61,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     }
 
     @Override
-    void writeFiles() throws BadInput, IsolineException {
+    void writeFiles() throws IsolineException {
         List<String> files = settings.files(image);
         for (int i = 0; i < files.size(); i++) {
             MeshFile.save(surfaces.get(i), files.get(i));
@@ -69,7 +69,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     }
 
     @Override
-    void deliverOthers() throws BadInput, IsolineException {
+    void deliverOthers() throws IsolineException {
         if (settings.is(Settings.RESULTS_TABLE)) {
             deliverRows();
         }

@@ -75,7 +75,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         params = settings.toParams();
         range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
         if (range == null) {
@@ -106,7 +106,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         long[] begun = new long[part.length];
         byte[][] before = last.get(planes.position(part[0])[0]);
         Parallel.each(part.length, slot -> {
@@ -153,7 +153,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
      * @return what the slices, or the volume, have in common with the last frame: intersection over union; not a number
      *     at the first frame. Null where frames have starts of their own
      */
-    private double[] follow(byte[][] before, PixelBuffer output, int... part) throws BadInput, IsolineException {
+    private double[] follow(byte[][] before, PixelBuffer output, int... part) throws IsolineException {
         if (!settings.followsFrames()) {
             return null;
         }
@@ -201,8 +201,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     /**
      * Counts the ends of slices, or of the volume, and returns them; each began with the given number of pixels inside.
      */
-    private String[] ends(LevelSet surface, long[] begun, PixelBuffer mask, int[] part)
-            throws BadInput, IsolineException {
+    private String[] ends(LevelSet surface, long[] begun, PixelBuffer mask, int[] part) throws IsolineException {
         long[] counts = new long[part.length];
         Parallel.each(part.length, slot -> counts[slot] = count(read(mask, slot)));
         long[] inside = ofParts(counts);
@@ -280,7 +279,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     /** Makes the rows of the table from the mask that was read last. */
     private void measure(LevelSet surface, PixelBuffer mask, int[] part, String[] ends, double... overlaps)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         FrontMeasure front = new FrontMeasure(image.getWidth(), isVolume(), voxel.x, voxel.y, voxel.z);
         RegionStatistics[] inside = new RegionStatistics[part.length];
         IntensitySample[] outside = new IntensitySample[part.length];
@@ -346,7 +345,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
                 : RowTable.of(Isoline.LEVEL_SET.command, image, Arrays.asList("Outcome", "Object"), other);
     }
 
-    private void takePhi(LevelSet surface, int[] part) throws BadInput, IsolineException {
+    private void takePhi(LevelSet surface, int[] part) throws IsolineException {
         try (PixelBuffer buffer =
                 new PixelBuffer(context(), PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
             surface.readPhi(buffer);
@@ -386,7 +385,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) throws BadInput, IsolineException {
+    ImagePlus end(Progress progress) throws IsolineException {
         addOutlines();
         String regions = settings.hasRegions()
                 ? "\nIsoline regions: " + settings.text(LevelSetSettings.REGIONS) + ", at the start"

@@ -54,7 +54,7 @@ final class LevelSetObjects {
     }
 
     /** Returns the label image. */
-    ImagePlus labelImage() throws BadInput, IsolineException {
+    ImagePlus labelImage() throws IsolineException {
         return SnakeLabels.of(planes, labels, count);
     }
 }

@@ -25,7 +25,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     }
 
     @Override
-    String compute(LevelSetSettings settings, boolean draw) throws BadInput, IsolineException {
+    String compute(LevelSetSettings settings, boolean draw) throws IsolineException {
         HyperStackSelection planes = settings.planes(image);
         StartSurface start = null;
         try {
@@ -49,8 +49,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         return draw(planes, start, range);
     }
 
-    private String draw(HyperStackSelection planes, StartSurface start, LevelSetRange range)
-            throws BadInput, IsolineException {
+    private String draw(HyperStackSelection planes, StartSurface start, LevelSetRange range) throws IsolineException {
         int index = image.getCurrentSlice();
         int width = image.getWidth();
         int height = image.getHeight();

@@ -61,7 +61,7 @@ final class LevelSetRange {
     /** Computes one range for all planes of all calls; returns null if the user stops it. */
     static LevelSetRange of(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         ImagePlus image = planes.image;
         if (settings.hasRegions()) {
             // It is the range at the start, which changes as the front moves.
@@ -94,7 +94,7 @@ final class LevelSetRange {
      */
     private static LevelSetRange measured(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         ImagePlus image = planes.image;
         byte[] region = new byte[image.getWidth() * image.getHeight()];
         List<Integer> begun = new ArrayList<>();
@@ -129,7 +129,7 @@ final class LevelSetRange {
     }
 
     private static PixelBuffer buffer(Context context, PixelBuffer.Type type, ImagePlus image, int depth)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         return new PixelBuffer(context, type, image.getWidth(), image.getHeight(), depth);
     }
 

@@ -87,7 +87,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
      * @return the text for the dialog; null if a newer request has come
      * @throws BadInput if the command cannot run; the preview is then removed from the image
      */
-    abstract String compute(S settings, boolean draw) throws BadInput, IsolineException;
+    abstract String compute(S settings, boolean draw) throws IsolineException;
 
     /** A computation on a device. */
     @FunctionalInterface
@@ -96,7 +96,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /** Computes on a device until a newer request comes. */
-    final <T> T run(String device, Run<T> computation) throws BadInput, IsolineException {
+    final <T> T run(String device, Run<T> computation) throws IsolineException {
         return Contexts.use(device, context -> computation.on(context, (fraction, stage) -> !isOutdated()));
     }
 
@@ -110,7 +110,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /** Returns memory with the pixels of a slice, the same memory at each call. */
-    final PixelBuffer pixels(String device, int slice) throws BadInput, IsolineException {
+    final PixelBuffer pixels(String device, int slice) throws IsolineException {
         if (pixels == null) {
             pixels = buffer(device, Pixels.type(image));
         }
@@ -119,8 +119,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /** Finds isolines of the current slice and shows them. */
-    final Isolines.Result showIsolines(String device, Params params, double... levels)
-            throws BadInput, IsolineException {
+    final Isolines.Result showIsolines(String device, Params params, double... levels) throws IsolineException {
         int slice = image.getCurrentSlice();
         PixelBuffer input = pixels(device, slice);
         Isolines.Result result =

@@ -31,7 +31,7 @@ final class MeshFile {
     }
 
     /** Writes a mesh to a file. */
-    static void save(Isosurface mesh, String name) throws BadInput, IsolineException {
+    static void save(Isosurface mesh, String name) throws IsolineException {
         String ending = name.substring(name.lastIndexOf('.')).toLowerCase(Locale.ROOT);
         OutputFile.write(name, "surface", out -> new MeshFile(mesh, out).write(ending));
     }

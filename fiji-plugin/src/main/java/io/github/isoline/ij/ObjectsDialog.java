@@ -66,7 +66,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
         }
 
         @Override
-        String compute(ObjectsSettings settings, boolean draw) throws BadInput, IsolineException {
+        String compute(ObjectsSettings settings, boolean draw) throws IsolineException {
             if (!draw) {
                 hide();
                 return "";

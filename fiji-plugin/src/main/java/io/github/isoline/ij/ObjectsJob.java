@@ -39,7 +39,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         size = new VoxelSize(image, isVolume());
         params = settings.toParams(image);
         start = ObjectsStart.of(planes, settings);
@@ -55,7 +55,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         input.setSpacing(size.x, size.y, size.z);
         Objects found;
         if (start == null) {
@@ -85,7 +85,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     }
 
     /** Makes the selections and the rows of the objects of a slice or a volume. */
-    private void measure(Objects found, int... part) throws BadInput, IsolineException {
+    private void measure(Objects found, int... part) throws IsolineException {
         int[] numbers = new int[found.count() + 1];
         int most = 0;
         for (int object = 0; object < found.count(); object++) {

@@ -52,7 +52,7 @@ final class ObjectsStart {
     }
 
     /** Returns the labels on some planes, as one volume; null if there is none. */
-    PixelBuffer labels(Context context, int... part) throws BadInput, IsolineException {
+    PixelBuffer labels(Context context, int... part) throws IsolineException {
         int width = planes.image.getWidth();
         int height = planes.image.getHeight();
         PixelBuffer.Type type = labels == null ? PixelBuffer.Type.F32 : outputType();
@@ -71,7 +71,7 @@ final class ObjectsStart {
                     buffer.write(i, SnakeLabels.pixels(type, values));
                 }
             }
-        } catch (BadInput | RuntimeException e) {
+        } catch (IsolineException | RuntimeException e) {
             buffer.close();
             throw e;
         }

@@ -139,7 +139,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
      * Adds the fields: basic parameters, outputs, and the advanced parameters, which can be folded; in each of these
      * parts in the order of the macro that repeats a run.
      */
-    private void build() throws BadInput, IsolineException {
+    private void build() throws IsolineException {
         List<Setting> offered = new ArrayList<>();
         settings.keys().forEach(key -> offered.add(settings.setting(key)));
         offered.removeIf(setting -> !isOffered(setting));
@@ -223,7 +223,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     void changed(S asked) {}
 
     /** Shows the dialog; returns null if it was cancelled. */
-    final S ask() throws BadInput, IsolineException {
+    final S ask() throws IsolineException {
         fit();
         build();
         built();
@@ -272,11 +272,11 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** A dialog that returns an answer. */
     @FunctionalInterface
     interface Question<T> {
-        T ask() throws BadInput, IsolineException;
+        T ask() throws IsolineException;
     }
 
     /** Shows a dialog unless another one with a preview is open for the image. */
-    static <T> T alone(ImagePlus image, Question<T> question) throws BadInput, IsolineException {
+    static <T> T alone(ImagePlus image, Question<T> question) throws IsolineException {
         synchronized (ASKED) {
             // Such a dialog does not block, so the user could open a second one.
             if (!ASKED.add(image)) {

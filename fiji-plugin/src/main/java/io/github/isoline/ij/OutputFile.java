@@ -100,7 +100,7 @@ final class OutputFile {
      *
      * @param what its contents, for messages
      */
-    static void write(String name, String what, Body body) throws BadInput, IsolineException {
+    static void write(String name, String what, Body body) throws IsolineException {
         IJ.showStatus("Writing the " + what + " (Esc: cancel)");
         Path file = path(name);
         Path part = file.resolveSibling(file.getFileName() + ".part");

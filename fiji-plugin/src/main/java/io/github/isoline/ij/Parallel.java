@@ -50,7 +50,7 @@ final class Parallel {
     /** The work on one plane. */
     @FunctionalInterface
     interface Work {
-        void on(int plane) throws BadInput, IsolineException;
+        void on(int plane) throws IsolineException;
     }
 
     /** The work on some pixels of a plane, from the one at an index on. */
@@ -66,7 +66,7 @@ final class Parallel {
     static void pixels(int count, PixelWork work) {
         try {
             each((count + PIECE - 1) / PIECE, i -> work.on(i * PIECE, Math.min(PIECE, count - i * PIECE)));
-        } catch (BadInput | IsolineException e) {
+        } catch (IsolineException e) {
             throw new AssertionError("work on pixels throws neither", e);
         }
     }
@@ -75,11 +75,11 @@ final class Parallel {
      * Does the work for all planes from 0 to count - 1, in any order. After a failure no further plane is begun, and of
      * several failures that of the first plane is thrown: the same as a loop throws.
      */
-    static void each(int count, Work work) throws BadInput, IsolineException {
+    static void each(int count, Work work) throws IsolineException {
         each(count, Prefs.getThreads(), work);
     }
 
-    static void each(int count, int threads, Work work) throws BadInput, IsolineException {
+    static void each(int count, int threads, Work work) throws IsolineException {
         Parallel all = new Parallel(count, work);
         for (int i = 1; i < Math.min(threads, count) && ALL_HELPERS.get() < threads - 1; i++) {
             all.startHelper();
@@ -90,7 +90,7 @@ final class Parallel {
     }
 
     /** Fills an array with new planes: the system clears new memory faster on several threads. */
-    static <T> T[] fill(T[] planes, Supplier<T> plane) throws BadInput, IsolineException {
+    static <T> T[] fill(T[] planes, Supplier<T> plane) throws IsolineException {
         each(planes.length, i -> planes[i] = plane.get());
         return planes;
     }
@@ -126,7 +126,7 @@ final class Parallel {
         for (int plane = take(); plane < count; plane = take()) {
             try {
                 work.on(plane);
-            } catch (BadInput | IsolineException | RuntimeException | Error e) {
+            } catch (IsolineException | RuntimeException | Error e) {
                 fail(plane, e);
             }
         }
@@ -159,10 +159,7 @@ final class Parallel {
         }
     }
 
-    private static void rethrow(Throwable failure) throws BadInput, IsolineException {
-        if (failure instanceof BadInput) {
-            throw (BadInput) failure;
-        }
+    private static void rethrow(Throwable failure) throws IsolineException {
         if (failure instanceof IsolineException) {
             throw (IsolineException) failure;
         }
@@ -199,7 +196,7 @@ final class Parallel {
         }
 
         /** Waits until the work is done, even if this thread is interrupted, and throws what a loop would throw. */
-        void await() throws BadInput, IsolineException {
+        void await() throws IsolineException {
             boolean interrupted = false;
             try {
                 while (true) {
@@ -224,7 +221,7 @@ final class Parallel {
             stopped = true;
             try {
                 await();
-            } catch (BadInput | IsolineException | RuntimeException | Error e) {
+            } catch (IsolineException | RuntimeException | Error e) {
                 // The work is not needed any more.
                 return;
             }

@@ -105,7 +105,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    void begin() throws BadInput, IsolineException {
+    void begin() throws IsolineException {
         params = settings.toParams();
         int most = 0;
         for (int index : planes.indices()) {
@@ -142,7 +142,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
 
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
-            throws BadInput, IsolineException {
+            throws IsolineException {
         int index = part[0];
         drawn = null;
         List<SnakeTarget> targets = tracks.targets(settings.isCompeting(), part);
@@ -339,7 +339,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    void deliverOthers() throws BadInput, IsolineException {
+    void deliverOthers() throws IsolineException {
         super.deliverOthers();
         if (start.isTrack() && settings.is(SnakeSettings.LINKS)) {
             links().deliver(settings.workspace.links(), rowsBefore);

@@ -25,7 +25,7 @@ final class SnakeLabels {
     private final Object[] labels;
 
     /** @param largest the largest number, and how many targets a plane has at most */
-    SnakeLabels(HyperStackSelection planes, int largest) throws BadInput, IsolineException {
+    SnakeLabels(HyperStackSelection planes, int largest) throws IsolineException {
         this.planes = planes;
         this.largest = largest;
         int pixels = planes.image.getWidth() * planes.image.getHeight();
@@ -33,7 +33,7 @@ final class SnakeLabels {
     }
 
     /** Returns the image of labels that are known. */
-    static ImagePlus of(HyperStackSelection planes, int[][] labels, int largest) throws BadInput, IsolineException {
+    static ImagePlus of(HyperStackSelection planes, int[][] labels, int largest) throws IsolineException {
         SnakeLabels made = new SnakeLabels(planes, largest);
         for (int place = 0; place < labels.length; place++) {
             int[] plane = labels[place];

@@ -44,8 +44,7 @@ public final class StackCommand implements PlugIn {
     }
 
     /** Returns the parameters of a macro or of the dialog; null if it was cancelled. */
-    private static <S extends Settings> S settings(Isoline.Call<S> call, ImagePlus image)
-            throws BadInput, IsolineException {
+    private static <S extends Settings> S settings(Isoline.Call<S> call, ImagePlus image) throws IsolineException {
         String options = Macro.getOptions();
         S settings = call.newSettings.create();
         if (options != null || GraphicsEnvironment.isHeadless()) {
@@ -57,7 +56,7 @@ public final class StackCommand implements PlugIn {
                 image, () -> call.newDialog.create(image, settings).ask());
     }
 
-    private <S extends Settings> void execute(Isoline.Call<S> call) throws BadInput, IsolineException {
+    private <S extends Settings> void execute(Isoline.Call<S> call) throws IsolineException {
         result = null;
         ImagePlus image = WindowManager.getCurrentImage();
         if (image == null) {

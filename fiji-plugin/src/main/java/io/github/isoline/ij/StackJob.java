@@ -61,7 +61,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Refuses pixels that cannot be processed, and allocates the result, before the work. */
-    abstract void begin() throws BadInput, IsolineException;
+    abstract void begin() throws IsolineException;
 
     /** Returns true if the z slices of a channel and frame are one volume, false for independent slices. */
     final boolean isVolume() {
@@ -69,7 +69,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Allocates the whole result, of floats: running out of memory is better found before the work. */
-    final void allocate() throws BadInput, IsolineException {
+    final void allocate() throws IsolineException {
         result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
     }
 
@@ -89,7 +89,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Copies a plane to a slot, from 0 on, of the library's input. Several threads do this for different planes. */
-    void write(PixelBuffer input, int slot, int index) throws BadInput, IsolineException {
+    void write(PixelBuffer input, int slot, int index) throws IsolineException {
         write(input, slot, pixels(index));
     }
 
@@ -105,7 +105,7 @@ abstract class StackJob<S extends Settings> {
      * @return null if there was nothing to do for these slices
      */
     abstract Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
-            throws BadInput, IsolineException;
+            throws IsolineException;
 
     /**
      * Takes one slice of the output. Several threads do this for different slices.
@@ -126,13 +126,13 @@ abstract class StackJob<S extends Settings> {
     void release() {}
 
     /** Returns the new image, or null if none is made. */
-    abstract ImagePlus end(Progress progress) throws BadInput, IsolineException;
+    abstract ImagePlus end(Progress progress) throws IsolineException;
 
     /**
      * Delivers the outputs beside images, after everything has been computed. A file that cannot be written leaves the
      * others as they are, and is for {@link #checkFiles} to report.
      */
-    final void deliver() throws BadInput, IsolineException {
+    final void deliver() throws IsolineException {
         try {
             // Files are written first, since Escape cancels their writing and then leaves no output.
             writeFiles();
@@ -150,7 +150,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Writes the files among the outputs. */
-    void writeFiles() throws BadInput, IsolineException {
+    void writeFiles() throws IsolineException {
         if (settings.has(Settings.ROI_FILE) && !settings.text(Settings.ROI_FILE).isEmpty()) {
             OutputFile.write(
                     settings.text(Settings.ROI_FILE), roiName(), file -> RoiOutput.write(this::saveRois, file));
@@ -158,7 +158,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Delivers selections and rows to ImageJ's windows, or to a script. */
-    void deliverOthers() throws BadInput, IsolineException {
+    void deliverOthers() throws IsolineException {
         if (!settings.has(Settings.ROI_FILE)) {
             return;
         }
@@ -276,7 +276,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Locks the image, and computes with progress in ImageJ's status bar; Escape ends the run. */
-    final ImagePlus runLocked() throws BadInput, IsolineException {
+    final ImagePlus runLocked() throws IsolineException {
         if (!image.lockSilently()) {
             throw new BadInput("\"" + image.getTitle() + "\" is in use by another command; wait for its end.");
         }
@@ -310,7 +310,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Computes the result; the image itself is only read. */
-    final ImagePlus run(Progress progress) throws BadInput, IsolineException {
+    final ImagePlus run(Progress progress) throws IsolineException {
         try {
             if (settings.has(Settings.ROI_MANAGER) && settings.wants(Settings.ROI_MANAGER)) {
                 settings.workspace.findRoiReceiver();
@@ -330,7 +330,7 @@ abstract class StackJob<S extends Settings> {
         return end(progress);
     }
 
-    private void compute(Context context, Progress progress) throws BadInput, IsolineException {
+    private void compute(Context context, Progress progress) throws IsolineException {
         int width = image.getWidth();
         int height = image.getHeight();
         List<int[]> parts = parts();
@@ -442,7 +442,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Returns the values of all planes, as long as there are at most two. */
-    final TwoValues twoValues() throws BadInput, IsolineException {
+    final TwoValues twoValues() throws IsolineException {
         TwoValues values = new TwoValues();
         int[] indices = planes.indices();
         Parallel.each(indices.length, i -> {
@@ -455,7 +455,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Returns the smallest and largest value of all planes; for 8-bit pixels it is not needed. */
-    final GreyRange greyRange() throws BadInput, IsolineException {
+    final GreyRange greyRange() throws IsolineException {
         GreyRange range = new GreyRange();
         int[] indices = planes.indices();
         Parallel.each(indices.length, i -> {

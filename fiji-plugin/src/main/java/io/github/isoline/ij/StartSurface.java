@@ -157,7 +157,7 @@ final class StartSurface {
     }
 
     /** Returns the pixels of one plane: above 0 inside. The array is used again for the next. */
-    byte[] plane(int index, byte[] pixels) throws BadInput, IsolineException {
+    byte[] plane(int index, byte[] pixels) throws IsolineException {
         int[] position = planes.position(index);
         if (selection != null) {
             boolean here = !settings.isVolume()
@@ -225,7 +225,7 @@ final class StartSurface {
         }
     }
 
-    private void shapes(int[] position, byte[] pixels) throws BadInput, IsolineException {
+    private void shapes(int[] position, byte[] pixels) throws IsolineException {
         Arrays.fill(pixels, (byte) 0);
         int z = position[1];
         boolean boxed = box != null && z >= box[2][0] && z <= box[2][1];

@@ -82,7 +82,7 @@ abstract class HeadlessTest {
     }
 
     /** Asserts that a job makes the same pixels if a call may take no more than some memory. */
-    static void assertSameInParts(ImagePlus whole, StackJob<?> job, long callBytes) throws BadInput, IsolineException {
+    static void assertSameInParts(ImagePlus whole, StackJob<?> job, long callBytes) throws IsolineException {
         job.callBytes = callBytes;
         assertSamePixels(whole, job.run(null));
     }

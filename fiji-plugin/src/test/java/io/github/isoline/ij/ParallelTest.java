@@ -111,9 +111,6 @@ class ParallelTest {
                         return;
                     }
                     failed.countDown();
-                    if (failure instanceof BadInput) {
-                        throw (BadInput) failure;
-                    }
                     if (failure instanceof IsolineException) {
                         throw (IsolineException) failure;
                     }

@@ -113,7 +113,7 @@ class VirtualStackTest extends HeadlessTest {
         return image;
     }
 
-    private static EdgeStrengthJob job(ImagePlus image) throws BadInput, IsolineException {
+    private static EdgeStrengthJob job(ImagePlus image) throws IsolineException {
         String options = "device=cpu mode=iterations iterations=9 threshold=100";
         EdgeStrengthJob job = new EdgeStrengthJob(image, Settings.fromMacro(new EdgeStrengthSettings(), options));
         job.callBytes = TWO_PLANES;
