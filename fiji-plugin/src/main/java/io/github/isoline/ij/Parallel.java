@@ -2,6 +2,9 @@ package io.github.isoline.ij;
 
 import ij.Prefs;
 import io.github.isoline.IsolineException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.FutureTask;
@@ -35,7 +38,6 @@ final class Parallel {
     private final int count;
     private final Work work;
     private int next;
-    private int helpers;
 
     /** The failure of the first plane, in their order, that failed. */
     private Throwable failure;
@@ -81,11 +83,16 @@ final class Parallel {
 
     static void each(int count, int threads, Work work) throws IsolineException {
         Parallel all = new Parallel(count, work);
+        List<FutureTask<Void>> helpers = new ArrayList<>();
         for (int i = 1; i < Math.min(threads, count) && ALL_HELPERS.get() < threads - 1; i++) {
-            all.startHelper();
+            ALL_HELPERS.incrementAndGet();
+            helpers.add(start(all::help));
         }
         all.takePlanes();
-        all.await();
+        for (FutureTask<Void> helper : helpers) {
+            // They write to memory that is freed afterwards.
+            await(helper);
+        }
         rethrow(all.failure);
     }
 
@@ -95,31 +102,45 @@ final class Parallel {
         return planes;
     }
 
-    private void startHelper() {
+    /** Starts work on a thread of its own; if the system has none left, does it on this one. */
+    private static FutureTask<Void> start(Callable<Void> work) {
+        FutureTask<Void> task = new FutureTask<>(work);
         try {
-            synchronized (this) {
-                helpers++;
-            }
-            ALL_HELPERS.incrementAndGet();
-            HELPERS.execute(this::help);
+            HELPERS.execute(task);
         } catch (OutOfMemoryError e) {
-            // The system has no thread left; the work goes on with those that there are.
-            leave();
+            task.run();
+        }
+        return task;
+    }
+
+    /** Waits until work is done, even if this thread is interrupted, and throws what it threw. */
+    private static void await(FutureTask<Void> task) throws IsolineException {
+        boolean interrupted = false;
+        try {
+            while (true) {
+                try {
+                    task.get();
+                    return;
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                }
+            }
+        } catch (ExecutionException e) {
+            rethrow(e.getCause());
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
-    private void help() {
+    private Void help() {
         try {
             takePlanes();
         } finally {
-            leave();
+            ALL_HELPERS.decrementAndGet();
         }
-    }
-
-    private synchronized void leave() {
-        ALL_HELPERS.decrementAndGet();
-        helpers--;
-        notifyAll();
+        return null;
     }
 
     private void takePlanes() {
@@ -144,21 +165,6 @@ final class Parallel {
         }
     }
 
-    /** Waits for the helpers, even if this thread is interrupted: they write to memory that is freed afterwards. */
-    private synchronized void await() {
-        boolean interrupted = false;
-        while (helpers > 0) {
-            try {
-                wait();
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     private static void rethrow(Throwable failure) throws IsolineException {
         if (failure instanceof IsolineException) {
             throw (IsolineException) failure;
@@ -178,7 +184,7 @@ final class Parallel {
 
         /** Begins the work for all planes from 0 to count - 1, in any order, on threads of their own. */
         Ahead(int count, Work work) {
-            task = new FutureTask<>(() -> {
+            task = start(() -> {
                 each(count, plane -> {
                     if (stopped) {
                         throw IsolineException.cancelled();
@@ -187,33 +193,11 @@ final class Parallel {
                 });
                 return null;
             });
-            try {
-                HELPERS.execute(task);
-            } catch (OutOfMemoryError e) {
-                // The system has no thread left.
-                task.run();
-            }
         }
 
         /** Waits until the work is done, even if this thread is interrupted, and throws what a loop would throw. */
         void await() throws IsolineException {
-            boolean interrupted = false;
-            try {
-                while (true) {
-                    try {
-                        task.get();
-                        return;
-                    } catch (InterruptedException e) {
-                        interrupted = true;
-                    }
-                }
-            } catch (ExecutionException e) {
-                rethrow(e.getCause());
-            } finally {
-                if (interrupted) {
-                    Thread.currentThread().interrupt();
-                }
-            }
+            Parallel.await(task);
         }
 
         /** Begins no further plane, and waits for those that are begun. */
