@@ -29,7 +29,7 @@ public final class Context implements AutoCloseable {
         Status.check(IsolineLibrary.isoline_context_new(device, out));
         Pointer pointer = out.getValue();
         try {
-            Structs.Device struct = DeviceInfo.newStruct();
+            Structs.Device struct = Structs.init("device", new Structs.Device());
             Status.check(IsolineLibrary.isoline_context_device(pointer, struct));
             return new Context(pointer, new DeviceInfo(struct));
         } catch (IsolineException | RuntimeException e) {

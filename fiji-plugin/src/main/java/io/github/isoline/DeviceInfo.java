@@ -21,17 +21,11 @@ public final class DeviceInfo {
         List<DeviceInfo> devices = new ArrayList<>();
         long count = IsolineLibrary.isoline_device_count();
         for (long i = 0; i < count; i++) {
-            Structs.Device struct = newStruct();
+            Structs.Device struct = Structs.init("device", new Structs.Device());
             Status.check(IsolineLibrary.isoline_device_info(i, struct));
             devices.add(new DeviceInfo(struct));
         }
         return Collections.unmodifiableList(devices);
-    }
-
-    static Structs.Device newStruct() throws IsolineException {
-        Structs.Device struct = new Structs.Device();
-        Status.check(IsolineLibrary.isoline_device_init(struct, struct.size()));
-        return struct;
     }
 
     /** Returns the text that opens a context on the device: "cpu", "cuda:0". */

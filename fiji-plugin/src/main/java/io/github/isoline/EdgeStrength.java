@@ -60,7 +60,7 @@ public final class EdgeStrength {
                 arguments,
                 Progress.part(progress, STRENGTH_SHARE, 1),
                 "polylines",
-                new Structs.PolylineArrays(),
+                Structs.init("polyline_arrays", new Structs.PolylineArrays()),
                 (search, arrays) -> {
                     report.add(search);
                     return new Isolines.Result(report, Polylines.copyOf(arrays));

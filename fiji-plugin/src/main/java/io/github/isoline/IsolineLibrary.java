@@ -6,8 +6,9 @@ import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
- * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation} and
- * {@link EdgeDrawing} call the others by name: operations from one image to another, or to an object with arrays.
+ * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation},
+ * {@link Structs} and {@link Records} call the others by name: operations from one image to another or to an object, the
+ * initialisation of structs, and lists.
  *
  * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version, so that a bad library
  * is a message and not a class that can never be loaded again. {@code size_t} is a Java {@code long}: only 64-bit
@@ -26,8 +27,6 @@ final class IsolineLibrary {
 
     static native long isoline_device_count();
 
-    static native int isoline_device_init(Structs.Device out, long structSize);
-
     static native int isoline_device_info(long index, Structs.Device out);
 
     static native int isoline_context_new(String device, PointerByReference out);
@@ -44,21 +43,11 @@ final class IsolineLibrary {
 
     static native int isoline_set_cancel_flag(Pointer flag);
 
-    static native int isoline_image_init(Structs.Image out, long structSize);
-
-    static native int isoline_report_init(Structs.Report out, long structSize);
-
     static native long isoline_operation_count();
-
-    static native int isoline_operation_init(Structs.Operation out, long structSize);
 
     static native int isoline_operation_info(long index, Structs.Operation out);
 
-    static native int isoline_parameter_init(Structs.Parameter out, long structSize);
-
     static native int isoline_parameter_info(long operation, long index, Structs.Parameter out);
-
-    static native int isoline_choice_init(Structs.Choice out, long structSize);
 
     static native int isoline_choice_info(long operation, long parameter, long index, Structs.Choice out);
 
@@ -75,8 +64,6 @@ final class IsolineLibrary {
 
     static native int isoline_edge_drawing_threshold(
             Pointer context, Structs.Image input, Pointer params, DoubleByReference threshold);
-
-    static native int isoline_segment_arrays_init(Structs.SegmentArrays out, long structSize);
 
     static native int isoline_segments_all(Pointer segments, Structs.SegmentArrays arrays);
 
@@ -100,8 +87,6 @@ final class IsolineLibrary {
 
     static native void isoline_object_list_free(Pointer objects);
 
-    static native int isoline_level_set_state_init(Structs.LevelSetState out, long structSize);
-
     static native int isoline_level_set_new(
             Pointer context, Structs.Image input, Structs.Image initialMask, Pointer params, PointerByReference out);
 
@@ -115,8 +100,6 @@ final class IsolineLibrary {
     static native int isoline_level_set_info(Pointer levelSet, Structs.LevelSetState out);
 
     static native void isoline_level_set_free(Pointer levelSet);
-
-    static native int isoline_polygons_init(Structs.Polygons out, long structSize);
 
     static native int isoline_polygons_smooth(
             Structs.Polygons polygons,

@@ -60,7 +60,7 @@ public final class Isolines {
                 arguments,
                 progress,
                 "polylines",
-                new Structs.PolylineArrays(),
+                Structs.init("polyline_arrays", new Structs.PolylineArrays()),
                 (report, arrays) -> new Result(report, Polylines.copyOf(arrays)));
     }
 }

@@ -49,7 +49,13 @@ public final class Isosurface {
             throws IsolineException {
         List<Object> arguments = Arrays.asList(input.describe(depth), params.struct(NAME));
         return Operation.compute(
-                NAME, context, arguments, progress, "surface", new Structs.SurfaceArrays(), Isosurface::new);
+                NAME,
+                context,
+                arguments,
+                progress,
+                "surface",
+                Structs.init("surface_arrays", new Structs.SurfaceArrays()),
+                Isosurface::new);
     }
 
     /** Returns the report of the run. */

@@ -26,12 +26,11 @@ public final class LevelSet extends Solver {
     private static final String[] OUTCOMES = {MOVING, FRONT, AT_LIMIT, FILLED, LOST};
 
     private final int depth;
-    private final Structs.LevelSetState state = new Structs.LevelSetState();
+    private final Structs.LevelSetState state = Structs.init("level_set_state", new Structs.LevelSetState());
 
     private LevelSet(int depth) throws IsolineException {
         super("level set");
         this.depth = depth;
-        Status.check(IsolineLibrary.isoline_level_set_state_init(state, state.size()));
     }
 
     /**

@@ -24,8 +24,7 @@ public final class Operation {
     private final Map<String, Parameter> parameters = new LinkedHashMap<>();
 
     private Operation(long index) throws IsolineException {
-        Structs.Operation struct = new Structs.Operation();
-        Status.check(IsolineLibrary.isoline_operation_init(struct, struct.size()));
+        Structs.Operation struct = Structs.init("operation", new Structs.Operation());
         Status.check(IsolineLibrary.isoline_operation_info(index, struct));
         name = struct.name.getString(0, "UTF-8");
         title = struct.title.getString(0, "UTF-8");
@@ -105,7 +104,7 @@ public final class Operation {
      *
      * @param arguments those of the C function between the context and the progress callback
      * @param noun the name of the object in its functions, such as "surface" in isoline_surface_all
-     * @param arrays the struct of the arrays
+     * @param arrays the struct of the arrays, initialised
      */
     static <A extends Structure, R> R compute(
             String name,
@@ -125,7 +124,6 @@ public final class Operation {
                 all.addAll(Arrays.asList(callback, found, report));
                 return function.invokeInt(all.toArray());
             });
-            arrays.writeField("struct_size", arrays.size());
             Function toArrays = NativeLoader.function("isoline_" + noun + "_all");
             Status.check(toArrays.invokeInt(new Object[] {found.getValue(), arrays}));
             return copy.of(done, arrays);

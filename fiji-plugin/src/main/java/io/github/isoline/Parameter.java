@@ -53,20 +53,18 @@ public final class Parameter {
 
     private final long operation;
     private final long index;
-    private final Structs.Parameter struct = new Structs.Parameter();
+    private final Structs.Parameter struct = Structs.init("parameter", new Structs.Parameter());
     private final String name;
     private final List<Choice> choices;
 
     Parameter(long operation, long index) throws IsolineException {
         this.operation = operation;
         this.index = index;
-        Status.check(IsolineLibrary.isoline_parameter_init(struct, struct.size()));
         Status.check(IsolineLibrary.isoline_parameter_info(operation, index, struct));
         name = struct.name.getString(0, UTF8);
         List<Choice> all = new ArrayList<>();
         for (int i = 0; i < struct.choice_count; i++) {
-            Structs.Choice choice = new Structs.Choice();
-            Status.check(IsolineLibrary.isoline_choice_init(choice, choice.size()));
+            Structs.Choice choice = Structs.init("choice", new Structs.Choice());
             Status.check(IsolineLibrary.isoline_choice_info(operation, index, i, choice));
             all.add(new Choice(choice));
         }

@@ -159,8 +159,7 @@ public final class PixelBuffer implements AutoCloseable {
         if (depth <= 0 || depth > capacity) {
             throw new IllegalArgumentException("depth " + depth + " is not in 1.." + capacity);
         }
-        Structs.Image image = new Structs.Image();
-        Status.check(IsolineLibrary.isoline_image_init(image, image.size()));
+        Structs.Image image = Structs.init("image", new Structs.Image());
         image.type = type.ordinal();
         image.width = width;
         image.height = height;

@@ -59,8 +59,7 @@ public final class Polygons {
 
     /** Returns the description that the C API takes; the memory belongs to it. */
     Structs.Polygons struct() throws IsolineException {
-        Structs.Polygons struct = new Structs.Polygons();
-        Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
+        Structs.Polygons struct = Structs.init("polygons", new Structs.Polygons());
         struct.count = count();
         struct.node_count = nodeCount();
         struct.nodes = nodes.length == 0 ? Pointer.NULL : memory(nodes);

@@ -21,7 +21,7 @@ public final class Report {
 
     /** Makes a call, and returns its report. */
     static Report of(Context context, Progress progress, Call call) throws IsolineException {
-        Structs.Report struct = Structs.Report.create();
+        Structs.Report struct = Structs.init("report", new Structs.Report());
         ProgressBridge bridge = new ProgressBridge(progress);
         // The lock keeps other threads from closing the context during the call.
         synchronized (context) {

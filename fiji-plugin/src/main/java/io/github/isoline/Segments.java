@@ -38,8 +38,7 @@ public final class Segments implements InSlices {
      * @throws IsolineException if there are more than a Java array holds
      */
     static Segments copyOf(Pointer segments) throws IsolineException {
-        Structs.SegmentArrays arrays = new Structs.SegmentArrays();
-        Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
+        Structs.SegmentArrays arrays = Structs.init("segment_arrays", new Structs.SegmentArrays());
         Status.check(IsolineLibrary.isoline_segments_all(segments, arrays));
         Status.checkRoom(
                 arrays.point_count,

@@ -56,8 +56,7 @@ public final class Snake extends Solver {
 
     /** Returns the current polygons, in the order of the initial ones: clockwise on the screen. */
     public Polygons polygons() throws IsolineException {
-        Structs.Polygons struct = new Structs.Polygons();
-        Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
+        Structs.Polygons struct = Structs.init("polygons", new Structs.Polygons());
         Status.check(IsolineLibrary.isoline_snake_polygons(pointer(), struct));
         return Polygons.copyOf(struct);
     }

@@ -7,7 +7,7 @@ import com.sun.jna.ptr.PointerByReference;
 public abstract class Solver implements AutoCloseable {
     private static final double NANOS = 1e-9;
 
-    final Structs.Report last = Structs.Report.create();
+    final Structs.Report last = Structs.init("report", new Structs.Report());
     private final String name;
     private Pointer pointer;
     private double seconds;

@@ -1,6 +1,7 @@
 package io.github.isoline;
 
 import com.sun.jna.Callback;
+import com.sun.jna.Function;
 import com.sun.jna.Pointer;
 import com.sun.jna.Structure;
 import com.sun.jna.Structure.FieldOrder;
@@ -8,6 +9,13 @@ import com.sun.jna.Structure.FieldOrder;
 /** The structs of the C API. They are public only because JNA fills their fields by reflection. */
 final class Structs {
     private Structs() {}
+
+    /** Returns a struct after the library's own function for it, isoline_NAME_init, which refuses a wrong size. */
+    static <S extends Structure> S init(String name, S struct) throws IsolineException {
+        Function init = NativeLoader.function("isoline_" + name + "_init");
+        Status.check(init.invokeInt(new Object[] {struct, (long) struct.size()}));
+        return struct;
+    }
 
     /** {@code isoline_image}. */
     @FieldOrder({
@@ -62,13 +70,6 @@ final class Structs {
         public byte[] device_name = new byte[128];
         public int outcome, device_count;
         public long part_count;
-
-        /** Returns an initialised report. */
-        static Report create() throws IsolineException {
-            Report report = new Report();
-            Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
-            return report;
-        }
     }
 
     /** {@code isoline_progress}. */

@@ -30,16 +30,6 @@ class EdgeDrawingLibraryTest implements OperationContract {
     }
 
     @Test
-    void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        Structs.SegmentArrays arrays = new Structs.SegmentArrays();
-        Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size()));
-        assertEquals(arrays.size(), arrays.struct_size);
-        assertThrows(
-                IsolineException.class,
-                () -> Status.check(IsolineLibrary.isoline_segment_arrays_init(arrays, arrays.size() - 8)));
-    }
-
-    @Test
     void automaticThresholdIsTheLibrarys() throws IsolineException {
         // The edges are those of the threshold that the library returns.
         float[] ramp = new float[SIDE * SIDE];

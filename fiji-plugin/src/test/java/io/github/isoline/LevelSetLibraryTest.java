@@ -33,16 +33,6 @@ class LevelSetLibraryTest implements OperationContract {
     }
 
     @Test
-    void stateIsAsLargeAsTheLibrarySays() throws IsolineException {
-        Structs.LevelSetState state = new Structs.LevelSetState();
-        Status.check(IsolineLibrary.isoline_level_set_state_init(state, state.size()));
-        assertEquals(state.size(), state.struct_size);
-        assertThrows(
-                IsolineException.class,
-                () -> Status.check(IsolineLibrary.isoline_level_set_state_init(state, state.size() - 8)));
-    }
-
-    @Test
     void surfaceGrowsToTheBorderOfABall() throws IsolineException {
         Params params = params();
         try (Scene scene = new Scene();

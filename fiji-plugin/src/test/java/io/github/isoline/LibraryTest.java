@@ -10,8 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.sun.jna.Function;
 import com.sun.jna.Pointer;
+import com.sun.jna.Structure;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -35,15 +39,28 @@ class LibraryTest implements OperationContract {
 
     @Test
     void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        Structs.Device device = DeviceInfo.newStruct();
-        assertEquals(device.size(), device.struct_size);
-        Structs.Image image = new Structs.Image();
-        Status.check(IsolineLibrary.isoline_image_init(image, image.size()));
-        assertEquals(image.size(), image.struct_size);
-        Structs.Report report = new Structs.Report();
-        Status.check(IsolineLibrary.isoline_report_init(report, report.size()));
-        assertEquals(report.size(), report.struct_size);
-        assertEquals(1.0, image.spacing[2], "the last field before the pointer");
+        Map<String, Structure> structs = new TreeMap<>();
+        structs.put("choice", new Structs.Choice());
+        structs.put("device", new Structs.Device());
+        structs.put("image", new Structs.Image());
+        structs.put("level_set_state", new Structs.LevelSetState());
+        structs.put("operation", new Structs.Operation());
+        structs.put("parameter", new Structs.Parameter());
+        structs.put("polygons", new Structs.Polygons());
+        structs.put("polyline_arrays", new Structs.PolylineArrays());
+        structs.put("report", new Structs.Report());
+        structs.put("segment_arrays", new Structs.SegmentArrays());
+        structs.put("surface_arrays", new Structs.SurfaceArrays());
+        for (Map.Entry<String, Structure> each : structs.entrySet()) {
+            int size = each.getValue().size();
+            Structure struct = Structs.init(each.getKey(), each.getValue());
+            assertEquals(size, struct.readField("struct_size"), each.getKey());
+            // A struct smaller than that of the first release is refused, so these sizes are exact.
+            Function init = NativeLoader.function("isoline_" + each.getKey() + "_init");
+            assertNotEquals(Status.OK, init.invokeInt(new Object[] {struct, size - 8L}), each.getKey());
+        }
+        assertEquals(1.0, ((Structs.Image) structs.get("image")).spacing[2], "the last field before the pointer");
+        assertEquals(80, new Structs.TargetStatistics().size());
     }
 
     @Test

@@ -34,17 +34,6 @@ class SnakeLibraryTest implements OperationContract {
     }
 
     @Test
-    void structsAreAsLargeAsTheLibrarySays() throws IsolineException {
-        Structs.Polygons struct = new Structs.Polygons();
-        Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size()));
-        assertEquals(struct.size(), struct.struct_size);
-        assertThrows(
-                IsolineException.class,
-                () -> Status.check(IsolineLibrary.isoline_polygons_init(struct, struct.size() - 8)));
-        assertEquals(80, new Structs.TargetStatistics().size());
-    }
-
-    @Test
     void discIsFoundFromARectangle() throws IsolineException {
         try (Scene scene = new Scene();
                 Snake snake = scene.start(null, new Params(Snake.NAME));
