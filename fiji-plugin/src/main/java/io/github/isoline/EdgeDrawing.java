@@ -120,7 +120,7 @@ public final class EdgeDrawing {
             throws IsolineException {
         return along(
                 "lines",
-                (done, found) -> new Result(done, null, Lines.copyOf(found), null),
+                (done, found) -> new Result(done, null, new Lines(found), null),
                 context,
                 params,
                 input,
@@ -147,7 +147,7 @@ public final class EdgeDrawing {
             throws IsolineException {
         return along(
                 "ellipses",
-                (done, found) -> new Result(done, null, null, Ellipses.copyOf(found)),
+                (done, found) -> new Result(done, null, null, new Ellipses(found)),
                 context,
                 params,
                 input,

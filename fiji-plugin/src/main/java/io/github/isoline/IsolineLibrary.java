@@ -7,8 +7,8 @@ import com.sun.jna.ptr.PointerByReference;
 
 /**
  * The C functions, mapped directly: names and argument order are those of include/isoline.h. {@link Operation},
- * {@link Structs} and {@link Records} call the others by name: operations from one image to another or to an object, the
- * initialisation of structs, and lists.
+ * {@link Structs} and {@link Records} call the others by name: operations from one image to another or to an object,
+ * the initialisation of structs, and lists.
  *
  * <p>Nothing is bound until {@link NativeLoader#load()} has found a library of the right version, so that a bad library
  * is a message and not a class that can never be loaded again. {@code size_t} is a Java {@code long}: only 64-bit
@@ -69,10 +69,6 @@ final class IsolineLibrary {
 
     static native void isoline_segments_free(Pointer segments);
 
-    static native int isoline_lines_all(Pointer lines, PointerByReference all, LongByReference count);
-
-    static native int isoline_ellipses_all(Pointer ellipses, PointerByReference all, LongByReference count);
-
     static native int isoline_objects(
             Pointer context,
             Structs.Image input,
@@ -82,8 +78,6 @@ final class IsolineLibrary {
             Structs.Image labels,
             PointerByReference objects,
             Structs.Report report);
-
-    static native int isoline_object_list_all(Pointer objects, PointerByReference all, LongByReference count);
 
     static native void isoline_object_list_free(Pointer objects);
 

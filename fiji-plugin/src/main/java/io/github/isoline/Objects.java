@@ -1,7 +1,6 @@
 package io.github.isoline;
 
 import com.sun.jna.Pointer;
-import com.sun.jna.ptr.LongByReference;
 import com.sun.jna.ptr.PointerByReference;
 
 /**
@@ -10,47 +9,27 @@ import com.sun.jna.ptr.PointerByReference;
  *
  * <p>Lengths and volumes are in the unit of the input's spacing; the origin is the centre of the first voxel.
  */
-public final class Objects {
+public final class Objects extends Records {
     /** The name of the operation. */
     public static final String NAME = "objects";
 
-    // The layout of isoline_object.
+    // The layout of isoline_object, whose label is first.
     private static final int BYTES = 64;
     private static final int FLAGS_AT = 4;
     private static final int VOXELS_AT = 8;
-    private static final int NUMBERS_AT = 16;
-    private static final int NUMBERS = 6;
-    private static final int CENTRE = 1;
-    private static final int MEAN = 4;
-    private static final int BACKGROUND = 5;
+    private static final int VOLUME_AT = 16;
+    private static final int CENTRE_AT = 24;
+    private static final int MEAN_AT = 48;
+    private static final int BACKGROUND_AT = 56;
 
     private static final int AT_BORDER = 1;
     private static final int TOUCHES = 2;
 
     private final Report report;
-    private final int[] labels;
-    private final int[] flags;
-    private final long[] voxels;
-    private final double[] numbers;
 
     private Objects(Report report, Pointer list) throws IsolineException {
-        PointerByReference all = new PointerByReference();
-        LongByReference found = new LongByReference();
-        Status.check(IsolineLibrary.isoline_object_list_all(list, all, found));
-        // There are at most 2^24 labels.
-        int count = (int) found.getValue();
+        super(list, "object_list", BYTES, "Take a part of the image.");
         this.report = report;
-        labels = new int[count];
-        flags = new int[count];
-        voxels = new long[count];
-        numbers = new double[count * NUMBERS];
-        for (int i = 0; i < count; i++) {
-            long at = (long) i * BYTES;
-            labels[i] = all.getValue().getInt(at);
-            flags[i] = all.getValue().getInt(at + FLAGS_AT);
-            voxels[i] = all.getValue().getLong(at + VOXELS_AT);
-            all.getValue().read(at + NUMBERS_AT, numbers, i * NUMBERS, NUMBERS);
-        }
     }
 
     /**
@@ -96,48 +75,43 @@ public final class Objects {
         return report;
     }
 
-    /** Returns the number of objects. */
-    public int count() {
-        return labels.length;
-    }
-
     /** Returns the label of an object. */
     public int label(int object) {
-        return labels[object];
+        return whole(object, 0);
     }
 
     /** Returns the number of voxels of an object; 0 of one that has vanished. */
     public long voxels(int object) {
-        return voxels[object];
+        return large(object, VOXELS_AT);
     }
 
     /** Returns the volume of an object; of an image of one slice its area. */
     public double volume(int object) {
-        return numbers[object * NUMBERS];
+        return number(object, VOLUME_AT);
     }
 
     /** Returns x (axis 0), y (1) or z (2) of the mean of an object's voxels. */
     public double centre(int object, int axis) {
-        return numbers[object * NUMBERS + CENTRE + axis];
+        return number(object, CENTRE_AT + axis * Double.BYTES);
     }
 
     /** Returns the mean of an object's voxels, in the image's own units. */
     public double mean(int object) {
-        return numbers[object * NUMBERS + MEAN];
+        return number(object, MEAN_AT);
     }
 
     /** Returns the mean of the background near an object; NaN where there is none. */
     public double background(int object) {
-        return numbers[object * NUMBERS + BACKGROUND];
+        return number(object, BACKGROUND_AT);
     }
 
     /** Returns true if an object has a voxel at the border of the image. */
     public boolean isAtBorder(int object) {
-        return (flags[object] & AT_BORDER) != 0;
+        return (whole(object, FLAGS_AT) & AT_BORDER) != 0;
     }
 
     /** Returns true if an object has a voxel beside one of another object. */
     public boolean touches(int object) {
-        return (flags[object] & TOUCHES) != 0;
+        return (whole(object, FLAGS_AT) & TOUCHES) != 0;
     }
 }
