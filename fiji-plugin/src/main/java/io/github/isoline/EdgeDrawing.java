@@ -1,9 +1,10 @@
 package io.github.isoline;
 
-import com.sun.jna.Function;
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.DoubleByReference;
 import com.sun.jna.ptr.PointerByReference;
+import java.util.Arrays;
+import java.util.Locale;
 
 /**
  * Edge drawing: thin, connected edges as ordered chains of pixels, not only an edge map (Özsen, Topal and Akınlar).
@@ -20,18 +21,24 @@ public final class EdgeDrawing {
     /** The share of the progress that drawing takes where lines or ellipses are found in its segments. */
     private static final double DRAWING_SHARE = 0.7;
 
+    /** The kinds of edges that may be found beside their map. */
+    public enum Find {
+        /** Ordered chains of pixels: {@link Segments}. */
+        SEGMENTS,
+        /** Straight lines along segments: {@link Lines}. The host finds them, whichever device draws. */
+        LINES,
+        /** Circles and ellipses along segments: {@link Ellipses}. The host finds them, whichever device draws. */
+        ELLIPSES
+    }
+
     /** The result of a run. */
     public static final class Result {
         private final Report report;
-        private final Segments segments;
-        private final Lines lines;
-        private final Ellipses ellipses;
+        private final InSlices found;
 
-        Result(Report report, Segments segments, Lines lines, Ellipses ellipses) {
+        Result(Report report, InSlices found) {
             this.report = report;
-            this.segments = segments;
-            this.lines = lines;
-            this.ellipses = ellipses;
+            this.found = found;
         }
 
         /** Returns the report of the run. */
@@ -39,19 +46,9 @@ public final class EdgeDrawing {
             return report;
         }
 
-        /** Returns the segments; null if they were not requested. */
-        public Segments segments() {
-            return segments;
-        }
-
-        /** Returns the lines; null if they were not requested. */
-        public Lines lines() {
-            return lines;
-        }
-
-        /** Returns the circles and ellipses; null if they were not requested. */
-        public Ellipses ellipses() {
-            return ellipses;
+        /** Returns the {@link Segments}, {@link Lines} or {@link Ellipses}; null if none were requested. */
+        public InSlices found() {
+            return found;
         }
     }
 
@@ -72,13 +69,13 @@ public final class EdgeDrawing {
     }
 
     /**
-     * Runs the operation; at least one of edges and segments must be requested.
+     * Runs the operation; at least one of edges and what to find must be requested.
      *
      * @param context the device to run on
      * @param params those of {@link #NAME}
      * @param input pixels of any type
      * @param edges receives the edge map: pixels of type U8 and the same size, 255 on edges; may be null
-     * @param wantSegments true if the result has segments
+     * @param find what the result has; null for nothing
      * @param depth the number of slices, from the first on
      * @param progress the progress callback, which may cancel; may be null
      * @throws IsolineException with the library's message
@@ -88,125 +85,39 @@ public final class EdgeDrawing {
             Params params,
             PixelBuffer input,
             PixelBuffer edges,
-            boolean wantSegments,
-            int depth,
-            Progress progress)
-            throws IsolineException {
-        PointerByReference found = wantSegments ? new PointerByReference() : null;
-        try {
-            Report done = draw(context, params, input, edges, found, depth, progress);
-            return new Result(done, found == null ? null : Segments.copyOf(found.getValue()), null, null);
-        } finally {
-            if (found != null) {
-                IsolineLibrary.isoline_segments_free(found.getValue());
-            }
-        }
-    }
-
-    /**
-     * Runs the operation and finds straight lines along its segments. The host finds them, whichever device draws.
-     *
-     * @param context the device to run on
-     * @param params those of {@link #NAME}
-     * @param input pixels of any type
-     * @param edges receives the edge map as in {@link #run}; may be null
-     * @param depth the number of slices, from the first on
-     * @param progress the progress callback, which may cancel; may be null
-     * @return the lines, without segments
-     * @throws IsolineException with the library's message
-     */
-    public static Result lines(
-            Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
-            throws IsolineException {
-        return along(
-                "lines",
-                (done, found) -> new Result(done, null, new Lines(found), null),
-                context,
-                params,
-                input,
-                edges,
-                depth,
-                progress);
-    }
-
-    /**
-     * Runs the operation and finds circles and ellipses along its segments. The host finds them, whichever device
-     * draws.
-     *
-     * @param context the device to run on
-     * @param params those of {@link #NAME}
-     * @param input pixels of any type
-     * @param edges receives the edge map as in {@link #run}; may be null
-     * @param depth the number of slices, from the first on
-     * @param progress the progress callback, which may cancel; may be null
-     * @return the ellipses, without segments
-     * @throws IsolineException with the library's message
-     */
-    public static Result ellipses(
-            Context context, Params params, PixelBuffer input, PixelBuffer edges, int depth, Progress progress)
-            throws IsolineException {
-        return along(
-                "ellipses",
-                (done, found) -> new Result(done, null, null, new Ellipses(found)),
-                context,
-                params,
-                input,
-                edges,
-                depth,
-                progress);
-    }
-
-    /**
-     * Draws segments and finds something along them.
-     *
-     * @param noun the name of what is found in the library's functions, such as "lines" in isoline_lines_free
-     */
-    private static Result along(
-            String noun,
-            Operation.Copy<Pointer, Result> copy,
-            Context context,
-            Params params,
-            PixelBuffer input,
-            PixelBuffer edges,
-            int depth,
-            Progress progress)
-            throws IsolineException {
-        PointerByReference segments = new PointerByReference();
-        PointerByReference found = new PointerByReference();
-        try {
-            Report done =
-                    draw(context, params, input, edges, segments, depth, Progress.part(progress, 0, DRAWING_SHARE));
-            Structs.Image in = input.describe(depth);
-            Pointer struct = params.struct(NAME);
-            Function search = NativeLoader.function("isoline_edge_drawing_" + noun);
-            done.add(Report.of(
-                    context,
-                    Progress.part(progress, DRAWING_SHARE, 1),
-                    (at, callback, report) -> search.invokeInt(
-                            new Object[] {at, in, segments.getValue(), struct, callback, found, report})));
-            return copy.of(done, found.getValue());
-        } finally {
-            IsolineLibrary.isoline_segments_free(segments.getValue());
-            NativeLoader.function("isoline_" + noun + "_free").invokeVoid(new Object[] {found.getValue()});
-        }
-    }
-
-    private static Report draw(
-            Context context,
-            Params params,
-            PixelBuffer input,
-            PixelBuffer edges,
-            PointerByReference segments,
+            Find find,
             int depth,
             Progress progress)
             throws IsolineException {
         Structs.Image in = input.describe(depth);
         Structs.Image out = edges == null ? null : edges.describe(depth);
         Pointer struct = params.struct(NAME);
-        return Report.of(
-                context,
-                progress,
-                (at, callback, report) ->
-                        IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, segments, report));
+        boolean along = find == Find.LINES || find == Find.ELLIPSES;
+        PointerByReference segments = find == null ? null : new PointerByReference();
+        try {
+            Report drawn = Report.of(
+                    context,
+                    along ? Progress.part(progress, 0, DRAWING_SHARE) : progress,
+                    (at, callback, report) ->
+                            IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, segments, report));
+            if (!along) {
+                return new Result(drawn, find == null ? null : Segments.copyOf(segments.getValue()));
+            }
+            String noun = find.name().toLowerCase(Locale.ROOT);
+            return Operation.compute(
+                    NAME + "_" + noun,
+                    context,
+                    Arrays.asList(in, segments.getValue(), struct),
+                    Progress.part(progress, DRAWING_SHARE, 1),
+                    noun,
+                    (search, found) -> {
+                        drawn.add(search);
+                        return new Result(drawn, find == Find.LINES ? new Lines(found) : new Ellipses(found));
+                    });
+        } finally {
+            if (segments != null) {
+                IsolineLibrary.isoline_segments_free(segments.getValue());
+            }
+        }
     }
 }

@@ -93,17 +93,39 @@ public final class Operation {
                 (at, callback, report) -> function.invokeInt(new Object[] {at, in, struct, callback, out, report}));
     }
 
-    /** Copies the arrays of a result to Java's own memory. */
+    /** Copies a result to Java's own memory. */
     @FunctionalInterface
     interface Copy<A, R> {
-        R of(Report report, A arrays) throws IsolineException;
+        R of(Report report, A found) throws IsolineException;
     }
 
     /**
-     * Runs an operation whose result is an object with arrays, which is freed when they are copied.
+     * Runs an operation whose result is an object, which is freed when it is copied.
      *
      * @param arguments those of the C function between the context and the progress callback
-     * @param noun the name of the object in its functions, such as "surface" in isoline_surface_all
+     * @param noun the name of the object in its functions, such as "surface" in isoline_surface_free
+     */
+    static <R> R compute(
+            String name, Context context, List<Object> arguments, Progress progress, String noun, Copy<Pointer, R> copy)
+            throws IsolineException {
+        Function function = NativeLoader.function("isoline_" + name);
+        PointerByReference found = new PointerByReference();
+        try {
+            Report done = Report.of(context, progress, (at, callback, report) -> {
+                List<Object> all = new ArrayList<>(arguments);
+                all.add(0, at);
+                all.addAll(Arrays.asList(callback, found, report));
+                return function.invokeInt(all.toArray());
+            });
+            return copy.of(done, found.getValue());
+        } finally {
+            NativeLoader.function("isoline_" + noun + "_free").invokeVoid(new Object[] {found.getValue()});
+        }
+    }
+
+    /**
+     * Runs an operation whose result is an object with arrays.
+     *
      * @param arrays the struct of the arrays, initialised
      */
     static <A extends Structure, R> R compute(
@@ -115,21 +137,11 @@ public final class Operation {
             A arrays,
             Copy<A, R> copy)
             throws IsolineException {
-        Function function = NativeLoader.function("isoline_" + name);
-        PointerByReference found = new PointerByReference();
-        try {
-            Report done = Report.of(context, progress, (at, callback, report) -> {
-                List<Object> all = new ArrayList<>(arguments);
-                all.add(0, at);
-                all.addAll(Arrays.asList(callback, found, report));
-                return function.invokeInt(all.toArray());
-            });
+        return compute(name, context, arguments, progress, noun, (report, found) -> {
             Function toArrays = NativeLoader.function("isoline_" + noun + "_all");
-            Status.check(toArrays.invokeInt(new Object[] {found.getValue(), arrays}));
-            return copy.of(done, arrays);
-        } finally {
-            NativeLoader.function("isoline_" + noun + "_free").invokeVoid(new Object[] {found.getValue()});
-        }
+            Status.check(toArrays.invokeInt(new Object[] {found, arrays}));
+            return copy.of(report, arrays);
+        });
     }
 
     /** Returns the name in code. */

@@ -26,7 +26,8 @@ class EdgeDrawingLibraryTest implements OperationContract {
 
     @Override
     public void play(Progress progress) throws IsolineException {
-        assertNotNull(draw(progress == null ? 1 : 3000, true, progress).segments());
+        assertNotNull(draw(progress == null ? 1 : 3000, EdgeDrawing.Find.SEGMENTS, progress)
+                .found());
     }
 
     @Test
@@ -43,15 +44,15 @@ class EdgeDrawingLibraryTest implements OperationContract {
             input.write(0, ramp);
             Params params = new Params(EdgeDrawing.NAME);
             byte[] automatic = new byte[SIDE * SIDE];
-            assertNull(EdgeDrawing.run(context, params, input, edges, false, 1, null)
-                    .segments());
+            assertNull(EdgeDrawing.run(context, params, input, edges, null, 1, null)
+                    .found());
             edges.read(0, automatic);
             double threshold = EdgeDrawing.automaticThreshold(context, params, input, 1);
             // The noise is uniform, from 0 to 1, in halves that differ by 7.25.
             assertTrue(threshold > 1 && threshold < 7.25, "threshold " + threshold);
             params.set("gradient_threshold", threshold);
             byte[] explicit = new byte[SIDE * SIDE];
-            EdgeDrawing.run(context, params, input, edges, false, 1, null);
+            EdgeDrawing.run(context, params, input, edges, null, 1, null);
             edges.read(0, explicit);
             assertArrayEquals(automatic, explicit);
         }
@@ -59,7 +60,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
 
     @Test
     void segmentsOfASquareAreThere() throws IsolineException {
-        Segments segments = draw(2, true, null).segments();
+        Segments segments = (Segments) draw(2, EdgeDrawing.Find.SEGMENTS, null).found();
         assertEquals(2, segments.count());
         for (int i = 0; i < 2; i++) {
             assertEquals(i, segments.slice(i));
@@ -91,12 +92,12 @@ class EdgeDrawingLibraryTest implements OperationContract {
             input.write(1, pixels);
             Params params = new Params(EdgeDrawing.NAME);
             List<Double> steps = new ArrayList<>();
-            EdgeDrawing.Result result = EdgeDrawing.lines(context, params, input, edges, 2, (fraction, stage) -> {
-                steps.add(fraction);
-                return true;
-            });
-            assertNull(result.segments());
-            Lines lines = result.lines();
+            EdgeDrawing.Result result =
+                    EdgeDrawing.run(context, params, input, edges, EdgeDrawing.Find.LINES, 2, (fraction, stage) -> {
+                        steps.add(fraction);
+                        return true;
+                    });
+            Lines lines = (Lines) result.found();
             assertEquals(4, lines.count());
             for (int i = 0; i < 4; i++) {
                 assertEquals(1, lines.slice(i));
@@ -117,21 +118,28 @@ class EdgeDrawingLibraryTest implements OperationContract {
             assertTrue(steps.get(steps.size() - 1) >= 0.7 && steps.get(steps.size() - 1) <= 1, steps.toString());
             IsolineException cancelled = assertThrows(
                     IsolineException.class,
-                    () -> EdgeDrawing.lines(context, params, input, null, 2, (fraction, stage) -> fraction < 0.7));
+                    () -> EdgeDrawing.run(
+                            context,
+                            params,
+                            input,
+                            null,
+                            EdgeDrawing.Find.LINES,
+                            2,
+                            (fraction, stage) -> fraction < 0.7));
             assertTrue(cancelled.isCancelled());
             input.write(0, new byte[SIDE * SIDE]);
             input.write(1, new byte[SIDE * SIDE]);
             assertEquals(
                     0,
-                    EdgeDrawing.lines(context, params, input, null, 2, null)
-                            .lines()
+                    EdgeDrawing.run(context, params, input, null, EdgeDrawing.Find.LINES, 2, null)
+                            .found()
                             .count());
         }
     }
 
     @Test
     void nothingWantedIsSaid() {
-        IsolineException e = assertThrows(IsolineException.class, () -> draw(1, false, null));
+        IsolineException e = assertThrows(IsolineException.class, () -> draw(1, null, null));
         assertTrue(e.getMessage().contains("segments"), e.getMessage());
     }
 
@@ -145,7 +153,8 @@ class EdgeDrawingLibraryTest implements OperationContract {
     }
 
     /** Draws black above and white below a row of grey, in every slice. */
-    private static EdgeDrawing.Result draw(int slices, boolean segments, Progress progress) throws IsolineException {
+    private static EdgeDrawing.Result draw(int slices, EdgeDrawing.Find find, Progress progress)
+            throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];
         for (int i = 0; i < pixels.length; i++) {
             int y = i / SIDE;
@@ -157,7 +166,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
                 input.write(z, pixels);
             }
             Params params = new Params(EdgeDrawing.NAME);
-            return EdgeDrawing.run(context, params, input, null, segments, slices, progress);
+            return EdgeDrawing.run(context, params, input, null, find, slices, progress);
         }
     }
 }

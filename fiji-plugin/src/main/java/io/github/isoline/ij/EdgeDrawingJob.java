@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
+import io.github.isoline.InSlices;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
@@ -18,24 +19,26 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     /** The most planes in which the automatic threshold is measured: the library looks at no more. */
     private static final int MOST_MEASURED = 16;
 
-    /** Is null where segments are not asked for. */
-    private final FoundSegments segments;
-
-    /** Is null where lines are not asked for. */
-    private final FoundLines lines;
-
-    /** Is null where ellipses are not asked for. */
-    private final FoundEllipses ellipses;
+    /** Is null where no output has what is found. */
+    private final Found<InSlices> found;
 
     private Params params;
     private byte[][] edges;
 
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
         super(image, settings, Isoline.EDGE_DRAWING.command);
-        boolean wanted = settings.wantsFound();
-        lines = wanted && settings.isLines() ? new FoundLines(planes, settings) : null;
-        ellipses = wanted && settings.isEllipses() ? new FoundEllipses(planes, settings) : null;
-        segments = wanted && lines == null && ellipses == null ? new FoundSegments(planes, settings) : null;
+        found = settings.wantsFound() ? newFound() : null;
+    }
+
+    @SuppressWarnings("unchecked") // a call finds what the settings say
+    private Found<InSlices> newFound() {
+        EdgeDrawing.Find find = settings.find();
+        Found<?> made = find == EdgeDrawing.Find.LINES
+                ? new FoundLines(planes, settings)
+                : find == EdgeDrawing.Find.ELLIPSES
+                        ? new FoundEllipses(planes, settings)
+                        : new FoundSegments(planes, settings);
+        return (Found<InSlices>) made;
     }
 
     @Override
@@ -84,18 +87,10 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     @Override
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
-        EdgeDrawing.Result result;
-        if (lines != null) {
-            result = EdgeDrawing.lines(context, params, input, output, part.length, progress);
-            lines.add(result.lines(), part);
-        } else if (ellipses != null) {
-            result = EdgeDrawing.ellipses(context, params, input, output, part.length, progress);
-            ellipses.add(result.ellipses(), part);
-        } else {
-            result = EdgeDrawing.run(context, params, input, output, segments != null, part.length, progress);
-            if (segments != null) {
-                segments.add(result.segments(), part);
-            }
+        EdgeDrawing.Find find = found == null ? null : settings.find();
+        EdgeDrawing.Result result = EdgeDrawing.run(context, params, input, output, find, part.length, progress);
+        if (found != null) {
+            found.add(result.found(), part);
         }
         return result.report();
     }
@@ -118,23 +113,21 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
 
     @Override
     Found<?> found() {
-        if (ellipses != null) {
-            return ellipses;
-        }
-        return lines != null ? lines : segments;
+        return found;
     }
 
     @Override
     String howToFindFewer() {
-        String key = lines != null ? EdgeDrawingSettings.SHORTEST_LINE : "min_length";
+        EdgeDrawing.Find find = settings.find();
+        String key = find == EdgeDrawing.Find.LINES ? EdgeDrawingSettings.SHORTEST_LINE : "min_length";
         return String.format(
                 ", or %s or gradient_threshold for fewer %s",
-                ellipses != null ? EdgeDrawingSettings.SMALLEST_RADIUS : key, roiName());
+                find == EdgeDrawing.Find.ELLIPSES ? EdgeDrawingSettings.SMALLEST_RADIUS : key, roiName());
     }
 
     @Override
     List<String> warnings() {
-        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE) && found().count() == 0) {
+        if (settings.is(EdgeDrawingSettings.RESULTS_TABLE) && found.count() == 0) {
             return Collections.singletonList("no " + roiName() + ", so no new rows in the table.");
         }
         return super.warnings();

@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.Ellipses;
+import io.github.isoline.InSlices;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Lines;
 import io.github.isoline.Params;
@@ -14,6 +15,7 @@ import java.awt.geom.AffineTransform;
 import java.awt.geom.Ellipse2D;
 import java.awt.geom.Path2D;
 import java.awt.image.BufferedImage;
+import java.util.Locale;
 import java.util.stream.IntStream;
 
 /**
@@ -66,48 +68,36 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
         PixelBuffer pixels = pixels(settings.device(), slice);
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
-        EdgeDrawing.Result result = run(settings.device(), (context, progress) -> {
-            if (settings.isEllipses()) {
-                return EdgeDrawing.ellipses(context, params, pixels, map, 1, progress);
-            }
-            return settings.isLines()
-                    ? EdgeDrawing.lines(context, params, pixels, map, 1, progress)
-                    : EdgeDrawing.run(context, params, pixels, map, true, 1, progress);
-        });
-        Segments segments = result.segments() == null ? Segments.none() : result.segments();
+        EdgeDrawing.Result result = run(
+                settings.device(),
+                (context, progress) -> EdgeDrawing.run(context, params, pixels, map, settings.find(), 1, progress));
+        InSlices found = result.found();
+        Segments segments = found instanceof Segments ? (Segments) found : Segments.none();
         int[] rest = map != null ? rest(segments, width, height) : new int[0];
         BufferedImage picture =
                 PreviewRoi.isDense(segments, rest) ? PreviewRoi.picture(segments, rest, width, height) : null;
-        PreviewPaths paths = paths(result, slice);
+        PreviewPaths paths = paths(found, slice);
         show(() -> {
             roi.set(segments, rest, picture, slice);
             return paths == null ? new Roi[] {roi} : new Roi[] {roi, paths};
         });
-        return found(count(result), result.report());
-    }
-
-    private static String count(EdgeDrawing.Result result) {
-        if (result.ellipses() != null) {
-            return RunLog.count(result.ellipses().count(), "ellipse");
-        }
-        return result.lines() == null
-                ? RunLog.count(result.segments().count(), "segment")
-                : RunLog.count(result.lines().count(), "line");
+        String noun = settings.find().name().toLowerCase(Locale.ROOT).replaceFirst("s$", "");
+        return found(RunLog.count(found.count(), noun), result.report());
     }
 
     /** Returns the lines or ellipses; null if there are segments. */
-    private PreviewPaths paths(EdgeDrawing.Result result, int slice) {
-        if (result.segments() != null) {
+    private PreviewPaths paths(InSlices found, int slice) {
+        if (found instanceof Segments) {
             return null;
         }
         PreviewPaths paths = new PreviewPaths(image, slice);
-        Lines lines = result.lines();
+        Lines lines = found instanceof Lines ? (Lines) found : null;
         for (int i = 0; lines != null && i < lines.count(); i++) {
             Path2D.Float path = paths.of(SegmentColours.of(i));
             path.moveTo(lines.x(i, 0), lines.y(i, 0));
             path.lineTo(lines.x(i, 1), lines.y(i, 1));
         }
-        Ellipses ellipses = result.ellipses();
+        Ellipses ellipses = found instanceof Ellipses ? (Ellipses) found : null;
         for (int i = 0; ellipses != null && i < ellipses.count(); i++) {
             double major = ellipses.semiMajor(i);
             double minor = ellipses.semiMinor(i);

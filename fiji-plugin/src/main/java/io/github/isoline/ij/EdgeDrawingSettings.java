@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
+import java.util.Locale;
 
 /** The parameters of the edge drawing command. */
 final class EdgeDrawingSettings extends Settings {
@@ -126,12 +127,9 @@ final class EdgeDrawingSettings extends Settings {
                 .set(ELLIPSE_VALIDATION, is(ALL_ELLIPSES) ? 0 : 1);
     }
 
-    boolean isLines() {
-        return is(FIND, LINES);
-    }
-
-    boolean isEllipses() {
-        return is(FIND, ELLIPSES);
+    /** Returns what is found beside the edge map. */
+    EdgeDrawing.Find find() {
+        return EdgeDrawing.Find.valueOf(text(FIND).toUpperCase(Locale.ROOT));
     }
 
     private static boolean isPolyline(Settings s) {
