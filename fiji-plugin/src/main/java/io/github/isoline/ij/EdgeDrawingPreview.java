@@ -13,6 +13,7 @@ import io.github.isoline.Segments;
 import java.awt.EventQueue;
 import java.awt.geom.AffineTransform;
 import java.awt.geom.Ellipse2D;
+import java.awt.geom.Line2D;
 import java.awt.geom.Path2D;
 import java.awt.image.BufferedImage;
 import java.util.Locale;
@@ -28,8 +29,10 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         void threshold(double threshold);
     }
 
+    /** The most points that are drawn one by one: more would block the windows for too long. */
+    private static final int MOST_POINTS = 300_000;
+
     private final Listener listener;
-    private final PreviewRoi roi;
 
     // Only the worker uses this field.
     private PixelBuffer edges;
@@ -37,7 +40,6 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     EdgeDrawingPreview(ImagePlus image, Listener listener) {
         super(image, listener);
         this.listener = listener;
-        roi = new PreviewRoi(image);
     }
 
     @Override
@@ -74,39 +76,61 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         InSlices found = result.found();
         Segments segments = found instanceof Segments ? (Segments) found : Segments.none();
         int[] rest = map != null ? rest(segments, width, height) : new int[0];
-        BufferedImage picture =
-                PreviewRoi.isDense(segments, rest) ? PreviewRoi.picture(segments, rest, width, height) : null;
-        PreviewPaths paths = paths(found, slice);
-        show(() -> {
-            roi.set(segments, rest, picture, slice);
-            return paths == null ? new Roi[] {roi} : new Roi[] {roi, paths};
-        });
+        boolean dense = segments.pointCount() + (long) rest.length > MOST_POINTS;
+        PreviewPaths paths = new PreviewPaths(image, slice, dense ? picture(segments, rest, width, height) : null);
+        paths.add(rest);
+        for (int i = 0; i < found.count(); i++) {
+            add(paths.of(SegmentColours.of(i)), found, i);
+        }
+        show(() -> new Roi[] {paths});
         String noun = settings.find().name().toLowerCase(Locale.ROOT).replaceFirst("s$", "");
         return found(RunLog.count(found.count(), noun), result.report());
     }
 
-    /** Returns the lines or ellipses; null if there are segments. */
-    private PreviewPaths paths(InSlices found, int slice) {
-        if (found instanceof Segments) {
-            return null;
-        }
-        PreviewPaths paths = new PreviewPaths(image, slice);
-        Lines lines = found instanceof Lines ? (Lines) found : null;
-        for (int i = 0; lines != null && i < lines.count(); i++) {
-            Path2D.Float path = paths.of(SegmentColours.of(i));
-            path.moveTo(lines.x(i, 0), lines.y(i, 0));
-            path.lineTo(lines.x(i, 1), lines.y(i, 1));
-        }
-        Ellipses ellipses = found instanceof Ellipses ? (Ellipses) found : null;
-        for (int i = 0; ellipses != null && i < ellipses.count(); i++) {
-            double major = ellipses.semiMajor(i);
-            double minor = ellipses.semiMinor(i);
-            AffineTransform place = AffineTransform.getTranslateInstance(ellipses.x(i), ellipses.y(i));
-            place.rotate(ellipses.angle(i));
+    /** Adds a segment, line or ellipse to a path. */
+    private static void add(Path2D path, InSlices found, int at) {
+        if (found instanceof Lines) {
+            Lines lines = (Lines) found;
+            path.append(new Line2D.Double(lines.x(at, 0), lines.y(at, 0), lines.x(at, 1), lines.y(at, 1)), false);
+        } else if (found instanceof Ellipses) {
+            Ellipses ellipses = (Ellipses) found;
+            double major = ellipses.semiMajor(at);
+            double minor = ellipses.semiMinor(at);
+            AffineTransform place = AffineTransform.getTranslateInstance(ellipses.x(at), ellipses.y(at));
+            place.rotate(ellipses.angle(at));
             Ellipse2D.Double flat = new Ellipse2D.Double(-major, -minor, 2 * major, 2 * minor);
-            paths.of(SegmentColours.of(i)).append(flat.getPathIterator(place), false);
+            path.append(flat.getPathIterator(place), false);
+        } else {
+            Segments segments = (Segments) found;
+            path.moveTo(segments.x(at, 0), segments.y(at, 0));
+            // A segment of one point is a line from it to itself.
+            for (int p = 0; p < segments.pointCount(at); p++) {
+                path.lineTo(segments.x(at, p), segments.y(at, p));
+            }
+            if (segments.isClosed(at)) {
+                path.closePath();
+            }
         }
-        return paths;
+    }
+
+    /** Returns segments and pixels (y * width + x) as an image, transparent elsewhere. */
+    private static BufferedImage picture(Segments segments, int[] rest, int width, int height) {
+        byte[] pixels = new byte[width * height];
+        for (int pixel : rest) {
+            pixels[pixel] = 1;
+        }
+        for (int i = 0; i < segments.count(); i++) {
+            byte colour = (byte) (2 + i % SegmentColours.count());
+            for (int p = 0; p < segments.pointCount(i); p++) {
+                pixels[segments.y(i, p) * width + segments.x(i, p)] = colour;
+            }
+        }
+        int[] colours = new int[2 + SegmentColours.count()];
+        colours[1] = PreviewPaths.PIXELS.getRGB();
+        for (int i = 0; i < SegmentColours.count(); i++) {
+            colours[2 + i] = SegmentColours.of(i).getRGB();
+        }
+        return Shading.picture(pixels, width, colours);
     }
 
     /** Returns the pixels of the edge map that are in no segment. */

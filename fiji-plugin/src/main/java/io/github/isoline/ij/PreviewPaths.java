@@ -3,31 +3,45 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.Polylines;
-import java.awt.BasicStroke;
 import java.awt.Color;
 import java.awt.Graphics;
 import java.awt.Graphics2D;
 import java.awt.Rectangle;
+import java.awt.geom.AffineTransform;
 import java.awt.geom.Path2D;
+import java.awt.image.BufferedImage;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** All curves of a slice as one element of an overlay, which is made and drawn faster than many. */
+/** What was found in a slice as one element of an overlay, which is made and drawn faster than many. */
 final class PreviewPaths extends Roi {
     private static final long serialVersionUID = 1L;
 
     /** The place of a pixel's centre from its corner. */
     private static final double CENTRE = 0.5;
 
+    /** The colour of single pixels. */
+    static final Color PIXELS = new Color(0xb0b0b0);
+
     private final transient ImagePlus shown;
     private final int slice;
     private final transient Map<Color, Path2D.Float> paths = new LinkedHashMap<>();
 
-    /** @param slice the stack index that the curves belong to */
-    PreviewPaths(ImagePlus shown, int slice) {
+    /** Holds single pixels (y * width + x), which are drawn below the curves. */
+    private transient int[] pixels = {};
+
+    /** The picture that is drawn instead of pixels and curves; null for none. */
+    private final transient BufferedImage picture;
+
+    /**
+     * @param slice the stack index that the curves belong to
+     * @param picture is drawn instead of what is added, where that would block the windows for too long; or null
+     */
+    PreviewPaths(ImagePlus shown, int slice, BufferedImage picture) {
         super(0, 0, shown.getWidth(), shown.getHeight());
         this.shown = shown;
         this.slice = slice;
+        this.picture = picture;
         setName("Isoline preview");
         // A cursor element has no label and is not saved with the image.
         setIsCursor(true);
@@ -35,7 +49,7 @@ final class PreviewPaths extends Roi {
 
     /** Returns the curves of a slice as one element for its overlay. */
     static PreviewPaths of(Polylines curves, ImagePlus image, int slice) {
-        PreviewPaths paths = new PreviewPaths(image, slice);
+        PreviewPaths paths = new PreviewPaths(image, slice, null);
         LevelColours colours = new LevelColours();
         colours.add(curves);
         for (int i = 0; i < curves.count(); i++) {
@@ -56,6 +70,11 @@ final class PreviewPaths extends Roi {
         return paths.computeIfAbsent(colour, key -> new Path2D.Float());
     }
 
+    /** Adds single pixels (y * width + x). */
+    void add(int... singles) {
+        pixels = singles;
+    }
+
     @Override
     public void draw(Graphics g) {
         // The user may scroll through the slices faster than they are computed.
@@ -64,14 +83,32 @@ final class PreviewPaths extends Roi {
         }
         Rectangle view = ic.getSrcRect();
         double zoom = ic.getMagnification();
-        Graphics2D scaled = (Graphics2D) g.create();
-        scaled.scale(zoom, zoom);
-        scaled.translate(CENTRE - view.x, CENTRE - view.y);
-        scaled.setStroke(new BasicStroke((float) (1 / zoom)));
+        Graphics2D graphics = (Graphics2D) g;
+        AffineTransform place = AffineTransform.getScaleInstance(zoom, zoom);
+        place.translate(-view.x, -view.y);
+        if (picture != null) {
+            graphics.drawImage(picture, place, null);
+            return;
+        }
+        drawPixels(g, view, zoom);
+        place.translate(CENTRE, CENTRE);
+        graphics.setStroke(onePixelWide);
         paths.forEach((colour, path) -> {
-            scaled.setColor(colour);
-            scaled.draw(path);
+            graphics.setColor(colour);
+            graphics.draw(path.createTransformedShape(place));
         });
-        scaled.dispose();
+    }
+
+    private void drawPixels(Graphics g, Rectangle view, double zoom) {
+        g.setColor(PIXELS);
+        int size = (int) Math.max(1, Math.round(zoom));
+        int width = shown.getWidth();
+        for (int pixel : pixels) {
+            int x = pixel % width;
+            int y = pixel / width;
+            if (view.contains(x, y)) {
+                g.fillRect((int) ((x - view.x) * zoom), (int) ((y - view.y) * zoom), size, size);
+            }
+        }
     }
 }

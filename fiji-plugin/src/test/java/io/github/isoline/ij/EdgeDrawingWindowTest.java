@@ -55,7 +55,7 @@ class EdgeDrawingWindowTest extends WindowTest {
         Map<String, String> seen = play("edge drawing lines");
         assertEquals("", seen.get("fields of segments"));
         assertEquals("shortest_line line_deviation line_gap all_lines", seen.get("fields of lines"));
-        assertEquals("2", seen.get("overlay during preview"));
+        assertEquals("1", seen.get("overlay during preview"));
         assertTrue(seen.get("complaint").startsWith("Shortest line must be"), seen.get("complaint"));
         assertEquals("true", seen.get("same everywhere"));
         assertEquals("true", seen.get("selected"));
