@@ -281,7 +281,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     /** A target on one plane: its selection, null if it is not there, and its row. */
-    private static final class Found {
+    static final class Found {
         final int index;
         final int id;
 
@@ -291,6 +291,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         final String name;
         final Roi roi;
         final Consumer<ResultsTable> row;
+
+        /** The number of its row among those of the run, from 1 on. */
+        int number;
 
         Found(int index, SnakeTarget target, String name, Roi roi, Consumer<ResultsTable> row) {
             this.index = index;
@@ -308,28 +311,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         found.sort(byPlane.thenComparingInt(f -> f.id));
         for (Found one : found) {
             rows.add(one.row);
+            one.number = rows.size();
             if (one.roi != null) {
                 rois.add(one.roi);
             }
         }
-    }
-
-    /** Returns the links between the outlines, which are sorted. */
-    private SnakeLinks links() {
-        Map<String, SnakeLinks.End> ends = new HashMap<>();
-        int row = 0;
-        for (Found one : found) {
-            ends.put(one.index + " " + one.id, new SnakeLinks.End(one.index, ++row, one.name, one.roi));
-        }
-        SnakeLinks links = new SnakeLinks(planes);
-        found.stream()
-                .filter(one -> one.parentIndex > 0 && one.roi != null)
-                // The links of a track are in the order of its planes.
-                .sorted(Comparator.comparingInt((Found one) -> one.id)
-                        .thenComparingInt(one -> Math.min(one.index, one.parentIndex)))
-                .forEach(one -> links.add(
-                        one.id, ends.get(one.index + " " + one.id), ends.get(one.parentIndex + " " + one.id)));
-        return links;
     }
 
     @Override
@@ -342,7 +328,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     void deliverOthers() throws IsolineException {
         super.deliverOthers();
         if (start.isTrack() && settings.is(SnakeSettings.LINKS)) {
-            links().deliver(settings.workspace.links(), rowsBefore);
+            new SnakeLinks(planes, found).deliver(settings.workspace.links(), rowsBefore);
         }
     }
 

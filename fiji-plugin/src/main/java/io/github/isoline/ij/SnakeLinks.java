@@ -6,7 +6,10 @@ import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import java.awt.GraphicsEnvironment;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The links of tracks: each joins the outlines of a target on two neighbouring planes, whatever the direction in which
@@ -15,44 +18,26 @@ import java.util.List;
 final class SnakeLinks {
     static final String TITLE = "Links";
 
-    /** One end of a link: the outline of a target on a plane. */
-    static final class End {
-        final int index;
-        final int row;
-        final String name;
-        final Roi roi;
-
-        /** @param row its number in the run's rows, from 1 on */
-        End(int index, int row, String name, Roi roi) {
-            this.index = index;
-            this.row = row;
-            this.name = name;
-            this.roi = roi;
-        }
-    }
-
-    private static final class Link {
-        final int track;
-        final End source;
-        final End target;
-
-        Link(int track, End source, End target) {
-            this.track = track;
-            this.source = source;
-            this.target = target;
-        }
-    }
-
     private final HyperStackSelection planes;
-    private final List<Link> links = new ArrayList<>();
 
-    SnakeLinks(HyperStackSelection planes) {
+    /** Holds the source and the target of each link. */
+    private final List<SnakeJob.Found[]> links = new ArrayList<>();
+
+    /** Links each outline with the one that it continues. */
+    SnakeLinks(HyperStackSelection planes, List<SnakeJob.Found> outlines) {
         this.planes = planes;
-    }
-
-    /** Adds the link between two outlines, in any order. */
-    void add(int track, End one, End other) {
-        links.add(one.index < other.index ? new Link(track, one, other) : new Link(track, other, one));
+        Map<String, SnakeJob.Found> places = new HashMap<>();
+        outlines.forEach(one -> places.put(one.index + " " + one.id, one));
+        for (SnakeJob.Found one : outlines) {
+            SnakeJob.Found parent = places.get(one.parentIndex + " " + one.id);
+            if (parent != null && one.roi != null) {
+                boolean first = one.index < parent.index;
+                links.add(first ? new SnakeJob.Found[] {one, parent} : new SnakeJob.Found[] {parent, one});
+            }
+        }
+        // The links of a track are in the order of its planes.
+        links.sort(
+                Comparator.comparingInt((SnakeJob.Found[] link) -> link[0].id).thenComparingInt(link -> link[0].index));
     }
 
     /**
@@ -64,15 +49,17 @@ final class SnakeLinks {
         ImagePlus image = planes.image;
         boolean hyperstack = ResultImage.isHyperStack(image);
         Calibration unit = image.getCalibration();
-        for (Link link : links) {
+        for (SnakeJob.Found[] link : links) {
+            SnakeJob.Found source = link[0];
+            SnakeJob.Found target = link[1];
             StackJob.startRow(table, image);
-            table.addValue("Track", link.track);
+            table.addValue("Track", source.id);
             if (hyperstack) {
-                table.addValue("Ch", planes.position(link.source.index)[0]);
+                table.addValue("Ch", planes.position(source.index)[0]);
             }
-            addEnd(table, "Source", link.source, before, hyperstack);
-            addEnd(table, "Target", link.target, before, hyperstack);
-            double[] shape = compare(link.source.roi, link.target.roi);
+            addEnd(table, "Source", source, before, hyperstack);
+            addEnd(table, "Target", target, before, hyperstack);
+            double[] shape = compare(source.roi, target.roi);
             table.addValue("Displacement X", unit.getX(shape[2]) - unit.getX(shape[0]));
             table.addValue(
                     "Displacement Y", unit.getY(shape[3], image.getHeight()) - unit.getY(shape[1], image.getHeight()));
@@ -81,10 +68,10 @@ final class SnakeLinks {
         }
     }
 
-    private void addEnd(ResultsTable table, String side, End end, int before, boolean hyperstack) {
+    private void addEnd(ResultsTable table, String side, SnakeJob.Found end, int before, boolean hyperstack) {
         int[] position = planes.position(end.index);
         table.addValue(side, end.name);
-        table.addValue(side + " row", before + end.row);
+        table.addValue(side + " row", before + end.number);
         table.addValue(side + " slice", hyperstack ? position[1] : end.index);
         if (hyperstack) {
             table.addValue(side + " frame", position[2]);
