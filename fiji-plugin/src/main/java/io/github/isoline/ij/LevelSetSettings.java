@@ -10,7 +10,6 @@ import java.util.Map;
 final class LevelSetSettings extends Settings {
     static final String ROI_SLICES = "roi_slices";
     static final String FOLLOW = "follow";
-    static final String RADIUS = "radius";
     static final String MASK_IMAGE = "mask_image";
     static final String BOX_X = "box_x";
     static final String BOX_Y = "box_y";
@@ -27,7 +26,6 @@ final class LevelSetSettings extends Settings {
     static final String REINITIALISE_EVERY = "reinitialise_every";
     static final String MASK_STACK = "mask_stack";
     static final String PHI = "phi";
-    static final String LABEL_IMAGE = SnakeSettings.LABEL_IMAGE;
 
     static final String SLICES = "slices";
     static final String CURRENT = "current";

@@ -7,19 +7,10 @@ import io.github.isoline.Params;
 
 /** The parameters of the command that grows objects. */
 final class ObjectsSettings extends Settings {
-    static final String START_IMAGE = SnakeSettings.START_IMAGE;
     static final String FOREGROUND = "foreground";
     static final String ALPHA = "alpha";
     static final String SIGMA = "sigma";
     static final String PROMINENCE = "prominence";
-    static final String LABEL_IMAGE = SnakeSettings.LABEL_IMAGE;
-
-    static final String RADIUS = SnakeSettings.RADIUS;
-    static final String START_FILE = SnakeSettings.START_FILE;
-
-    static final String DETECT = SnakeSettings.DETECT;
-    static final String MANAGER = SnakeSettings.MANAGER;
-    static final String LABELS = SnakeSettings.LABELS;
 
     /** The switch that is the opposite of the library's. */
     private static final String MOVE_STARTS = "moving";

@@ -26,6 +26,9 @@ abstract class Settings implements Cloneable {
     static final String ALL_CHANNELS = "all_channels";
     static final String ALL_FRAMES = "all_frames";
     static final String START = "start";
+    static final String START_IMAGE = "start_image";
+    static final String START_FILE = "start_file";
+    static final String RADIUS = "radius";
     static final String THRESHOLD = "threshold";
     static final String RANGE_MIN = "range_min";
     static final String RANGE_MAX = "range_max";
@@ -33,6 +36,7 @@ abstract class Settings implements Cloneable {
     static final String ITERATIONS = "iterations";
     static final String TIME_STEP = "time_step";
     static final String SHOW_EVERY = "show_every";
+    static final String LABEL_IMAGE = "label_image";
     static final String OVERLAY = "overlay";
     static final String ROI_MANAGER = "roi_manager";
     static final String RESULTS_TABLE = "results_table";
@@ -46,6 +50,15 @@ abstract class Settings implements Cloneable {
 
     /** The word for a start from the image's selection. */
     static final String ROI = "roi";
+
+    /** The word for a start from the ROI Manager. */
+    static final String MANAGER = "manager";
+
+    /** The word for a start from an image of labels. */
+    static final String LABELS = "labels";
+
+    /** The word for a start from objects that are found. */
+    static final String DETECT = "detect";
 
     /** The word for a value that is computed from the image. */
     static final String AUTO = "auto";
@@ -500,7 +513,7 @@ abstract class Settings implements Cloneable {
      * Manager that was chosen last stays as long as there are any.
      */
     final void startFrom(Roi selection) {
-        if (is(START, SnakeSettings.MANAGER) && !workspace.rois().isEmpty()) {
+        if (is(START, MANAGER) && !workspace.rois().isEmpty()) {
             // The key "t" adds a selection to the manager and leaves it on the image.
             return;
         }
@@ -509,7 +522,7 @@ abstract class Settings implements Cloneable {
             set(START, ROI);
         } else if (is(START, ROI)) {
             // There is nothing to start from yet, but objects may be found.
-            set(START, SnakeSettings.DETECT);
+            set(START, DETECT);
         }
     }
 }

@@ -9,9 +9,6 @@ import java.util.List;
 
 /** The parameters of the region snake command. */
 final class SnakeSettings extends Settings {
-    static final String START_IMAGE = "start_image";
-    static final String RADIUS = "radius";
-    static final String START_FILE = "start_file";
     static final String NOISE = "noise";
     static final String LOOKS = "looks";
     static final String BACKGROUND = "background";
@@ -21,17 +18,13 @@ final class SnakeSettings extends Settings {
     static final String LARGEST_STEP = "largest_step";
     static final String NODE_SPACING = "node_spacing";
     static final String MAX_ITERATIONS = "max_iterations";
-    static final String LABEL_IMAGE = "label_image";
     static final String SMOOTH = "smooth";
     static final String LINKS = "links";
 
     static final String TRACK = "track";
     static final String TRACK_FRAMES = "track_frames";
 
-    static final String MANAGER = "manager";
-    static final String LABELS = "labels";
     static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
-    static final String DETECT = "detect";
     static final String RECTANGLE = "rectangle";
 
     /** The ratio of the root of a start's area to its automatic largest step. */
