@@ -222,8 +222,25 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Is called with the values of the fields before they are used. */
     void changed(S asked) {}
 
-    /** Shows the dialog; returns null if it was cancelled. */
+    /** Shows the dialog unless another one is open for the image; returns null if it was cancelled. */
     final S ask() throws IsolineException {
+        synchronized (ASKED) {
+            // Such a dialog does not block, so the user could open a second one.
+            if (!ASKED.add(image)) {
+                throw new BadInput(
+                        "A dialog for \"" + image.getTitle() + "\" is open already. Close it before you open another.");
+            }
+        }
+        try {
+            return askAlone();
+        } finally {
+            synchronized (ASKED) {
+                ASKED.remove(image);
+            }
+        }
+    }
+
+    private S askAlone() throws IsolineException {
         fit();
         build();
         built();
@@ -267,30 +284,6 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     @SuppressWarnings("unchecked")
     private S copy() {
         return (S) settings.clone();
-    }
-
-    /** A dialog that returns an answer. */
-    @FunctionalInterface
-    interface Question<T> {
-        T ask() throws IsolineException;
-    }
-
-    /** Shows a dialog unless another one with a preview is open for the image. */
-    static <T> T alone(ImagePlus image, Question<T> question) throws IsolineException {
-        synchronized (ASKED) {
-            // Such a dialog does not block, so the user could open a second one.
-            if (!ASKED.add(image)) {
-                throw new BadInput(
-                        "A dialog for \"" + image.getTitle() + "\" is open already. Close it before you open another.");
-            }
-        }
-        try {
-            return question.ask();
-        } finally {
-            synchronized (ASKED) {
-                ASKED.remove(image);
-            }
-        }
     }
 
     /** Returns true if the dialog was cancelled, which the recorder would record as a run without options. */

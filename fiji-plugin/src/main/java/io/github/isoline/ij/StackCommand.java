@@ -52,8 +52,7 @@ public final class StackCommand implements PlugIn {
         }
         // The check comes before the dialog, so that no dialog is filled in in vain; the dialog offers the luminance.
         settings.set(Settings.LUMINANCE, true).check(image);
-        return OperationDialog.alone(
-                image, () -> call.newDialog.create(image, settings).ask());
+        return call.newDialog.create(image, settings).ask();
     }
 
     private <S extends Settings> void execute(Isoline.Call<S> call) throws IsolineException {

@@ -361,7 +361,7 @@ abstract class StackJob<S extends Settings> {
                 reading = buffers > 1 && i + 1 < parts.size()
                         ? read(inputs.get((i + 1) % buffers), parts.get(i + 1))
                         : null;
-                Progress share = share(progress, done, part.length, all);
+                Progress share = Progress.part(progress, (double) done / all, (double) (done + part.length) / all);
                 Report report = call(context, input, output, part, share);
                 if (report != null) {
                     lastReport = report;
@@ -488,9 +488,5 @@ abstract class StackJob<S extends Settings> {
                 planes.describe().isEmpty() ? "" : "\nIsoline planes: " + planes.describe(),
                 lastReport.device(),
                 IJ.d2s(seconds, 4));
-    }
-
-    private static Progress share(Progress progress, int done, int slices, int all) {
-        return progress == null ? null : (fraction, stage) -> progress.step((done + fraction * slices) / all, stage);
     }
 }

@@ -13,6 +13,7 @@ import java.lang.reflect.InvocationTargetException;
 import java.util.Collection;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
 
 /**
  * A window of Fiji's 3D Viewer. Its classes are called by reflection: a plain ImageJ has none, and since they are not
@@ -197,21 +198,15 @@ final class Viewer3D {
     }
 
     /** Calls the viewer, and turns its failures into one that says so. */
-    private static <T> T attempt(Call<T> call) throws BadInput {
+    private static <T> T attempt(Callable<T> call) throws BadInput {
         Throwable why;
         try {
-            return call.run();
+            return call.call();
         } catch (InvocationTargetException e) {
             why = e.getCause();
-        } catch (ReflectiveOperationException | RuntimeException | LinkageError e) {
+        } catch (Exception | LinkageError e) {
             why = e;
         }
         throw new BadInput(FAILED + "it failed (" + why + "). Try Plugins > 3D Viewer" + INSTEAD);
-    }
-
-    /** A call of the viewer. */
-    @FunctionalInterface
-    private interface Call<T> {
-        T run() throws ReflectiveOperationException;
     }
 }
