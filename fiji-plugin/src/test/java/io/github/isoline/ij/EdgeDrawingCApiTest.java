@@ -15,7 +15,6 @@ import ij.gui.Roi;
 import ij.measure.ResultsTable;
 import ij.process.FloatPolygon;
 import ij.process.ImageProcessor;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -62,7 +61,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
             int scan,
             int minLength,
             int turns)
-            throws IOException {
+            throws Exception {
         ImagePlus image = open(name);
         image = new ImagePlus(image.getTitle(), convert(image.getStack(), bits));
         Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
@@ -93,7 +92,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
 
     @ParameterizedTest
     @CsvSource({"reference, 0.5", "reference, 2.5", "paper, 0", "paper, 3"})
-    void sigmaIsTheLibrarys(String profile, double sigma) throws IOException {
+    void sigmaIsTheLibrarys(String profile, double sigma) throws Exception {
         Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
         params.setInt(4, CApi.words("edge_drawing", "profile")[0].equals(profile) ? 0 : 1);
         params.setDouble(64, sigma);
@@ -103,7 +102,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
     @ParameterizedTest
     @CsvSource({"camera.png, paper, -1", "camera.png, reference, -1", "coins.png, reference, 20", "brain.tif, paper, -1"
     })
-    void validationIsTheLibrarys(String name, String profile, double threshold) throws IOException {
+    void validationIsTheLibrarys(String name, String profile, double threshold) throws Exception {
         Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
         params.setInt(4, CApi.words("edge_drawing", "profile")[0].equals(profile) ? 0 : 1);
         params.setInt(28, 1);
@@ -119,7 +118,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
     }
 
     @Test
-    void rangeOfFloatImages() throws IOException {
+    void rangeOfFloatImages() throws Exception {
         ImagePlus image = open("camera.png");
         ImageProcessor pixels = image.getProcessor().convertToFloat();
         pixels.multiply(1e-3);
@@ -141,7 +140,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
     }
 
     /** Compares everything, and returns the number of segments. */
-    private int compare(ImagePlus image, Memory params, String options) throws IOException {
+    private int compare(ImagePlus image, Memory params, String options) throws Exception {
         int slices = image.getStackSize();
         int pixels = image.getWidth() * image.getHeight();
         int type = image.getBitDepth() == 8 ? CApi.TYPE_U8 : image.getBitDepth() == 16 ? CApi.TYPE_U16 : CApi.TYPE_F32;
@@ -171,7 +170,7 @@ class EdgeDrawingCApiTest extends EdgeDrawingTest {
             byte[] wanted = out.getByteArray((long) z * pixels, pixels);
             assertArrayEquals(wanted, (byte[]) result.getStack().getPixels(z + 1), "slice " + z);
         }
-        compareSegments(arrays, rois(file), image);
+        compareSegments(arrays, RoiFile.read(file.toString(), "segments"), image);
         int count = (int) arrays.getLong(8);
         CApi.function("isoline_segments_free").invokeVoid(new Object[] {found.getValue()});
         return count;

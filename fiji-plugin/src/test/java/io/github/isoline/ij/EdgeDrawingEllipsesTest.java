@@ -18,7 +18,6 @@ import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -65,7 +64,7 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"paper", "reference"})
-    void shapesHaveOvalsAndRows(String profile) throws IOException {
+    void shapesHaveOvalsAndRows(String profile) throws Exception {
         ImagePlus image = new ImagePlus("shapes", shapes());
         Calibration scale = image.getCalibration();
         scale.pixelWidth = 0.5;
@@ -81,7 +80,7 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
         assertTrue(outcome.log.contains("2 ellipses"), outcome.log);
         Roi[] all = image.getOverlay().toArray();
         assertEquals(2, all.length);
-        List<Roi> saved = rois(file);
+        List<Roi> saved = RoiFile.read(file.toString(), "lines");
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(2, table.size());
         for (int row = 0; row < 2; row++) {
@@ -139,7 +138,7 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
     })
     void macroGivesWhatTheCApiGives(
             String name, String profile, double deviation, double coverage, double radius, int validation)
-            throws IOException {
+            throws Exception {
         ImagePlus image = open(name);
         Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
         params.setInt(4, CApi.words("edge_drawing", "profile")[0].equals(profile) ? 0 : 1);
@@ -206,7 +205,7 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
     }
 
     @Test
-    void largestAreKeptWhereThereAreTooMany() throws IOException {
+    void largestAreKeptWhereThereAreTooMany() throws Exception {
         ImagePlus image = open("coins.png");
         int all = overlay(image, "find=ellipses profile=reference").length;
         Outcome outcome = macro(image, call("find=ellipses profile=reference overlay most_rois=5"));

@@ -18,7 +18,6 @@ import ij.measure.Calibration;
 import ij.measure.ResultsTable;
 import ij.process.ByteProcessor;
 import ij.process.ImageProcessor;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -87,7 +86,7 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"paper", "reference"})
-    void squareHasFourLinesAndRows(String profile) throws IOException {
+    void squareHasFourLinesAndRows(String profile) throws Exception {
         ImagePlus image = new ImagePlus("square", square());
         Calibration scale = image.getCalibration();
         scale.pixelWidth = 0.5;
@@ -106,7 +105,7 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
         Roi[] all = image.getOverlay().toArray();
         assertEquals(5, all.length);
         assertSides(Arrays.copyOfRange(all, 1, all.length));
-        List<Roi> saved = rois(file);
+        List<Roi> saved = RoiFile.read(file.toString(), "lines");
         assertEquals(4, saved.size());
         ResultsTable table = ResultsTable.getResultsTable();
         assertEquals(4, table.size());
@@ -157,8 +156,7 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
         "brain.tif, reference, -1, -1, -1, 1"
     })
     void macroGivesWhatTheCApiGives(
-            String name, String profile, int shortest, double deviation, double gap, int validation)
-            throws IOException {
+            String name, String profile, int shortest, double deviation, double gap, int validation) throws Exception {
         ImagePlus image = open(name);
         Memory params = CApi.struct("isoline_edge_drawing_params_init", PARAMS_BYTES);
         params.setInt(4, CApi.words("edge_drawing", "profile")[0].equals(profile) ? 0 : 1);

@@ -27,7 +27,6 @@ import java.awt.event.ActionEvent;
 import java.awt.event.ActionListener;
 import java.awt.event.ItemEvent;
 import java.awt.event.ItemListener;
-import java.awt.event.KeyEvent;
 import java.awt.image.BufferedImage;
 import java.io.File;
 import java.lang.reflect.Method;
@@ -85,7 +84,7 @@ class GuiDriver {
                 run();
                 break;
             case "cancel":
-                cancel(imagej);
+                cancel();
                 break;
             case "devices":
                 devices();
@@ -202,7 +201,7 @@ class GuiDriver {
     }
 
     /** Plays Escape during a long run, while the event thread still responds. */
-    private static void cancel(ImageJ imagej) throws Exception {
+    private static void cancel() throws Exception {
         IJ.doCommand("Edge Strength Function...");
         Dialog dialog = dialog();
         choose(dialog, "iterations");
@@ -211,19 +210,9 @@ class GuiDriver {
         ImagePlus input = WindowManager.getCurrentImage();
         await("the run to begin", input::isLocked);
         IJ.wait(1000);
-        long asked = System.nanoTime();
-        EventQueue.invokeAndWait(() -> {});
-        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
-        picture("running");
         say("status during the run", statusLine());
         say("bar during the run", barIsDrawn());
-        Robot robot = new Robot();
-        imagej.toFront();
-        EventQueue.invokeAndWait(imagej::requestFocus);
-        IJ.wait(300);
-        robot.keyPress(KeyEvent.VK_ESCAPE);
-        robot.keyRelease(KeyEvent.VK_ESCAPE);
-        await("the run to end", () -> !input.isLocked());
+        RunScenes.pressEscape(input, "running");
         IJ.wait(200);
         picture("cancelled");
         say("status after it", statusLine());

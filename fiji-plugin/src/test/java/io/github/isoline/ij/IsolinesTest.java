@@ -206,7 +206,7 @@ class IsolinesTest extends HeadlessTest {
         Outcome outcome = isolines(image, "levels=50 most_rois=2 overlay roi_file=[" + file + "]");
         assertTrue(outcome.log.contains("of 3 isolines only the longest 2"), outcome.log);
         assertEquals(2, image.getOverlay().size());
-        List<Roi> all = EdgeDrawingTest.rois(file);
+        List<Roi> all = RoiFile.read(file.toString(), "the test");
         assertEquals(3, all.size());
         assertEquals("iso-0002", all.get(1).getName());
         assertEquals(Roi.POLYGON, all.get(1).getType());

@@ -14,20 +14,16 @@ import ij.plugin.frame.RoiManager;
 import java.awt.Choice;
 import java.awt.Dialog;
 import java.awt.EventQueue;
-import java.awt.Robot;
 import java.awt.Scrollbar;
 import java.awt.TextField;
 import java.awt.event.AdjustmentEvent;
 import java.awt.event.AdjustmentListener;
 import java.awt.event.ItemEvent;
 import java.awt.event.ItemListener;
-import java.awt.event.KeyEvent;
 import java.io.File;
-import java.util.LinkedHashSet;
-import java.util.Set;
 
 /** Plays a user who runs level sets; see {@link GuiDriver}. */
-final class LevelSetScenes extends GuiDriver.Scenes {
+final class LevelSetScenes extends RunScenes {
     private static final String COMMAND = "Level Set...";
     private static final String FRONT = "Isoline front";
     private static final String[] OUTPUTS = {
@@ -130,7 +126,7 @@ final class LevelSetScenes extends GuiDriver.Scenes {
         await("a preview", () -> status(dialog).contains("in range"));
         picture("level-set-dialog");
         press(button(dialog, "OK"));
-        int fronts = watch(image, "level-set-running");
+        int fronts = watch(image, FRONT, 5, "level-set-running");
         awaitEnd("a result", () -> opened("Level set of") != null);
         awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(500);
@@ -196,7 +192,7 @@ final class LevelSetScenes extends GuiDriver.Scenes {
         say("hint", hint(dialog).replace('\n', '/'));
         picture("level-set-volume-dialog");
         press(button(dialog, "OK"));
-        int fronts = watch(brain, "level-set-volume-running");
+        int fronts = watch(brain, FRONT, 5, "level-set-volume-running");
         awaitEnd("a result", () -> opened("Level set of") != null);
         awaitEnd("rows", () -> ResultsTable.getResultsTable().size() > 0);
         IJ.wait(700);
@@ -266,19 +262,7 @@ final class LevelSetScenes extends GuiDriver.Scenes {
         await("the run to begin", image::isLocked);
         await("a front", () -> names(image).contains(FRONT));
         IJ.wait(500);
-        long asked = System.nanoTime();
-        EventQueue.invokeAndWait(() -> {});
-        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
-        picture("level-set-endless");
-        Robot robot = new Robot();
-        IJ.getInstance().toFront();
-        EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
-        IJ.wait(300);
-        long pressed = System.nanoTime();
-        robot.keyPress(KeyEvent.VK_ESCAPE);
-        robot.keyRelease(KeyEvent.VK_ESCAPE);
-        await("the run to end", () -> !image.isLocked());
-        say("ended after ms", (System.nanoTime() - pressed) / 1_000_000);
+        pressEscape(image, "level-set-endless");
         awaitEnd("a result", () -> opened("Level set of") != null);
         IJ.wait(300);
         picture("level-set-stopped");
@@ -342,27 +326,6 @@ final class LevelSetScenes extends GuiDriver.Scenes {
         await("no dialog", () -> !again.isShowing());
         IJ.wait(300);
         say("images", WindowManager.getImageCount());
-    }
-
-    /** Waits for the end of a run, and returns the number of different fronts that were drawn. */
-    private int watch(ImagePlus image, String picture) throws Exception {
-        Set<String> seen = new LinkedHashSet<>();
-        boolean pictured = false;
-        await("the run to begin", () -> image.isLocked() || names(image).contains(FRONT));
-        while (image.isLocked()) {
-            Overlay overlay = image.getOverlay();
-            for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
-                if (FRONT.equals(roi.getName())) {
-                    seen.add(roi.getBounds() + " " + roi.getStatistics().area);
-                }
-            }
-            if (seen.size() == 5 && !pictured) {
-                pictured = true;
-                picture(picture);
-            }
-            IJ.wait(10);
-        }
-        return seen.size();
     }
 
     private static ImagePlus brain(ImagePlus cell) {

@@ -82,7 +82,9 @@ class RecordedMacroTest extends WindowTest {
             assertSameTables(folder);
         }
         if (outlines) {
-            assertSameRois(EdgeDrawingTest.rois(folder.resolve("window.zip")), EdgeDrawingTest.rois(rois));
+            assertSameRois(
+                    RoiFile.read(folder.resolve("window.zip").toString(), "the test"),
+                    RoiFile.read(rois.toString(), "the test"));
         }
         assertEquals(table, Files.exists(folder.resolve("window.csv")));
         assertEquals(outlines, Files.exists(folder.resolve("window.zip")));

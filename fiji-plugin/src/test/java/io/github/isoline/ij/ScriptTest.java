@@ -160,7 +160,7 @@ class ScriptTest extends HeadlessTest {
         assertNull(saved.getImage());
         assertTrue(saved.getRois().isEmpty());
         assertEquals(0, saved.getTable().size());
-        List<Roi> read = EdgeDrawingTest.rois(file);
+        List<Roi> read = RoiFile.read(file.toString(), "the test");
         assertEquals(all.getRois().size(), read.size());
         for (int i = 0; i < read.size(); i++) {
             assertEquals(all.getRois().get(i).getName(), read.get(i).getName());

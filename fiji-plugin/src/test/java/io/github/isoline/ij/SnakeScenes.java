@@ -13,15 +13,13 @@ import ij.plugin.frame.RoiManager;
 import ij.process.ByteProcessor;
 import java.awt.Dialog;
 import java.awt.EventQueue;
-import java.awt.Robot;
-import java.awt.event.KeyEvent;
 import java.io.File;
 import java.util.LinkedHashSet;
 import java.util.Random;
 import java.util.Set;
 
 /** Plays a user who outlines cells; see {@link GuiDriver}. */
-final class SnakeScenes extends GuiDriver.Scenes {
+final class SnakeScenes extends RunScenes {
     private static final String COMMAND = "Region Snake...";
     private static final String SNAKE = "Isoline snake";
     private static final String[] OUTPUTS = {"Label image", "Overlay", "ROI Manager", "Results table"};
@@ -164,7 +162,7 @@ final class SnakeScenes extends GuiDriver.Scenes {
         picture("region-snake-starts");
         say("starts", starts > 40);
         press(button(dialog, "OK"));
-        int different = watch(nuclei, "region-snake-running");
+        int different = watch(nuclei, SNAKE, 2, "region-snake-running");
         awaitEnd("rows", () -> ResultsTable.getResultsTable().size() == starts);
         IJ.wait(500);
         say("different pictures", different);
@@ -209,17 +207,7 @@ final class SnakeScenes extends GuiDriver.Scenes {
         await("the run to begin", image::isLocked);
         await("a snake", () -> names(image).contains(SNAKE));
         IJ.wait(500);
-        long asked = System.nanoTime();
-        EventQueue.invokeAndWait(() -> {});
-        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
-        picture("region-snake-endless");
-        Robot robot = new Robot();
-        IJ.getInstance().toFront();
-        EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
-        IJ.wait(300);
-        robot.keyPress(KeyEvent.VK_ESCAPE);
-        robot.keyRelease(KeyEvent.VK_ESCAPE);
-        await("the run to end", () -> !image.isLocked());
+        pressEscape(image, "region-snake-endless");
         awaitEnd("a result", () -> opened("Labels of") != null);
         IJ.wait(300);
         picture("region-snake-stopped");
@@ -227,28 +215,5 @@ final class SnakeScenes extends GuiDriver.Scenes {
         say("inside", zeros(opened("Labels of")) < 1600 * 1600 - 1000);
         say("status", ResultsTable.getResultsTable().getStringValue("Status", 0));
         say("log", IJ.getLog().trim().replace('\n', '/'));
-    }
-
-    /** Waits for the end of a run, and returns the number of different pictures that were drawn. */
-    private int watch(ImagePlus image, String picture) throws Exception {
-        Set<String> seen = new LinkedHashSet<>();
-        boolean pictured = false;
-        await(
-                "the run",
-                () -> image.isLocked() || ResultsTable.getResultsTable().size() > 0);
-        while (image.isLocked()) {
-            Overlay overlay = image.getOverlay();
-            for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
-                if (SNAKE.equals(roi.getName())) {
-                    seen.add(roi.getBounds() + " " + roi.getLength());
-                }
-            }
-            if (seen.size() == 2 && !pictured) {
-                pictured = true;
-                picture(picture);
-            }
-            IJ.wait(5);
-        }
-        return seen.size();
     }
 }
