@@ -25,7 +25,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     @Override
     void begin() throws IsolineException {
         size = new VoxelSize(image, true);
-        params = settings.toParams(image);
+        params = settings.toParams(image, IsosurfaceSettings.LEVEL);
     }
 
     @Override

@@ -40,19 +40,12 @@ final class IsosurfaceSettings extends Settings {
                         .help("Adds the surface to the first open window of the 3D Viewer, or to a new one."),
                 Setting.text(FILE, "")
                         .forgotten()
-                        .file()
                         .written(MeshFile.ENDINGS)
                         .label("Save as")
                         .help(
                                 "A file for the triangles, whose ending is .stl, .ply or .obj; nothing: none is written."));
         // The switch says it.
         declareOthers(CLOSE);
-    }
-
-    /** Returns the library's parameters, with the level in the raw values of an image. */
-    Params toParams(ImagePlus image) throws IsolineException {
-        Params params = toParams();
-        return isAutomatic(LEVEL) ? params : params.set(LEVEL, Pixels.rawThreshold(image, number(LEVEL)));
     }
 
     @Override

@@ -73,7 +73,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
             }
             int slice = image.getCurrentSlice();
             VoxelSize size = new VoxelSize(image, false);
-            Params params = settings.toParams(image);
+            Params params = settings.toParams(image, Settings.THRESHOLD);
             ObjectsStart start = ObjectsStart.of(HyperStackSelection.everything(image), settings);
             int width = image.getWidth();
             float[] found = new float[width * image.getHeight()];

@@ -41,7 +41,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     @Override
     void begin() throws IsolineException {
         size = new VoxelSize(image, isVolume());
-        params = settings.toParams(image);
+        params = settings.toParams(image, Settings.THRESHOLD);
         start = ObjectsStart.of(planes, settings);
         labels = Parallel.fill(new Object[planes.size()], () -> SnakeLabels.empty(outputType(), planePixels()));
         boolean needed = settings.is(Settings.RESULTS_TABLE) || settings.wantsRois();

@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Objects;
 import io.github.isoline.Params;
@@ -72,12 +71,6 @@ final class ObjectsSettings extends Settings {
     /** Returns true if selections are the starts. */
     boolean startsFromRois() {
         return is(START, ROI) || is(START, MANAGER);
-    }
-
-    /** Returns the library's parameters, with the threshold in the raw values of an image. */
-    Params toParams(ImagePlus image) throws IsolineException {
-        Params params = toParams();
-        return isAutomatic(THRESHOLD) ? params : params.set(THRESHOLD, Pixels.rawThreshold(image, number(THRESHOLD)));
     }
 
     @Override

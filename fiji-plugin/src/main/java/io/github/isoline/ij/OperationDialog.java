@@ -445,7 +445,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
                 if (setting.key.equals(Settings.DEVICE)) {
                     return choice(setting, DefaultDevice.choices(devices).toArray(new String[0]));
                 }
-                dialog.addStringField(label, (String) value, setting.file ? FILE_COLUMNS : COLUMNS);
+                dialog.addStringField(label, (String) value, setting.isWritten() ? FILE_COLUMNS : COLUMNS);
                 describe(setting, dialog.getStringFields());
                 return asked -> asked.set(setting.key, dialog.getNextString());
         }

@@ -61,9 +61,6 @@ final class Setting {
     /** Holds true if a dialog has no field for it. */
     boolean macroOnly;
 
-    /** Holds true for the name of a file, whose field is wider than that of a number. */
-    boolean file;
-
     /** Holds the endings of a file that is written; null for any other value. */
     private String[] endings;
 
@@ -211,12 +208,6 @@ final class Setting {
 
     Setting unit(String text) {
         unit = text;
-        return this;
-    }
-
-    /** Makes the value the name of a file. */
-    Setting file() {
-        file = true;
         return this;
     }
 

@@ -435,6 +435,12 @@ abstract class Settings implements Cloneable {
         return params;
     }
 
+    /** Returns the library's parameters, with a pixel value, where it is given, as the image stores it. */
+    final Params toParams(ImagePlus image, String key) throws IsolineException {
+        Params params = toParams();
+        return isAutomatic(key) ? params : params.set(key, Pixels.rawThreshold(image, number(key)));
+    }
+
     /** Returns the switches of the outputs. */
     final List<String> outputs() {
         List<String> keys = keys();
