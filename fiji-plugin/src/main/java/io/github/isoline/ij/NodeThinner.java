@@ -54,7 +54,7 @@ final class NodeThinner {
             boolean close = used > 0
                     && Math.hypot(nodes[2 * i] - kept[2 * used - 2], nodes[2 * i + 1] - kept[2 * used - 1]) < apart;
             // The last node is also a neighbour of the first.
-            close |= i == count - 1 && used > 1 && SimplePolygon.distance(nodes, i, 0, 1, 1) < apart;
+            close |= i == count - 1 && used > 1 && SimplePolygon.distance(nodes, i, 0) < apart;
             if (!close) {
                 kept[2 * used] = nodes[2 * i];
                 kept[2 * used + 1] = nodes[2 * i + 1];
@@ -69,7 +69,7 @@ final class NodeThinner {
         int count = nodes.length / 2;
         int opposite = 0;
         for (int i = 1; i < count; i++) {
-            if (SimplePolygon.distance(nodes, 0, i, 1, 1) > SimplePolygon.distance(nodes, 0, opposite, 1, 1)) {
+            if (SimplePolygon.distance(nodes, 0, i) > SimplePolygon.distance(nodes, 0, opposite)) {
                 opposite = i;
             }
         }

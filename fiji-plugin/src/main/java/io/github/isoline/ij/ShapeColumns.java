@@ -99,15 +99,6 @@ final class ShapeColumns {
         table.addValue("MinFeret", feret[2]);
         table.addValue("AR", major / minor);
         table.addValue("Round", 4 * s.area / (Math.PI * major * major));
-        table.addValue("Solidity", s.pixelCount / area(hull));
-    }
-
-    private static double area(Polygon polygon) {
-        int[] nodes = new int[2 * polygon.npoints];
-        for (int i = 0; i < polygon.npoints; i++) {
-            nodes[2 * i] = polygon.xpoints[i];
-            nodes[2 * i + 1] = polygon.ypoints[i];
-        }
-        return Math.abs(SimplePolygon.twiceArea(nodes)) / 2.0;
+        table.addValue("Solidity", s.pixelCount / (Math.abs(SimplePolygon.twiceArea(SimplePolygon.nodes(hull))) / 2.0));
     }
 }

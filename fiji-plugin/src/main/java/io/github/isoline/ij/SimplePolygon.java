@@ -1,6 +1,8 @@
 package io.github.isoline.ij;
 
+import java.awt.Polygon;
 import java.awt.Rectangle;
+import java.util.Arrays;
 
 /**
  * Polygons of pixel corners, as the library takes them: none may touch itself. Nodes are x and y alternately; the last
@@ -95,12 +97,27 @@ final class SimplePolygon {
 
     /** Returns the perimeter, in the unit of the width and the height of a pixel. */
     static double perimeter(int[] nodes, double width, double height) {
+        return perimeter(Arrays.stream(nodes).asDoubleStream().toArray(), width, height);
+    }
+
+    /** Returns the perimeter of a curve through points between pixels' corners, too. */
+    static double perimeter(double[] nodes, double width, double height) {
         double sum = 0;
-        int count = nodes.length / 2;
-        for (int i = 0; i < count; i++) {
-            sum += distance(nodes, i, (i + 1) % count, width, height);
+        for (int i = 0; i < nodes.length; i += 2) {
+            int next = (i + 2) % nodes.length;
+            sum += Math.hypot((nodes[next] - nodes[i]) * width, (nodes[next + 1] - nodes[i + 1]) * height);
         }
         return sum;
+    }
+
+    /** Returns the corners of one of Java's polygons. */
+    static int[] nodes(Polygon polygon) {
+        int[] nodes = new int[2 * polygon.npoints];
+        for (int i = 0; i < polygon.npoints; i++) {
+            nodes[2 * i] = polygon.xpoints[i];
+            nodes[2 * i + 1] = polygon.ypoints[i];
+        }
+        return nodes;
     }
 
     /** Returns the bounding box. */
@@ -112,7 +129,8 @@ final class SimplePolygon {
         return bounds;
     }
 
-    static double distance(int[] nodes, int a, int b, double width, double height) {
-        return Math.hypot((nodes[2 * b] - nodes[2 * a]) * width, (nodes[2 * b + 1] - nodes[2 * a + 1]) * height);
+    /** Returns the distance between two nodes, in pixels. */
+    static double distance(int[] nodes, int a, int b) {
+        return Math.hypot(nodes[2 * b] - nodes[2 * a], nodes[2 * b + 1] - nodes[2 * a + 1]);
     }
 }

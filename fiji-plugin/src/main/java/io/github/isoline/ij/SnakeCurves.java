@@ -154,15 +154,11 @@ final class SnakeCurves {
         });
         boolean isPart = own[0] < all[0];
         Roi shown = isPart ? pixels.outline(number, roi.getBounds()) : roi;
-        return new SnakeShape(shown, own[0], sample.mean(), sample.deviation(), perimeter(curves[target], size));
-    }
-
-    private static double perimeter(double[] curve, VoxelSize size) {
-        double sum = 0;
-        for (int i = 0; i < curve.length; i += 2) {
-            int next = (i + 2) % curve.length;
-            sum += Math.hypot((curve[next] - curve[i]) * size.x, (curve[next + 1] - curve[i + 1]) * size.y);
-        }
-        return sum;
+        return new SnakeShape(
+                shown,
+                own[0],
+                sample.mean(),
+                sample.deviation(),
+                SimplePolygon.perimeter(curves[target], size.x, size.y));
     }
 }

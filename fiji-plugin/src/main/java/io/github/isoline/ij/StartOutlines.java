@@ -4,7 +4,6 @@ import ij.ImagePlus;
 import ij.gui.PolygonRoi;
 import ij.gui.Roi;
 import ij.process.ImageProcessor;
-import java.awt.Polygon;
 import java.awt.Rectangle;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -100,14 +99,8 @@ final class StartOutlines {
         if (!polygon) {
             return null;
         }
-        Polygon corners = roi.getPolygon();
-        int[] nodes = new int[2 * corners.npoints];
-        for (int i = 0; i < corners.npoints; i++) {
-            nodes[2 * i] = corners.xpoints[i];
-            nodes[2 * i + 1] = corners.ypoints[i];
-        }
         // Two clicks at one position count as one.
-        nodes = NodeThinner.spread(nodes, 1);
+        int[] nodes = NodeThinner.spread(SimplePolygon.nodes(roi.getPolygon()), 1);
         return SimplePolygon.isSimple(nodes) ? nodes : null;
     }
 }
