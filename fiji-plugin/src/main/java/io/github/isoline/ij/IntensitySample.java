@@ -10,20 +10,15 @@ final class IntensitySample {
     private double squares;
     private double first = Double.NaN;
 
-    /** Adds the pixels, as {@link #value} takes them, where the region is not 0; NaN and infinity are left out. */
-    void add(Object pixels, byte[] region) {
-        for (int i = 0; i < region.length; i++) {
-            if (region[i] != 0) {
-                add(value(pixels, i));
-            }
-        }
-    }
-
-    /** Returns the sample of the pixels where the region is 0. */
-    static IntensitySample outside(Object pixels, byte[] region) {
+    /**
+     * Returns the sample of some pixels, as {@link #value} takes them.
+     *
+     * @param inside true for those where the region is not 0, false for the others
+     */
+    static IntensitySample of(Object pixels, byte[] region, boolean inside) {
         IntensitySample made = new IntensitySample();
         for (int i = 0; i < region.length; i++) {
-            if (region[i] == 0) {
+            if (region[i] != 0 == inside) {
                 made.add(value(pixels, i));
             }
         }

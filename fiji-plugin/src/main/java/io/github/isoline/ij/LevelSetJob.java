@@ -266,7 +266,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             IntensitySample outside = new IntensitySample();
             for (int i = 0; i < slices; i++) {
                 masks[i] = read(mask, first + i);
-                outside.add(IntensitySample.outside(pixels(indices[i]), masks[i]));
+                outside.add(IntensitySample.of(pixels(indices[i]), masks[i], false));
             }
             for (Consumer<ResultsTable> row : objects.add(masks, indices)) {
                 rows.add(table -> {
@@ -289,7 +289,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             crossings[slot] = front.count(isVolume() && slot > 0 ? read(mask, slot - 1) : null, here);
             Object pixels = pixels(part[slot]);
             inside[slot] = RegionStatistics.of(here, pixels, image, slot, isVolume() ? part.length : 1);
-            outside[slot] = IntensitySample.outside(pixels, here);
+            outside[slot] = IntensitySample.of(pixels, here, false);
         });
         Report report = surface.report();
         int slices = isVolume() ? part.length : 1;

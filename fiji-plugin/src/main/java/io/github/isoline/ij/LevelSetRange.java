@@ -73,10 +73,10 @@ final class LevelSetRange {
                     settings.number(LevelSetSettings.EPSILON),
                     settings.text(LevelSetSettings.SIDE));
         }
-        IntensitySample sample = new IntensitySample();
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
             Roi roi = StartSurface.areaSelection(image, "range=roi");
-            sample.add(Pixels.of(image, shown(roi, planes)), StartSurface.pixels(roi, image));
+            Object pixels = Pixels.of(image, shown(roi, planes));
+            IntensitySample sample = IntensitySample.of(pixels, StartSurface.pixels(roi, image), true);
             if (sample.count() == 0) {
                 throw new BadInput("There are no pixels in the selection to sample (range=roi).");
             }
