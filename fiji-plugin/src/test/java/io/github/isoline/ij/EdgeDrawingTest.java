@@ -1,19 +1,11 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
-import ij.WindowManager;
 import ij.gui.Roi;
-import ij.measure.ResultsTable;
-import org.junit.jupiter.api.AfterEach;
 
 /** The common part of the tests of edge drawing without a display. */
 abstract class EdgeDrawingTest extends HeadlessTest {
     static final String EDGES = "Edge Drawing...";
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
 
     /** Returns a line of a macro. */
     static String call(String options) {
@@ -29,9 +21,5 @@ abstract class EdgeDrawingTest extends HeadlessTest {
     static Roi[] overlay(ImagePlus image, String options) {
         macro(image, call(options + " overlay"));
         return image.getOverlay() == null ? new Roi[0] : image.getOverlay().toArray();
-    }
-
-    static ImagePlus current() {
-        return WindowManager.getCurrentImage();
     }
 }

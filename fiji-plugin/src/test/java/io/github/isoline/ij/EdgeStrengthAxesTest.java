@@ -20,7 +20,6 @@ import ij.process.ImageProcessor;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -35,11 +34,6 @@ class EdgeStrengthAxesTest extends HeadlessTest {
 
     @TempDir
     Path folder;
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
 
     private static String call(String options) {
         return "run(\"" + COMMAND + "\", \"" + (SHAPE + options).replace("\\", "/") + "\");";

@@ -10,7 +10,6 @@ import ij.process.FloatProcessor;
 import ij.process.ImageProcessor;
 import java.util.Arrays;
 import java.util.Random;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -26,11 +25,6 @@ class FirstPicturesTest extends HeadlessTest {
     private static final int CELL = 36;
     private static final int ACROSS = 7;
     private static final int LONG = 40;
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
 
     /** Returns the distance from the border of a blob, negative inside, at a pixel of the blob's cell of the grid. */
     private static double fromBlob(int x, int y) {

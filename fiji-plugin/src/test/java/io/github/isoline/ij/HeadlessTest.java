@@ -12,6 +12,7 @@ import ij.ImagePlus;
 import ij.ImageStack;
 import ij.WindowManager;
 import ij.macro.Interpreter;
+import ij.measure.ResultsTable;
 import ij.process.ImageProcessor;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
@@ -47,6 +48,15 @@ abstract class HeadlessTest {
         }
         Interpreter.batchMode = false;
         IJ.resetEscape();
+    }
+
+    @AfterEach
+    void clearTable() {
+        ResultsTable.getResultsTable().reset();
+    }
+
+    static ImagePlus current() {
+        return WindowManager.getCurrentImage();
     }
 
     /** Opens one of the images in tests/data. */

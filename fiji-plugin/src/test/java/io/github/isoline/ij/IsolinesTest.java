@@ -24,7 +24,6 @@ import io.github.isoline.Polylines;
 import java.awt.Color;
 import java.nio.file.Path;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,11 +32,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tests the isolines command without a window: selections, rows, macro options and failures. */
 class IsolinesTest extends HeadlessTest {
     private static final String LINE = "run(\"Isolines...\", \"%s\");";
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
 
     private static Outcome isolines(ImagePlus image, String options) {
         return macro(image, String.format(LINE, options.replace("\\", "/")));

@@ -26,7 +26,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,11 +37,6 @@ class IsosurfaceTest extends HeadlessTest {
     private static final int SIDE = 40;
     private static final double RADIUS = 6;
     private static final int FRAMES = 8000;
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
 
     private static Outcome isosurface(ImagePlus image, String options) {
         return macro(image, String.format(LINE, options.replace("\\", "/")));

@@ -3,9 +3,6 @@ package io.github.isoline.ij;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
-import ij.WindowManager;
-import ij.measure.ResultsTable;
-import org.junit.jupiter.api.AfterEach;
 
 /** The common part of the tests of the level set without a display. */
 abstract class LevelSetTest extends HeadlessTest {
@@ -16,11 +13,6 @@ abstract class LevelSetTest extends HeadlessTest {
 
     static final int AROUND = 10;
 
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
-
     /** Returns a line of a macro. */
     static String call(String options) {
         return "run(\"" + LEVEL_SET + "\", \"" + options.replace("\\", "/") + "\");";
@@ -29,10 +21,6 @@ abstract class LevelSetTest extends HeadlessTest {
     /** Returns the mask that the command makes. */
     static ImagePlus mask(ImagePlus image, String options) {
         return run(LEVEL_SET, image, options + " mask_stack");
-    }
-
-    static ImagePlus current() {
-        return WindowManager.getCurrentImage();
     }
 
     /** The options for a fixed range around the object's grey value. */

@@ -26,7 +26,6 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Tests the command that grows objects without a window: labels, rows, macro options and failures. */
@@ -34,11 +33,6 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
     private static final int WIDTH = 60;
     private static final int HEIGHT = 40;
     private static final int DEPTH = 15;
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
 
     @Override
     public String command() {

@@ -17,7 +17,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -60,11 +59,6 @@ class OutputFileTest extends HeadlessTest {
         public String getSliceLabel(int n) {
             return null;
         }
-    }
-
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
     }
 
     private static String call(String file) {

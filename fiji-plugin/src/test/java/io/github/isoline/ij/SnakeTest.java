@@ -2,7 +2,6 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.ImageStack;
-import ij.WindowManager;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.io.RoiEncoder;
@@ -15,7 +14,6 @@ import java.nio.file.Path;
 import java.util.Random;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The common part of the tests of region snakes without a display. */
@@ -25,11 +23,6 @@ abstract class SnakeTest extends HeadlessTest {
     @TempDir
     Path folder;
 
-    @AfterEach
-    void clearTable() {
-        ResultsTable.getResultsTable().reset();
-    }
-
     /** Returns a line of a macro. */
     static String call(String options) {
         return "run(\"" + SNAKE + "\", \"" + options.replace("\\", "/") + "\");";
@@ -38,10 +31,6 @@ abstract class SnakeTest extends HeadlessTest {
     /** Returns the labels that the command makes. */
     static ImagePlus labels(ImagePlus image, String options) {
         return run(SNAKE, image, options + " label_image");
-    }
-
-    static ImagePlus current() {
-        return WindowManager.getCurrentImage();
     }
 
     static ResultsTable table() {
