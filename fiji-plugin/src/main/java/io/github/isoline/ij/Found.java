@@ -157,12 +157,8 @@ abstract class Found<T extends InSlices> {
     /** Returns a selection with a name that is short, since the ROI Manager's list is narrow: "seg-0012 s3". */
     private Roi roi(int number, T some, int at, int index) {
         int digits = Math.max(LEAST_DIGITS, Integer.toString(count).length());
-        Roi roi = shape(some, at);
-        roi.setName(prefix(some, at) + IJ.pad(number + 1, digits) + ResultImage.where(image, index));
-        roi.setStrokeColor(colour(number, some, at));
-        roi.setProperty(RoiOutput.PROPERTY, settings.kind);
-        ResultImage.setPosition(roi, image, planes.position(index));
-        return roi;
+        String name = prefix(some, at) + IJ.pad(number + 1, digits) + ResultImage.where(image, index);
+        return RoiOutput.dress(shape(some, at), name, colour(number, some, at), settings.kind, planes, index);
     }
 
     private void glance(int number) throws IsolineException {

@@ -374,11 +374,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             for (int index : part) {
                 Roi roi = outlines[planes.place(index)];
                 if (roi != null) {
-                    roi.setName("level-set" + ResultImage.where(image, index));
-                    roi.setStrokeColor(RunOverlay.COLOUR);
-                    roi.setProperty(RoiOutput.PROPERTY, settings.kind);
-                    ResultImage.setPosition(roi, image, planes.position(index));
-                    rois.add(roi);
+                    String name = "level-set" + ResultImage.where(image, index);
+                    rois.add(RoiOutput.dress(roi, name, RunOverlay.COLOUR, settings.kind, planes, index));
                 }
             }
         }

@@ -80,11 +80,8 @@ final class MeasuredObjects {
     }
 
     private Roi named(Roi roi, int number, int index) {
-        roi.setName("object-" + IJ.pad(number, DIGITS) + ResultImage.where(image, index));
-        roi.setStrokeColor(SegmentColours.of(number - 1));
-        roi.setProperty(RoiOutput.PROPERTY, kind);
-        ResultImage.setPosition(roi, image, planes.position(index));
-        return roi;
+        String name = "object-" + IJ.pad(number, DIGITS) + ResultImage.where(image, index);
+        return RoiOutput.dress(roi, name, SegmentColours.of(number - 1), kind, planes, index);
     }
 
     private Consumer<ResultsTable> row(int number, int index, RegionStatistics s, double length, Roi outline) {

@@ -7,6 +7,7 @@ import ij.gui.Roi;
 import ij.io.RoiEncoder;
 import ij.plugin.frame.RoiManager;
 import io.github.isoline.IsolineException;
+import java.awt.Color;
 import java.awt.GraphicsEnvironment;
 import java.awt.HeadlessException;
 import java.io.DataOutputStream;
@@ -29,6 +30,15 @@ final class RoiOutput {
     static final String PROPERTY = "isoline";
 
     private RoiOutput() {}
+
+    /** Gives a selection what all that a command makes have: name, colour, the mark of its kind, and its plane. */
+    static Roi dress(Roi roi, String name, Color colour, String kind, HyperStackSelection planes, int index) {
+        roi.setName(name);
+        roi.setStrokeColor(colour);
+        roi.setProperty(PROPERTY, kind);
+        ResultImage.setPosition(roi, planes.image, planes.position(index));
+        return roi;
+    }
 
     /**
      * Returns the ROI Manager: its window, or the hidden one of a macro in batch mode.

@@ -401,10 +401,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         Color colour = SegmentColours.of(target.id - 1);
         colour = told.touchesImage() ? AT_IMAGE : colour;
         colour = told.overlaps() ? OVERLAPPING : colour;
-        roi.setName(name);
-        roi.setStrokeColor(told.touchesWindow() ? AT_WINDOW : colour);
-        roi.setProperty(RoiOutput.PROPERTY, SnakeStart.KIND);
-        ResultImage.setPosition(roi, image, planes.position(index));
+        RoiOutput.dress(roi, name, told.touchesWindow() ? AT_WINDOW : colour, settings.kind, planes, index);
     }
 
     @Override
