@@ -68,8 +68,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
         int[] indices = planes.indices();
         int depth = Math.min(MOST_MEASURED, indices.length);
         double threshold = Contexts.use("cpu", context -> {
-            try (PixelBuffer pixels =
-                    new PixelBuffer(context, Pixels.type(image), image.getWidth(), image.getHeight(), depth)) {
+            try (PixelBuffer pixels = Pixels.buffer(context, Pixels.type(image), image, depth)) {
                 for (int slot = 0; slot < depth; slot++) {
                     pixels.write(slot, Pixels.of(image, indices[slot * indices.length / depth]));
                 }

@@ -346,8 +346,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     private void takePhi(LevelSet surface, int[] part) throws IsolineException {
-        try (PixelBuffer buffer =
-                new PixelBuffer(context(), PixelBuffer.Type.F32, image.getWidth(), image.getHeight(), part.length)) {
+        try (PixelBuffer buffer = Pixels.buffer(context(), PixelBuffer.Type.F32, image, part.length)) {
             surface.readPhi(buffer);
             Parallel.each(part.length, slot -> {
                 float[] slice = phi[planes.place(part[slot])];

@@ -2,7 +2,6 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.Roi;
-import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.LevelSet;
 import io.github.isoline.Params;
@@ -113,8 +112,8 @@ final class LevelSetRange {
         int[] part = settings.isVolume() ? volume(planes, begun) : some(begun);
         VoxelSize voxel = new VoxelSize(image, settings.isVolume());
         return Contexts.use("cpu", context -> {
-            try (PixelBuffer input = buffer(context, Pixels.type(image), image, part.length);
-                    PixelBuffer mask = buffer(context, PixelBuffer.Type.U8, image, part.length)) {
+            try (PixelBuffer input = Pixels.buffer(context, Pixels.type(image), image, part.length);
+                    PixelBuffer mask = Pixels.buffer(context, PixelBuffer.Type.U8, image, part.length)) {
                 for (int slot = 0; slot < part.length; slot++) {
                     input.write(slot, Pixels.of(image, part[slot]));
                     mask.write(slot, start.plane(part[slot], region));
@@ -126,11 +125,6 @@ final class LevelSetRange {
                 }
             }
         });
-    }
-
-    private static PixelBuffer buffer(Context context, PixelBuffer.Type type, ImagePlus image, int depth)
-            throws IsolineException {
-        return new PixelBuffer(context, type, image.getWidth(), image.getHeight(), depth);
     }
 
     /** Returns the volume that is shown if it has one of the planes of the start, else the first that has. */

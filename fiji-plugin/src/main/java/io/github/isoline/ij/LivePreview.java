@@ -104,7 +104,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
      * Returns memory for one slice, which is freed with the preview. It suits the device, and can be used on others.
      */
     final PixelBuffer buffer(String device, PixelBuffer.Type type) throws IsolineException {
-        PixelBuffer buffer = new PixelBuffer(Contexts.of(device), type, image.getWidth(), image.getHeight(), 1);
+        PixelBuffer buffer = Pixels.buffer(Contexts.of(device), type, image, 1);
         buffers.add(buffer);
         return buffer;
     }

@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.gui.Roi;
+import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Objects;
 import io.github.isoline.Params;
@@ -77,18 +78,17 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
             ObjectsStart start = ObjectsStart.of(HyperStackSelection.everything(image), settings);
             int width = image.getWidth();
             float[] found = new float[width * image.getHeight()];
-            try (PixelBuffer pixels = single(settings, Pixels.type(image));
-                    PixelBuffer output = single(settings, PixelBuffer.Type.F32);
-                    PixelBuffer labels = start == null ? null : start.labels(Contexts.of(settings.device()), slice)) {
+            Context context = Contexts.of(settings.device());
+            try (PixelBuffer pixels = Pixels.buffer(context, Pixels.type(image), image, 1);
+                    PixelBuffer output = Pixels.buffer(context, PixelBuffer.Type.F32, image, 1);
+                    PixelBuffer labels = start == null ? null : start.labels(context, slice)) {
                 if (start != null && labels == null) {
                     hide();
                     return "no start on this slice";
                 }
                 pixels.write(0, Pixels.of(image, slice));
                 pixels.setSpacing(size.x, size.y, size.z);
-                run(
-                        settings.device(),
-                        (context, progress) -> Objects.run(context, params, pixels, labels, output, 1, progress));
+                run(settings.device(), (at, progress) -> Objects.run(at, params, pixels, labels, output, 1, progress));
                 output.read(0, found);
             }
             int[] values = new int[found.length];
@@ -99,10 +99,6 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
             ResultImage.setPosition(outlines, image, image.getC(), image.getZ(), image.getT());
             show(() -> new Roi[] {outlines});
             return RunLog.count(parts.size(), "object") + " in this slice alone";
-        }
-
-        private PixelBuffer single(ObjectsSettings settings, PixelBuffer.Type type) throws IsolineException {
-            return new PixelBuffer(Contexts.of(settings.device()), type, image.getWidth(), image.getHeight(), 1);
         }
     }
 }

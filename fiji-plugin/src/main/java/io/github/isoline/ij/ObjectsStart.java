@@ -53,16 +53,14 @@ final class ObjectsStart {
 
     /** Returns the labels on some planes, as one volume; null if there is none. */
     PixelBuffer labels(Context context, int... part) throws IsolineException {
-        int width = planes.image.getWidth();
-        int height = planes.image.getHeight();
         PixelBuffer.Type type = labels == null ? PixelBuffer.Type.F32 : outputType();
         int[][] particles = labels == null ? null : particles(part);
-        PixelBuffer buffer = new PixelBuffer(context, type, width, height, part.length);
+        PixelBuffer buffer = Pixels.buffer(context, type, planes.image, part.length);
         boolean any = false;
         try {
             for (int i = 0; i < part.length; i++) {
                 if (labels == null) {
-                    float[] plane = new float[width * height];
+                    float[] plane = new float[planes.image.getWidth() * planes.image.getHeight()];
                     any |= rois.draw(part[i], plane);
                     buffer.write(i, plane);
                 } else {

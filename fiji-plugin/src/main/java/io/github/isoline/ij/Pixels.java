@@ -2,6 +2,8 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import ij.process.ColorProcessor;
+import io.github.isoline.Context;
+import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import java.util.function.IntToDoubleFunction;
 
@@ -35,6 +37,12 @@ final class Pixels {
             default:
                 return PixelBuffer.Type.F32;
         }
+    }
+
+    /** Returns memory for some slices of the size of an image's. */
+    static PixelBuffer buffer(Context context, PixelBuffer.Type type, ImagePlus image, int depth)
+            throws IsolineException {
+        return new PixelBuffer(context, type, image.getWidth(), image.getHeight(), depth);
     }
 
     /** Returns the pixels of a slice, as an array of the type that the image declares. */

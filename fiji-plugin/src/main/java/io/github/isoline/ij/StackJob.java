@@ -331,8 +331,6 @@ abstract class StackJob<S extends Settings> {
     }
 
     private void compute(Context context, Progress progress) throws IsolineException {
-        int width = image.getWidth();
-        int height = image.getHeight();
         List<int[]> parts = parts();
         int largest = 0;
         int all = 0;
@@ -345,10 +343,9 @@ abstract class StackJob<S extends Settings> {
         int buffers = !isVolume() && parts.size() > 1 ? 2 : 1;
         List<PixelBuffer> inputs = new ArrayList<>();
         Parallel.Ahead reading = null;
-        try (PixelBuffer output =
-                outputType() == null ? null : new PixelBuffer(context, outputType(), width, height, largest)) {
+        try (PixelBuffer output = outputType() == null ? null : Pixels.buffer(context, outputType(), image, largest)) {
             for (int i = 0; i < buffers; i++) {
-                inputs.add(new PixelBuffer(context, inputType(), width, height, largest));
+                inputs.add(Pixels.buffer(context, inputType(), image, largest));
             }
             int done = 0;
             for (int i = 0; i < parts.size(); i++) {

@@ -236,8 +236,7 @@ final class StartSurface {
             return;
         }
         ImagePlus image = planes.image;
-        try (PixelBuffer plane = new PixelBuffer(
-                Contexts.of(settings.device()), PixelBuffer.Type.U8, image.getWidth(), image.getHeight(), 1)) {
+        try (PixelBuffer plane = Pixels.buffer(Contexts.of(settings.device()), PixelBuffer.Type.U8, image, 1)) {
             plane.setSpacing(voxel.x, voxel.y, voxel.z);
             plane.write(0, pixels);
             if (boxed) {
