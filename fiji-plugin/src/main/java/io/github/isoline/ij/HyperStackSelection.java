@@ -6,6 +6,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * The planes of an image that a command processes: the current channel or all, the current frame or all, and the
@@ -111,6 +112,11 @@ final class HyperStackSelection {
     int[] position(int index) {
         int place = index - 1;
         return new int[] {place % all[0] + 1, place / all[0] % all[1] + 1, place / (all[0] * all[1]) + 1};
+    }
+
+    /** Returns true if a position, 0 for all, is on the plane of another one. */
+    static boolean covers(int[] position, int... plane) {
+        return IntStream.range(0, plane.length).allMatch(axis -> position[axis] == 0 || position[axis] == plane[axis]);
     }
 
     /**

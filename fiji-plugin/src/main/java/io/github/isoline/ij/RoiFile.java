@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.io.RoiDecoder;
 import ij.plugin.frame.RoiManager;
@@ -27,6 +28,41 @@ final class RoiFile {
         } catch (HeadlessException e) {
             // Without a display there is no ROI Manager.
             return new ArrayList<>();
+        }
+    }
+
+    /** The areas and points that start=manager starts from. */
+    static final class Starts {
+        final List<Roi> rois;
+
+        /** The place where they are, for messages. */
+        final String source;
+
+        /** The number of selections that an earlier run has added: those are no starts, unless there are no others. */
+        final int skipped;
+
+        /** Takes them from the file that the parameters name, else from the ROI Manager, or what a script gives. */
+        Starts(Settings settings) throws BadInput {
+            String file = settings.text(Settings.START_FILE);
+            boolean named = !file.isEmpty();
+            source = named ? "the file " + file : settings.workspace.source();
+            List<Roi> all = named ? read(file, "areas and points") : settings.workspace.rois();
+            rois = named ? all : RoiOutput.foreign(all, settings.kind);
+            skipped = all.size() - rois.size();
+            if (rois.isEmpty()) {
+                throw new BadInput(
+                        "start=manager needs areas or points, but the ROI Manager is empty. Draw or click them, and"
+                                + " add each with the key \"t\", or let Analyze > Analyze Particles do it (in a"
+                                + " macro also start_file=FILE.zip).");
+            }
+            for (Roi roi : rois) {
+                if (!(roi instanceof PointRoi) && !roi.isArea()) {
+                    throw new BadInput(
+                            "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make"
+                                    + " it an area.",
+                            roi.getName(), source, roi.getTypeAsString().toLowerCase(Locale.ROOT));
+                }
+            }
         }
     }
 

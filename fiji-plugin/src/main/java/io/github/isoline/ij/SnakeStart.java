@@ -11,7 +11,6 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
 
@@ -170,28 +169,14 @@ final class SnakeStart {
     }
 
     private void managed() throws BadInput {
-        boolean file = !settings.text(SnakeSettings.START_FILE).isEmpty();
-        String source = file ? "the file " + settings.text(SnakeSettings.START_FILE) : settings.workspace.source();
-        List<Roi> rois =
-                file ? RoiFile.read(settings.text(SnakeSettings.START_FILE), "areas and points") : managedStarts();
-        if (rois.isEmpty()) {
-            throw new BadInput(
-                    "start=manager needs areas or points, but the ROI Manager is empty. Draw them and add each"
-                            + " with the key \"t\", or let Analyze > Analyze Particles do it (in a"
-                            + " macro also start_file=FILE.zip).");
-        }
-        for (Roi roi : rois) {
+        RoiFile.Starts starts = new RoiFile.Starts(settings);
+        skipped = starts.skipped;
+        for (Roi roi : starts.rois) {
             if (roi instanceof PointRoi) {
-                addPoints((PointRoi) roi, source);
+                addPoints((PointRoi) roi, starts.source);
                 continue;
             }
             String name = roi.getName() == null ? NAME : roi.getName();
-            if (!roi.isArea()) {
-                throw new BadInput(
-                        "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
-                                + "area.",
-                        name, source, roi.getTypeAsString().toLowerCase(Locale.ROOT));
-            }
             List<int[]> parts = outlines.of(roi, "\"" + name + "\"");
             parts = parts.isEmpty() ? Collections.singletonList(outside(roi)) : parts;
             int[] place = StartPoints.place(roi, planes);
@@ -207,17 +192,6 @@ final class SnakeStart {
     private static int[] outside(Roi roi) {
         Rectangle r = roi.getBounds();
         return StartOutlines.rectangle(r.x, r.y, r.x + Math.max(1, r.width), r.y + Math.max(1, r.height));
-    }
-
-    /**
-     * Returns the selections of the ROI Manager without those that an earlier run has added: those are no starts,
-     * unless there are no others.
-     */
-    private List<Roi> managedStarts() {
-        List<Roi> all = settings.workspace.rois();
-        List<Roi> foreign = RoiOutput.foreign(all, KIND);
-        skipped = all.size() - foreign.size();
-        return foreign;
     }
 
     /** Returns the plane of a position; 0 if it covers more than one. */
@@ -249,13 +223,11 @@ final class SnakeStart {
         }
         List<Given> here = new ArrayList<>();
         for (Given one : given) {
-            boolean all = true;
-            for (int axis = 0; axis < position.length; axis++) {
-                int wanted = one.place[axis];
-                wanted = wanted == 0 && axis == trackAxis ? shown[axis] : wanted;
-                all &= wanted == 0 || wanted == position[axis];
+            int[] wanted = one.place.clone();
+            if (trackAxis >= 0 && wanted[trackAxis] == 0) {
+                wanted[trackAxis] = shown[trackAxis];
             }
-            if (all) {
+            if (HyperStackSelection.covers(wanted, position)) {
                 here.add(one);
             }
         }

@@ -7,7 +7,6 @@ import java.awt.Rectangle;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
@@ -56,24 +55,9 @@ final class StartRois {
             add(SnakeStart.areaOrPoints(planes.image), "the selection");
             return;
         }
-        String file = settings.text(ObjectsSettings.START_FILE);
-        String source = file.isEmpty() ? settings.workspace.source() : "the file " + file;
-        List<Roi> rois = file.isEmpty()
-                ? RoiOutput.foreign(settings.workspace.rois(), settings.kind)
-                : RoiFile.read(file, "areas and points");
-        if (rois.isEmpty()) {
-            throw new BadInput(
-                    "start=manager needs areas or points, but the ROI Manager is empty. Draw or click them, and"
-                            + " add each with the key \"t\" (in a macro also start_file=FILE.zip).");
-        }
-        for (Roi roi : rois) {
-            if (!(roi instanceof PointRoi) && !roi.isArea()) {
-                throw new BadInput(
-                        "start=manager takes areas and points, but \"%s\" in %s is a %s. Delete it there, or make it an "
-                                + "area.",
-                        roi.getName(), source, roi.getTypeAsString().toLowerCase(Locale.ROOT));
-            }
-            add((Roi) roi.clone(), source);
+        RoiFile.Starts given = new RoiFile.Starts(settings);
+        for (Roi roi : given.rois) {
+            add((Roi) roi.clone(), given.source);
         }
     }
 
@@ -109,7 +93,7 @@ final class StartRois {
         boolean any = false;
         for (int i = 0; i < starts.size(); i++) {
             Start start = starts.get(i);
-            if (!isOn(start, position)) {
+            if (!HyperStackSelection.covers(start.place, position)) {
                 continue;
             }
             start.isWanted = true;
@@ -119,15 +103,6 @@ final class StartRois {
             any |= drawn;
         }
         return any;
-    }
-
-    private static boolean isOn(Start start, int... position) {
-        for (int axis = 0; axis < position.length; axis++) {
-            if (start.place[axis] != 0 && start.place[axis] != position[axis]) {
-                return false;
-            }
-        }
-        return true;
     }
 
     /** Returns where starts lie that are on none of the planes, and what to do; "" if some are. */
