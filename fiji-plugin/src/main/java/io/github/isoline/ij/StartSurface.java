@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.process.ByteProcessor;
+import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Masks;
 import io.github.isoline.PixelBuffer;
@@ -26,9 +27,10 @@ final class StartSurface {
     private final LevelSetSettings settings;
     private final VoxelSize voxel;
 
-    /** The copied selection and its slice, if it is the start. */
+    /** The copied selection, if it is the start, or the box in a slice. */
     private Roi selection;
 
+    /** The slice of the selection. */
     private int roiSlice;
 
     /** The selection's pixels, made at the first use. */
@@ -69,6 +71,7 @@ final class StartSurface {
                 break;
             default:
                 box = box();
+                selection = new Roi(box[0][0], box[1][0], box[0][1] - box[0][0] + 1, box[1][1] - box[1][0] + 1);
                 break;
         }
     }
@@ -160,10 +163,7 @@ final class StartSurface {
     byte[] plane(int index, byte[] pixels) throws IsolineException {
         int[] position = planes.position(index);
         if (selection != null) {
-            boolean here = !settings.isVolume()
-                    || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL)
-                    || position[1] == roiSlice;
-            if (here) {
+            if (isOn(position[1])) {
                 System.arraycopy(roiPixels(), 0, pixels, 0, pixels.length);
             } else {
                 Arrays.fill(pixels, (byte) 0);
@@ -171,9 +171,17 @@ final class StartSurface {
         } else if (mask != null) {
             MaskChoice.copy(mask, planes, index, pixels);
         } else {
-            shapes(position, pixels);
+            spheres(position, pixels);
         }
         return pixels;
+    }
+
+    /** Returns true if the selection, or the box, is on a z slice. */
+    private boolean isOn(int z) {
+        if (box != null) {
+            return z >= box[2][0] && z <= box[2][1];
+        }
+        return !settings.isVolume() || settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.ALL) || z == roiSlice;
     }
 
     private synchronized byte[] roiPixels() {
@@ -225,33 +233,24 @@ final class StartSurface {
         }
     }
 
-    private void shapes(int[] position, byte[] pixels) throws IsolineException {
+    private void spheres(int[] position, byte[] pixels) throws IsolineException {
         Arrays.fill(pixels, (byte) 0);
-        int z = position[1];
-        boolean boxed = box != null && z >= box[2][0] && z <= box[2][1];
-        double[] spheres = box == null
-                ? StartPoints.spheres(points, position, settings.isVolume(), radii(position))
-                : new double[0];
-        if (!boxed && spheres.length == 0) {
+        double[] spheres = StartPoints.spheres(points, position, settings.isVolume(), radii(position));
+        if (spheres.length == 0) {
             return;
         }
-        ImagePlus image = planes.image;
-        try (PixelBuffer plane = Pixels.buffer(Contexts.of(settings.device()), PixelBuffer.Type.U8, image, 1)) {
+        Context context = Contexts.of(settings.device());
+        try (PixelBuffer plane = Pixels.buffer(context, PixelBuffer.Type.U8, planes.image, 1)) {
             plane.setSpacing(voxel.x, voxel.y, voxel.z);
             plane.write(0, pixels);
-            if (boxed) {
-                double[] corners = {box[0][0], box[1][0], 0, box[0][1], box[1][1], 0};
-                Masks.fillBoxes(plane, 1, corners, INSIDE);
-            } else {
-                Masks.fillSpheres(plane, 1, spheres, INSIDE);
-            }
+            Masks.fillSpheres(plane, 1, spheres, INSIDE);
             plane.read(0, pixels);
         }
     }
 
     /** Returns a description of the start for the dialog. */
     String describe() {
-        if (selection != null) {
+        if (selection != null && box == null) {
             boolean own = settings.isVolume() && settings.is(LevelSetSettings.ROI_SLICES, LevelSetSettings.OWN);
             String every = planes.slices() > 1 ? ", on every slice" : "";
             return "the selection" + (own ? ", on slice " + roiSlice : every);
