@@ -31,27 +31,6 @@ public final class EdgeDrawing {
         ELLIPSES
     }
 
-    /** The result of a run. */
-    public static final class Result {
-        private final Report report;
-        private final InSlices found;
-
-        Result(Report report, InSlices found) {
-            this.report = report;
-            this.found = found;
-        }
-
-        /** Returns the report of the run. */
-        public Report report() {
-            return report;
-        }
-
-        /** Returns the {@link Segments}, {@link Lines} or {@link Ellipses}; null if none were requested. */
-        public InSlices found() {
-            return found;
-        }
-    }
-
     /**
      * Returns the automatic gradient threshold of an image, which follows its noise.
      *
@@ -78,9 +57,10 @@ public final class EdgeDrawing {
      * @param find what the result has; null for nothing
      * @param depth the number of slices, from the first on
      * @param progress the progress callback, which may cancel; may be null
+     * @return the report, and {@link Segments}, {@link Lines} or {@link Ellipses}
      * @throws IsolineException with the library's message
      */
-    public static Result run(
+    public static Findings<InSlices> run(
             Context context,
             Params params,
             PixelBuffer input,
@@ -101,7 +81,7 @@ public final class EdgeDrawing {
                     (at, callback, report) ->
                             IsolineLibrary.isoline_edge_drawing(at, in, struct, callback, out, segments, report));
             if (!along) {
-                return new Result(drawn, find == null ? null : Segments.copyOf(segments.getValue()));
+                return new Findings<>(drawn, find == null ? null : Segments.copyOf(segments.getValue()));
             }
             String noun = find.name().toLowerCase(Locale.ROOT);
             return Operation.compute(
@@ -112,7 +92,7 @@ public final class EdgeDrawing {
                     noun,
                     (search, found) -> {
                         drawn.add(search);
-                        return new Result(drawn, find == Find.LINES ? new Lines(found) : new Ellipses(found));
+                        return new Findings<>(drawn, find == Find.LINES ? new Lines(found) : new Ellipses(found));
                     });
         } finally {
             if (segments != null) {

@@ -49,7 +49,7 @@ public final class EdgeStrength {
      * @return the report of both, and axes and critical points as polylines
      * @throws IsolineException with the library's message
      */
-    public static Isolines.Result axes(
+    public static Findings<Polylines> axes(
             Context context, Params params, PixelBuffer input, PixelBuffer output, int depth, Progress progress)
             throws IsolineException {
         Report report = run(context, params, input, output, depth, Progress.part(progress, 0, STRENGTH_SHARE));
@@ -63,7 +63,7 @@ public final class EdgeStrength {
                 Structs.init("polyline_arrays", new Structs.PolylineArrays()),
                 (search, arrays) -> {
                     report.add(search);
-                    return new Isolines.Result(report, Polylines.copyOf(arrays));
+                    return new Findings<>(report, Polylines.copyOf(arrays));
                 });
     }
 }

@@ -14,27 +14,6 @@ public final class Isolines {
 
     private Isolines() {}
 
-    /** The result of a run. */
-    public static final class Result {
-        private final Report report;
-        private final Polylines polylines;
-
-        Result(Report report, Polylines polylines) {
-            this.report = report;
-            this.polylines = polylines;
-        }
-
-        /** Returns the report of the run. */
-        public Report report() {
-            return report;
-        }
-
-        /** Returns the curves. */
-        public Polylines polylines() {
-            return polylines;
-        }
-    }
-
     /**
      * Runs the operation.
      *
@@ -44,9 +23,10 @@ public final class Isolines {
      * @param input pixels of any type
      * @param depth the number of slices, from the first on
      * @param progress the progress callback, which may cancel; may be null
+     * @return the report and the curves
      * @throws IsolineException with the library's message
      */
-    public static Result run(
+    public static Findings<Polylines> run(
             Context context, Params params, double[] levels, PixelBuffer input, int depth, Progress progress)
             throws IsolineException {
         Memory given = levels.length == 0 ? null : new Memory((long) levels.length * Double.BYTES);
@@ -61,6 +41,6 @@ public final class Isolines {
                 progress,
                 "polylines",
                 Structs.init("polyline_arrays", new Structs.PolylineArrays()),
-                (report, arrays) -> new Result(report, Polylines.copyOf(arrays)));
+                (report, arrays) -> new Findings<>(report, Polylines.copyOf(arrays)));
     }
 }

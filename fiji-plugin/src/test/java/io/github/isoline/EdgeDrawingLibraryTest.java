@@ -92,7 +92,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
             input.write(1, pixels);
             Params params = new Params(EdgeDrawing.NAME);
             List<Double> steps = new ArrayList<>();
-            EdgeDrawing.Result result =
+            Findings<InSlices> result =
                     EdgeDrawing.run(context, params, input, edges, EdgeDrawing.Find.LINES, 2, (fraction, stage) -> {
                         steps.add(fraction);
                         return true;
@@ -153,7 +153,7 @@ class EdgeDrawingLibraryTest implements OperationContract {
     }
 
     /** Draws black above and white below a row of grey, in every slice. */
-    private static EdgeDrawing.Result draw(int slices, EdgeDrawing.Find find, Progress progress)
+    private static Findings<InSlices> draw(int slices, EdgeDrawing.Find find, Progress progress)
             throws IsolineException {
         byte[] pixels = new byte[SIDE * SIDE];
         for (int i = 0; i < pixels.length; i++) {

@@ -3,6 +3,7 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeDrawing;
+import io.github.isoline.Findings;
 import io.github.isoline.InSlices;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -87,7 +88,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         EdgeDrawing.Find find = found == null ? null : settings.find();
-        EdgeDrawing.Result result = EdgeDrawing.run(context, params, input, output, find, part.length, progress);
+        Findings<InSlices> result = EdgeDrawing.run(context, params, input, output, find, part.length, progress);
         if (found != null) {
             found.add(result.found(), part);
         }

@@ -4,6 +4,7 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.Ellipses;
+import io.github.isoline.Findings;
 import io.github.isoline.InSlices;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Lines;
@@ -70,7 +71,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
         PixelBuffer pixels = pixels(settings.device(), slice);
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
-        EdgeDrawing.Result result = run(
+        Findings<InSlices> result = run(
                 settings.device(),
                 (context, progress) -> EdgeDrawing.run(context, params, pixels, map, settings.find(), 1, progress));
         InSlices found = result.found();

@@ -4,10 +4,11 @@ import ij.ImagePlus;
 import ij.measure.Calibration;
 import io.github.isoline.Context;
 import io.github.isoline.EdgeStrength;
+import io.github.isoline.Findings;
 import io.github.isoline.IsolineException;
-import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import io.github.isoline.Polylines;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.ArrayList;
@@ -85,8 +86,8 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
         } else {
             Calibration calibration = image.getCalibration();
             output.setSpacing(calibration.pixelWidth, calibration.pixelHeight, 1);
-            Isolines.Result result = EdgeStrength.axes(context, params, input, output, part.length, progress);
-            found.add(result.polylines(), part);
+            Findings<Polylines> result = EdgeStrength.axes(context, params, input, output, part.length, progress);
+            found.add(result.found(), part);
             report = result.report();
         }
         // The library reports "converged" in converged mode only.

@@ -1,9 +1,10 @@
 package io.github.isoline.ij;
 
 import ij.ImagePlus;
+import io.github.isoline.Findings;
 import io.github.isoline.IsolineException;
-import io.github.isoline.Isolines;
 import io.github.isoline.Params;
+import io.github.isoline.Polylines;
 
 /** The dialog of the isolines command, with a live preview. It does not block. */
 final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
@@ -49,8 +50,8 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
                 }
                 range.setIn(params);
             }
-            Isolines.Result result = showIsolines(settings.device(), params, levels);
-            return found(RunLog.count(result.polylines().count(), "curve"), result.report());
+            Findings<Polylines> result = showIsolines(settings.device(), params, levels);
+            return found(RunLog.count(result.found().count(), "curve"), result.report());
         }
     }
 }

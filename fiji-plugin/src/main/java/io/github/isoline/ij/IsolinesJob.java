@@ -3,10 +3,12 @@ package io.github.isoline.ij;
 import ij.ImagePlus;
 import ij.measure.Calibration;
 import io.github.isoline.Context;
+import io.github.isoline.Findings;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import io.github.isoline.Polylines;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.util.Collections;
@@ -42,8 +44,8 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
             throws IsolineException {
         Calibration size = image.getCalibration();
         input.setSpacing(size.pixelWidth, size.pixelHeight, 1);
-        Isolines.Result result = Isolines.run(context, params, levels, input, part.length, progress);
-        found.add(result.polylines(), part);
+        Findings<Polylines> result = Isolines.run(context, params, levels, input, part.length, progress);
+        found.add(result.found(), part);
         return result.report();
     }
 

@@ -70,7 +70,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
                 level = Pixels.rawThreshold(image, settings.number(IsosurfaceSettings.LEVEL));
             }
             Polylines curves = showIsolines(settings.device(), new Params(Isolines.NAME), level)
-                    .polylines();
+                    .found();
             String shown = Setting.shortest(level - Pixels.rawThreshold(image, 0));
             return "level " + shown + " cuts this slice in " + RunLog.count(curves.count(), "curve");
         }

@@ -5,10 +5,12 @@ import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.gui.RoiListener;
 import io.github.isoline.Context;
+import io.github.isoline.Findings;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Isolines;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import io.github.isoline.Polylines;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.awt.EventQueue;
@@ -119,12 +121,12 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /** Finds isolines of the current slice and shows them. */
-    final Isolines.Result showIsolines(String device, Params params, double... levels) throws IsolineException {
+    final Findings<Polylines> showIsolines(String device, Params params, double... levels) throws IsolineException {
         int slice = image.getCurrentSlice();
         PixelBuffer input = pixels(device, slice);
-        Isolines.Result result =
+        Findings<Polylines> result =
                 run(device, (context, progress) -> Isolines.run(context, params, levels, input, 1, progress));
-        PreviewPaths curves = PreviewPaths.of(result.polylines(), image, slice);
+        PreviewPaths curves = PreviewPaths.of(result.found(), image, slice);
         show(() -> new Roi[] {curves});
         return result;
     }

@@ -251,7 +251,7 @@ class IsolinesTest extends HeadlessTest {
             pixels.write(0, coins.getProcessor().getPixels());
             Params params = new Params(Isolines.NAME).set("connect", "high");
             Polylines curves = Isolines.run(context, params, new double[] {110.5}, pixels, 1, null)
-                    .polylines();
+                    .found();
             assertEquals(curves.count(), rois.length);
             assertTrue(curves.count() > 20);
             for (int i = 0; i < rois.length; i++) {
