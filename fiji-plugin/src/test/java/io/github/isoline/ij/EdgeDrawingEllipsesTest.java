@@ -215,12 +215,6 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
     }
 
     @Test
-    void flatImageHasNone() {
-        Outcome outcome = macro(new ImagePlus("flat", new ByteProcessor(64, 64)), call("find=ellipses results_table"));
-        assertTrue(outcome.log.contains("no ellipses, so no new rows in the table"), outcome.log);
-    }
-
-    @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         String options = "find=ellipses ellipse_deviation=1 least_coverage=0.6 smallest_radius=5 ellipse_shapes=circles"
                 + " all_ellipses";
@@ -233,25 +227,5 @@ class EdgeDrawingEllipsesTest extends EdgeDrawingTest {
         written = Settings.fromMacro(new EdgeDrawingSettings(), "find=lines overlay")
                 .toString();
         assertFalse(written.contains("ellipse_"), written);
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "smallest_radius=3                   | smallest_radius is used with find=ellipses only, but find is segments",
-                "find=lines all_ellipses             | all_ellipses is used with find=ellipses only",
-                "find=ellipses line_gap=3            | line_gap is used with find=lines only, but find is ellipses",
-                "find=ellipses smallest_radius=0     | smallest_radius must be at least 1 (pixels), but it is 0",
-                "find=ellipses least_coverage=0      | least_coverage must be from 0.1 to 1, but it is 0",
-                "find=ellipses ellipse_deviation=0   | ellipse_deviation must be greater than 0 (pixels), but it is 0",
-                "find=ellipses ellipse_shapes=ovals  | ellipse_shapes must be one of all, circles, got \"ovals\"",
-            })
-    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
-        ImagePlus image = new ImagePlus("shapes", shapes());
-        Outcome outcome = macro(image, call(options + " overlay") + "print(\"went on\");");
-        assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertOneSentence(outcome.log, sentence);
-        assertNull(image.getOverlay());
     }
 }

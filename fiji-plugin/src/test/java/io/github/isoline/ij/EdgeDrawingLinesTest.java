@@ -278,13 +278,6 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
     }
 
     @Test
-    void flatImageHasNone() {
-        Outcome outcome = macro(new ImagePlus("flat", new ByteProcessor(64, 64)), call("find=lines results_table"));
-        assertTrue(outcome.log.contains("no lines, so no new rows in the table"), outcome.log);
-        assertEquals(0, ResultsTable.getResultsTable().size());
-    }
-
-    @Test
     void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
         String options = "find=lines shortest_line=20 line_deviation=1.5 line_gap=0 all_lines";
         EdgeDrawingSettings settings = Settings.fromMacro(new EdgeDrawingSettings(), options + " overlay");
@@ -298,28 +291,6 @@ class EdgeDrawingLinesTest extends EdgeDrawingTest {
         assertTrue(written.contains(" find=segments "), written);
         assertFalse(written.contains("line_"), written);
         assertFalse(written.contains("_line"), written);
-    }
-
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "find=circles                    | find must be one of segments, lines, ellipses, got \"circles\"",
-                "line_gap=3                      | line_gap is used with find=lines only, but find is segments",
-                "all_lines                       | all_lines is used with find=lines only",
-                "find=lines roi_shape=polyline   | roi_shape is used with find=segments only, but find is lines",
-                "find=lines shortest_line=1      | shortest_line must be a whole number of at least 2 (pixels)",
-                "find=lines line_deviation=0     | line_deviation must be greater than 0 (pixels), but it is 0",
-                "find=lines line_gap=-1          | line_gap must be at least 0 (pixels), but it is -1",
-                "find=lines line_min_length=20   | There is no option \"line_min_length\"",
-            })
-    void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
-        ImagePlus image = new ImagePlus("square", square());
-        Outcome outcome = macro(image, call(options + " overlay") + "print(\"went on\");");
-        assertEquals(ABORTED, outcome.returned, outcome.log);
-        assertOneSentence(outcome.log, sentence);
-        assertNull(image.getOverlay());
-        assertFalse(image.isLocked());
     }
 
     @Test

@@ -12,9 +12,11 @@ import ij.ImagePlus;
 import ij.gui.Overlay;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
+import ij.process.ByteProcessor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the macro options of edge drawing and its failures. */
 class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
@@ -166,7 +168,22 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "edge_map minlength=3            | There is no option \"minlength\"",
                 "edges                           | not of the form key=value",
                 "roi_manager                     | Write roi_file=FILE.zip instead of roi_manager",
-                "roi_file=/no/such/folder/a.zip  | roi_file cannot be written: there is no folder \"/no/such/folder\""
+                "roi_file=/no/such/folder/a.zip  | roi_file cannot be written: there is no folder \"/no/such/folder\"",
+                "overlay find=circles                    | find must be one of segments, lines, ellipses, got \"circles\"",
+                "overlay line_gap=3                      | line_gap is used with find=lines only, but find is segments",
+                "overlay all_lines                       | all_lines is used with find=lines only",
+                "overlay find=lines roi_shape=polyline   | roi_shape is used with find=segments only, but find is lines",
+                "overlay find=lines shortest_line=1      | shortest_line must be a whole number of at least 2 (pixels)",
+                "overlay find=lines line_deviation=0     | line_deviation must be greater than 0 (pixels), but it is 0",
+                "overlay find=lines line_gap=-1          | line_gap must be at least 0 (pixels), but it is -1",
+                "overlay find=lines line_min_length=20   | There is no option \"line_min_length\"",
+                "overlay smallest_radius=3                   | smallest_radius is used with find=ellipses only, but find is segments",
+                "overlay find=lines all_ellipses             | all_ellipses is used with find=ellipses only",
+                "overlay find=ellipses line_gap=3            | line_gap is used with find=lines only, but find is ellipses",
+                "overlay find=ellipses smallest_radius=0     | smallest_radius must be at least 1 (pixels), but it is 0",
+                "overlay find=ellipses least_coverage=0      | least_coverage must be from 0.1 to 1, but it is 0",
+                "overlay find=ellipses ellipse_deviation=0   | ellipse_deviation must be greater than 0 (pixels), but it is 0",
+                "overlay find=ellipses ellipse_shapes=ovals  | ellipse_shapes must be one of all, circles, got \"ovals\""
             })
     void invalidOptionsEndTheMacroWithOneSentence(String options, String sentence) {
         ImagePlus image = open("microaneurysms.png");
@@ -177,6 +194,15 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
         assertEquals(0, ResultsTable.getResultsTable().size());
         // The plugin still works afterwards.
         assertEquals(8, edges(image, "").getBitDepth());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"segments", "lines", "ellipses"})
+    void flatImageHasNone(String found) {
+        ImagePlus flat = new ImagePlus("flat", new ByteProcessor(64, 64));
+        Outcome outcome = macro(flat, call("find=" + found + " results_table"));
+        assertTrue(outcome.log.contains("no " + found + ", so no new rows in the table"), outcome.log);
+        assertEquals(0, ResultsTable.getResultsTable().size());
     }
 
     @Test

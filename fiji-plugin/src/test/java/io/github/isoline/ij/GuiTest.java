@@ -54,8 +54,7 @@ class GuiTest extends WindowTest {
     @Test
     void escapeCancelsWhileTheWindowsAnswer() throws Exception {
         Map<String, String> seen = play("cancel");
-        long answered = Long.parseLong(seen.get("event thread answered in ms"));
-        assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
+        assertAnswered(seen);
         assertEquals("1", seen.get("images"));
         assertEquals("cell.png", seen.get("current"));
         String status = seen.get("status during the run");

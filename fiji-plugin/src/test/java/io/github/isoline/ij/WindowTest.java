@@ -100,6 +100,12 @@ abstract class WindowTest {
         return seen;
     }
 
+    /** Asserts that the windows responded while a run went on. */
+    static void assertAnswered(Map<String, String> seen) {
+        long answered = Long.parseLong(seen.get("event thread answered in ms"));
+        assertTrue(answered < 1000, "the windows were frozen for " + answered + " ms");
+    }
+
     /** Asserts that a macro understands the options of a line that was recorded, and returns them. */
     static String assertUnderstood(String recorded, Settings defaults) throws BadInput {
         String options = recorded.split("\"")[3];
