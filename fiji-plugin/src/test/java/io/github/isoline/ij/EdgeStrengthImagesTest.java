@@ -135,12 +135,7 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         // The decay length is in widths of a pixel, of which the slices are three apart.
         ImagePlus flat = run(brain, options + " stack=volume");
         double[][] wanted = Reference.iterate(shape(brain, 200, true), brain.getWidth(), 8, 0.15, 15, 1 / 9.0);
-        for (int z = 0; z < wanted.length; z++) {
-            float[] got = (float[]) flat.getStack().getPixels(z + 1);
-            for (int p = 0; p < got.length; p++) {
-                assertEquals(wanted[z][p], got[p], EXACT, "slice " + z + " pixel " + p);
-            }
-        }
+        assertClose(wanted, flat);
         // Converged, too, it does not depend on the unit.
         String converged = "rho=8 threshold=200 stack=volume device=cpu";
         ImagePlus half = run(brain, converged);
@@ -304,15 +299,19 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         assertSameOnGpus(COMMAND, "rho=16 mode=iterations iterations=200 threshold=200", 1e-6f);
     }
 
-    private static void check(
-            ImagePlus esf, boolean[][] shape, double rho, int iterations, double step, boolean volume) {
-        double[][] wanted = Reference.iterate(shape, esf.getWidth(), rho, step, iterations, volume);
+    private static void assertClose(double[][] wanted, ImagePlus made) {
         for (int z = 0; z < wanted.length; z++) {
-            float[] got = (float[]) esf.getStack().getPixels(z + 1);
+            float[] got = (float[]) made.getStack().getPixels(z + 1);
             for (int p = 0; p < got.length; p++) {
                 assertEquals(wanted[z][p], got[p], EXACT, "slice " + z + " pixel " + p);
             }
         }
+    }
+
+    private static void check(
+            ImagePlus esf, boolean[][] shape, double rho, int iterations, double step, boolean volume) {
+        double[][] wanted = Reference.iterate(shape, esf.getWidth(), rho, step, iterations, volume);
+        assertClose(wanted, esf);
     }
 
     private static boolean[][] shape(ImagePlus image, double threshold, boolean above) {

@@ -263,13 +263,6 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     }
 
     @Test
-    void framesAreNotTakenForSlices() {
-        ImagePlus film = NewImage.createByteImage("film", 8, 8, 5, NewImage.FILL_BLACK);
-        film.setDimensions(1, 1, 5);
-        assertRefused(film, "mask_stack start=box stack=volume", "5 frame(s), which are never mixed into a volume");
-    }
-
-    @Test
     void escapeKeepsTheStateThatWasReachedAndEndsTheMacro() {
         // With only the curvature and time steps far below the limit the run would take hours.
         ImagePlus image = ball(64, 64, 64, 20, 1, 1, 1);

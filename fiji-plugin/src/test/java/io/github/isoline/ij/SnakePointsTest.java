@@ -20,11 +20,7 @@ class SnakePointsTest extends SnakeTest {
     /** Returns two discs of different sizes. */
     private static ImagePlus two() {
         ImagePlus image = disc(140, 80, 40, 40, 18);
-        byte[] other = (byte[]) plane(140, 80, 105, 40, 9, 8).getPixels();
-        byte[] pixels = (byte[]) image.getProcessor().getPixels();
-        for (int i = 0; i < pixels.length; i++) {
-            pixels[i] = i % 140 > 75 ? other[i] : pixels[i];
-        }
+        putRight(image, plane(140, 80, 105, 40, 9, 8), 75);
         return image;
     }
 

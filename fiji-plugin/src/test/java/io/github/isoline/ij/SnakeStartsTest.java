@@ -63,11 +63,7 @@ class SnakeStartsTest extends SnakeTest {
     @Test
     void partsOfACompositeSelectionAreTargets() {
         ImagePlus image = disc(120, 80, 40, 40, 14);
-        byte[] other = (byte[]) plane(120, 80, 90, 40, 12, 8).getPixels();
-        byte[] pixels = (byte[]) image.getProcessor().getPixels();
-        for (int i = 0; i < pixels.length; i++) {
-            pixels[i] = i % 120 > 65 ? other[i] : pixels[i];
-        }
+        putRight(image, plane(120, 80, 90, 40, 12, 8), 65);
         ShapeRoi ring = new ShapeRoi(new OvalRoi(28, 28, 26, 26)).not(new ShapeRoi(new Roi(38, 38, 3, 3)));
         image.setRoi(ring.or(new ShapeRoi(new OvalRoi(80, 30, 18, 18))));
         Outcome outcome = macro(image, call("label_image results_table overlay"));

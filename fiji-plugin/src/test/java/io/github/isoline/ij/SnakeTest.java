@@ -28,6 +28,15 @@ abstract class SnakeTest extends HeadlessTest {
         return "run(\"" + SNAKE + "\", \"" + options.replace("\\", "/") + "\");";
     }
 
+    /** Replaces the pixels to the right of a column by those of another plane of 8 bits. */
+    static void putRight(ImagePlus image, ImageProcessor other, int column) {
+        for (int i = 0; i < other.getPixelCount(); i++) {
+            if (i % image.getWidth() > column) {
+                image.getProcessor().set(i, other.get(i));
+            }
+        }
+    }
+
     /** Returns the labels that the command makes. */
     static ImagePlus labels(ImagePlus image, String options) {
         return run(SNAKE, image, options + " label_image");
