@@ -1,7 +1,7 @@
 package io.github.isoline;
 
 /**
- * What an operation found in the slices of a stack, and the report of the run.
+ * A list of all that an operation found in the slices of a stack, and the report of the run.
  *
  * @param <T> the kind of list that it is in
  */

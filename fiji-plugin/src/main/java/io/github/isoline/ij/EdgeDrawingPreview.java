@@ -80,7 +80,9 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         boolean dense = segments.pointCount() + (long) rest.length > MOST_POINTS;
         PreviewPaths paths = new PreviewPaths(image, slice, dense ? picture(segments, rest, width, height) : null);
         paths.add(rest);
-        for (int i = 0; i < found.count(); i++) {
+        // The picture has dense segments, but neither lines nor ellipses.
+        boolean drawn = dense && found instanceof Segments;
+        for (int i = 0; i < found.count() && !drawn; i++) {
             add(paths.of(SegmentColours.of(i)), found, i);
         }
         show(() -> new Roi[] {paths});

@@ -13,7 +13,7 @@ import java.awt.image.BufferedImage;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What was found in a slice as one element of an overlay, which is made and drawn faster than many. */
+/** All that was found in a slice as one element of an overlay, which is made and drawn faster than many. */
 final class PreviewPaths extends Roi {
     private static final long serialVersionUID = 1L;
 
@@ -30,12 +30,12 @@ final class PreviewPaths extends Roi {
     /** Holds single pixels (y * width + x), which are drawn below the curves. */
     private transient int[] pixels = {};
 
-    /** The picture that is drawn instead of pixels and curves; null for none. */
+    /** The picture that is drawn instead of the pixels; null for none. */
     private final transient BufferedImage picture;
 
     /**
      * @param slice the stack index that the curves belong to
-     * @param picture is drawn instead of what is added, where that would block the windows for too long; or null
+     * @param picture is drawn instead of single pixels, where those would block the windows for too long; or null
      */
     PreviewPaths(ImagePlus shown, int slice, BufferedImage picture) {
         super(0, 0, shown.getWidth(), shown.getHeight());
@@ -88,9 +88,9 @@ final class PreviewPaths extends Roi {
         place.translate(-view.x, -view.y);
         if (picture != null) {
             graphics.drawImage(picture, place, null);
-            return;
+        } else {
+            drawPixels(g, view, zoom);
         }
-        drawPixels(g, view, zoom);
         place.translate(CENTRE, CENTRE);
         graphics.setStroke(onePixelWide);
         paths.forEach((colour, path) -> {

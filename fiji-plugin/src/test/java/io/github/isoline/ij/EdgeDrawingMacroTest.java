@@ -177,11 +177,11 @@ class EdgeDrawingMacroTest extends EdgeDrawingTest implements CommandContract {
                 "overlay find=lines line_deviation=0     | line_deviation must be greater than 0 (pixels), but it is 0",
                 "overlay find=lines line_gap=-1          | line_gap must be at least 0 (pixels), but it is -1",
                 "overlay find=lines line_min_length=20   | There is no option \"line_min_length\"",
-                "overlay smallest_radius=3                   | smallest_radius is used with find=ellipses only, but find is segments",
-                "overlay find=lines all_ellipses             | all_ellipses is used with find=ellipses only",
-                "overlay find=ellipses line_gap=3            | line_gap is used with find=lines only, but find is ellipses",
-                "overlay find=ellipses smallest_radius=0     | smallest_radius must be at least 1 (pixels), but it is 0",
-                "overlay find=ellipses least_coverage=0      | least_coverage must be from 0.1 to 1, but it is 0",
+                "overlay smallest_radius=3 | smallest_radius is used with find=ellipses only, but find is segments",
+                "overlay find=lines all_ellipses | all_ellipses is used with find=ellipses only",
+                "overlay find=ellipses line_gap=3 | line_gap is used with find=lines only, but find is ellipses",
+                "overlay find=ellipses smallest_radius=0 | smallest_radius must be at least 1 (pixels), but it is 0",
+                "overlay find=ellipses least_coverage=0 | least_coverage must be from 0.1 to 1, but it is 0",
                 "overlay find=ellipses ellipse_deviation=0   | ellipse_deviation must be greater than 0 (pixels), but it is 0",
                 "overlay find=ellipses ellipse_shapes=ovals  | ellipse_shapes must be one of all, circles, got \"ovals\""
             })
