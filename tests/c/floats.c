@@ -5,6 +5,9 @@
 #ifdef __SSE__
 #include <xmmintrin.h>
 #endif
+#if defined(__SSE__) || defined(__aarch64__)
+#define HAS_ENVIRONMENTS
+#endif
 
 enum { WIDTH = 48, HEIGHT = 40, DEPTH = 4, PIXELS = WIDTH * HEIGHT * DEPTH };
 
@@ -12,6 +15,31 @@ enum { WIDTH = 48, HEIGHT = 40, DEPTH = 4, PIXELS = WIDTH * HEIGHT * DEPTH };
 /* Denormal numbers are 0, as with -ffast-math, rounding is upwards, and invalid operations, divisions by zero and overflows are
  * not masked, so that they end the process. */
 enum { FLAGS = 0x3f, USUAL = 0x1f80, ODD = (0x1f80 & ~0x680) | 0xc040 };
+
+static unsigned environment_now(void) {
+    return _mm_getcsr();
+}
+
+static void set_environment(unsigned environment) {
+    _mm_setcsr(environment);
+}
+#elif defined(__aarch64__)
+/* Denormal numbers are 0, and rounding is upwards. Processors need not have traps. */
+enum { FLAGS = 0, USUAL = 0, ODD = 1 << 24 | 1 << 22 };
+
+static unsigned environment_now(void) {
+    unsigned long long control;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    return (unsigned)control;
+}
+
+static void set_environment(unsigned environment) {
+    const unsigned long long control = environment;
+    __asm__ volatile("msr fpcr, %0" : : "r"(control));
+}
+#endif
+
+#ifdef HAS_ENVIRONMENTS
 
 /* The results of an operation with its defaults. A context of its own has threads that no other environment has started. */
 static void run_in(unsigned environment, const char *device, size_t operation, isoline_image input, isoline_image start,
@@ -26,19 +54,19 @@ static void run_in(unsigned environment, const char *device, size_t operation, i
     given.start = start;
     given.bytes = describe(ISOLINE_U8, WIDTH, HEIGHT, DEPTH, bytes);
     given.floats = describe(ISOLINE_F32, WIDTH, HEIGHT, DEPTH, floats);
-    _mm_setcsr(environment);
+    set_environment(environment);
     const isoline_status made = isoline_context_new(device, &given.context);
     const isoline_status status = made == ISOLINE_OK ? OPERATIONS[operation].run(&given, &params) : made;
     isoline_context_free(given.context);
-    const unsigned after = _mm_getcsr() & ~(unsigned)FLAGS;
-    _mm_setcsr(USUAL);
+    const unsigned after = environment_now() & ~(unsigned)FLAGS;
+    set_environment(USUAL);
     CHECK_NUMBER(status, ISOLINE_OK);
     CHECK_NUMBER(after, environment);
 }
 #endif
 
 static void the_environment_changes_no_result(const char *device) {
-#ifdef __SSE__
+#ifdef HAS_ENVIRONMENTS
     if (strcmp(instrument(), "valgrind") == 0) {
         skip("valgrind has no such environments");
         return;
@@ -73,7 +101,7 @@ static void the_environment_changes_no_result(const char *device) {
     free(shape);
 #else
     (void)device;
-    skip("written for SSE");
+    skip("written for x86-64 and Arm");
 #endif
 }
 
