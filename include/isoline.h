@@ -75,12 +75,14 @@
  *   what it has made. Not cancelled are the functions that free, isoline_device_count, whose first call starts the driver, and
  *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several and the
- *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its data do not fit into the free memory of that
- *   device. So does a call that is expected to finish there first, if the CPU gives the same bits: distance, isosurface,
- *   edge drawing, and up to 1024 iterations of the edge strength. For that the first call of each kind on a
- *   machine measures both devices, in less than a second, and keeps the times in the user's cache folder, as
- *   isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give the cause. "cuda:N"
- *   and lists of devices never fall back: a call that the device cannot run is an error.
+ *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its
+ *   data do not fit into the free memory of that device. So does a call that is expected to finish there first, if the CPU
+ *   gives the same bits: distance, isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the
+ *   first call of each kind on a machine measures both devices, in less than a second, and keeps the times in the user's
+ *   cache folder, as isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give
+ *   the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. A call on a
+ *   CUDA device leaves the primary context of that device current on the calling thread: a program that uses several
+ *   devices sets its own again (cudaSetDevice).
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, isolines, isosurfaces, objects, parallel region snakes, and in a fixed
  *   number of iterations of the edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within
