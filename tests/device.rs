@@ -285,6 +285,9 @@ fn cuda_cancellation_leaves_the_output_untouched_and_the_context_usable() {
 
 #[test]
 fn a_long_call_does_not_hold_up_a_short_one_of_another_context() {
+    if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 32) {
+        return eprintln!("skipped, contexts share their threads on more than 32 cores");
+    }
     let (long, short) = (Context::new("cpu").unwrap(), Context::new("cpu").unwrap());
     let (large, small) = (drawing(1, 1200, 1200, 1), drawing(1, 60, 60, 2));
     let of = |iterations| Params { mode: Mode::Iterate { iterations }, threshold: 200.0, ..Params::default() };

@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex, Weak};
 /// none of them.
 static SHARED: PerProcess<Mutex<Vec<Weak<ThreadPool>>>> = PerProcess::new(Mutex::new(Vec::new()), |_| Mutex::default());
 
-/// The most pools of threads that contexts have together.
-const MOST_POOLS: usize = 8;
+/// The most threads of all contexts together, where several have some of their own: the C library reserves 64 MiB of addresses
+/// for each, and memory may be limited.
+const MOST_THREADS: usize = 64;
 
 /// The beginning of the names of the worker threads.
 pub(crate) const WORKER_NAME: &str = "isoline-";
 
-/// Returns the threads of a new context: threads of its own, or those that the fewest contexts share if there are
-/// [`MOST_POOLS`] already, or no more can be started.
+/// Returns the threads of a new context: threads of its own, or those that the fewest contexts share if there would be more than
+/// [`MOST_THREADS`], or no more can be started.
 ///
 /// Calls that run on the same threads hold up each other: a thread that waits for a part of one call may take up all of
 /// another one, and goes on with the first when that has ended.
@@ -24,7 +25,7 @@ pub(super) fn shared_pool() -> Result<Arc<ThreadPool>> {
     let mut shared = SHARED.get().lock().unwrap_or_else(|e| e.into_inner());
     shared.retain(|pool| pool.strong_count() > 0);
     let fewest = shared.iter().min_by_key(|pool| pool.strong_count()).and_then(Weak::upgrade);
-    match (fewest, shared.len() < MOST_POOLS) {
+    match (fewest, (shared.len() + 1) * cores() <= MOST_THREADS) {
         (Some(pool), false) => Ok(pool),
         (fewest, _) => match (new_pool(0), fewest) {
             (Ok(pool), _) => {

@@ -112,9 +112,8 @@ impl Cuda {
         if count == 1 {
             return Self::first_usable();
         }
-        let nvml = nvml::Nvml::start();
         let free = |index: u32| {
-            let told = nvml.as_ref().and_then(|nvml| nvml.free_memory(index));
+            let told = nvml::Nvml::get().and_then(|nvml| nvml.free_memory(index));
             told.unwrap_or_else(|| find::open(index).0.free_memory)
         };
         let mut indices: Vec<_> = (0..count).collect();

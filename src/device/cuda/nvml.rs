@@ -5,6 +5,7 @@
 use cudarc::driver::{result, sys};
 use libloading::{Library, Symbol};
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::sync::OnceLock;
 
 /// The name of the library.
 const LIBRARY: &str = if cfg!(windows) { "nvml.dll" } else { "libnvidia-ml.so.1" };
@@ -25,8 +26,13 @@ struct Memory {
 pub(super) struct Nvml(Library);
 
 impl Nvml {
-    /// Loads the library and starts it. `None` if that fails.
-    pub(super) fn start() -> Option<Self> {
+    /// Returns the library, which is loaded and started at the first call: that takes 10 ms and more. `None` if it failed.
+    pub(super) fn get() -> Option<&'static Self> {
+        static NVML: OnceLock<Option<Nvml>> = OnceLock::new();
+        NVML.get_or_init(Self::start).as_ref()
+    }
+
+    fn start() -> Option<Self> {
         // SAFETY: the driver's library has no precondition for being loaded.
         let library = unsafe { Library::new(LIBRARY) }.ok()?;
         // SAFETY: the type is that of nvml.h.
@@ -57,17 +63,6 @@ impl Nvml {
     }
 }
 
-impl Drop for Nvml {
-    fn drop(&mut self) {
-        // SAFETY: the type is that of nvml.h; each start is ended once.
-        unsafe {
-            if let Ok(end) = self.0.get::<unsafe extern "C" fn() -> c_int>("nvmlShutdown") {
-                end();
-            }
-        }
-    }
-}
-
 /// Returns the name that the library has for the GPU with this unique number: as GPU-00112233-4455-6677-8899-aabbccddeeff.
 fn name_of(id: [u8; 16]) -> String {
     let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -88,7 +83,7 @@ mod tests {
     #[test]
     fn the_library_and_a_context_agree() {
         let Ok((cuda, _)) = super::super::Cuda::first_usable() else { return eprintln!("skipped, needs CUDA") };
-        let Some(nvml) = Nvml::start() else { return eprintln!("skipped, needs NVML") };
+        let Some(nvml) = Nvml::get() else { return eprintln!("skipped, needs NVML") };
         let (told, free) = (nvml.free_memory(0).unwrap(), cuda.free_memory().unwrap());
         // Other programs, and other tests, take memory meanwhile.
         assert!(told.abs_diff(free) < 8 << 30, "{told} {free}");
