@@ -116,10 +116,11 @@ impl Cuda {
             let told = nvml::Nvml::get().and_then(|nvml| nvml.free_memory(index));
             told.unwrap_or_else(|| find::open(index).0.free_memory)
         };
-        let mut indices: Vec<_> = (0..count).collect();
-        // Differences of less than 1 GiB do not count: then the first is taken.
-        indices.sort_by_cached_key(|index| std::cmp::Reverse(free(*index) >> 30));
-        Self::first_usable_of(indices)
+        let mut devices: Vec<_> = (0..count).map(|index| (index, free(index))).collect();
+        let most = devices.iter().map(|(_, free)| *free).max().unwrap_or(0);
+        // Differences of less than 1 GiB do not count, such as a context on the first one: then the first is taken.
+        devices.sort_by_key(|(_, free)| (most - free) >> 30);
+        Self::first_usable_of(devices.into_iter().map(|(index, _)| index))
     }
 
     fn first_usable_of(indices: impl IntoIterator<Item = u32>) -> Result<(Arc<Self>, DeviceInfo)> {
