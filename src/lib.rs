@@ -34,6 +34,7 @@ pub mod level_set;
 mod levels;
 pub mod mask;
 pub mod objects;
+mod parallel;
 pub mod parameter;
 mod progress;
 mod pyramid;

@@ -8,7 +8,8 @@ use crate::device::kernels::isosurface::{
 };
 use crate::error::Result;
 use crate::image::{par_collected, push, zeroed};
-use crate::progress::{Ticker, try_par_each};
+use crate::parallel::try_par_each;
+use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};

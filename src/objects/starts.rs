@@ -7,7 +7,8 @@ use crate::device::Context;
 use crate::distance;
 use crate::error::Result;
 use crate::image::{Dimensions, Image, push, sort_while, zeroed};
-use crate::progress::{Ticker, try_par_parts};
+use crate::parallel::try_par_parts;
+use crate::progress::Ticker;
 use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 

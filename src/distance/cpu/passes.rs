@@ -20,7 +20,8 @@
 use super::{Finish, Mask, term, zeroed};
 use crate::device::PerThread;
 use crate::error::{Error, Result};
-use crate::progress::{Ticker, try_par_each};
+use crate::parallel::try_par_each;
+use crate::progress::Ticker;
 use crate::threshold::Pixel;
 use ndarray::{ArrayViewMut2, Axis};
 use pulp::{Arch, Simd, WithSimd};

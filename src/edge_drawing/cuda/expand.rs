@@ -2,7 +2,8 @@
 
 use crate::edge_drawing::edge_map::BYTES;
 use crate::error::Result;
-use crate::progress::{Ticker, try_par_each};
+use crate::parallel::try_par_each;
+use crate::progress::Ticker;
 use ndarray::{ArrayViewMut2, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
 

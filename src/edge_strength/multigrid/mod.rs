@@ -33,7 +33,8 @@ mod tile;
 
 use super::prepare::zeroed;
 use crate::error::Result;
-use crate::progress::{Ticker, try_par_copy, try_par_parts};
+use crate::parallel::{try_par_copy, try_par_parts};
+use crate::progress::Ticker;
 pub(super) use convergence::ConvergenceMonitor;
 pub(super) use grids::{COARSEST_SMOOTHINGS, Grid, Operator, VOLUME_STEPS, first_guess, grids};
 use rayon::prelude::*;

@@ -1,0 +1,45 @@
+//! Loops over the parts of lists that are written, on all threads of the current pool.
+
+use crate::error::Result;
+use crate::image::{collected, for_each_index};
+use crate::progress::Ticker;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// Calls `work` with each item and its number, on all threads of the current pool, until a call fails, whose error it returns. The
+/// ticker can cancel it.
+pub(crate) fn try_par_each<I: Send>(
+    items: impl ExactSizeIterator<Item = I>,
+    ticker: &Ticker,
+    work: impl Fn(usize, I) -> Result<()> + Sync,
+) -> Result<()> {
+    let items = collected(items.map(|item| Mutex::new(Some(item))))?;
+    let failed = OnceLock::new();
+    for_each_index(items.len(), &|index| {
+        let item = items[index].lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(item), None) = (item, failed.get())
+            && let Err(error) = ticker.check().and_then(|()| work(index, item))
+        {
+            let _ = failed.set(error);
+        }
+    });
+    failed.into_inner().map_or(Ok(()), Err)
+}
+
+/// Computes values part by part, each from the index of its first value, on all threads of the current pool. The ticker can
+/// cancel it.
+pub(crate) fn try_par_parts<T: Send>(
+    values: &mut [T],
+    ticker: &Ticker,
+    compute: impl Fn(usize, &mut [T]) + Sync,
+) -> Result<()> {
+    const PART: usize = 1 << 16;
+    try_par_each(values.chunks_mut(PART), ticker, |part, values| {
+        compute(part * PART, values);
+        Ok(())
+    })
+}
+
+/// Copies values as [`try_par_parts`] computes them.
+pub(crate) fn try_par_copy<T: Copy + Send + Sync>(to: &mut [T], from: &[T], ticker: &Ticker) -> Result<()> {
+    try_par_parts(to, ticker, |first, to| to.copy_from_slice(&from[first..][..to.len()]))
+}
