@@ -1,4 +1,5 @@
 """The command and OME-Zarr: axes and scale, several levels, runs that were ended, and files that cannot be used."""
+import contextlib
 import json
 import os
 import pathlib
@@ -211,19 +212,19 @@ def test_a_run_that_was_killed_goes_on(folder, capsys):
     plain(image=image)
     run = ["edge_strength", "image.zarr", "a.zarr", "--dimensions", "volume", "--threshold", "100", "--iterations", "10"]
     command = start(*run)
-    while command.poll() is None and sum(file.is_file() for file in pathlib.Path("a.zarr/c").rglob("*[0-9]")) < 20:
+    while command.poll() is None and len(finished("a.zarr/c")) < 20:
         time.sleep(0.005)
     command.send_signal(signal.SIGKILL)
     assert command.wait() == -signal.SIGKILL
-    finished = {file: file.stat().st_ino for file in pathlib.Path("a.zarr/c").rglob("*[0-9]") if file.is_file()}
-    assert 20 <= len(finished) < 4 * 6 * 6
+    chunks = finished("a.zarr/c")
+    assert 20 <= len(chunks) < 4 * 6 * 6
     assert main(["distance", "a.zarr", "b.npy"]) == 1 and "a run that has not ended is writing it" in capsys.readouterr().err
     pathlib.Path("a.zarr/c/0/0/half.partial").write_bytes(b"as if it was ended while it wrote")
     other = [*run[:-1], "11"]
     assert main(other) == 1
     assert "the result of another run (parameters iterations: 10, now 11)" in capsys.readouterr().err
     assert main(run) == 0
-    assert all(file.stat().st_ino == inode for file, inode in finished.items())
+    assert all(file.stat().st_ino == inode for file, inode in chunks.items())
     assert not list(pathlib.Path("a.zarr").rglob("*.partial"))
     wanted = isoline.edge_strength(image, dimensions="volume", threshold=100, iterations=10)
     assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
@@ -232,7 +233,13 @@ def test_a_run_that_was_killed_goes_on(folder, capsys):
 
 
 def finished(path):
-    return {file: file.stat().st_ino for file in pathlib.Path(path).rglob("*[0-9]") if file.is_file()}
+    """The chunks that have been written, also while another process makes and removes folders."""
+    chunks = {}
+    for folder, _, names in os.walk(path):
+        for name in filter(lambda name: name[-1].isdigit(), names):
+            with contextlib.suppress(FileNotFoundError):
+                chunks[pathlib.Path(folder, name)] = os.stat(os.path.join(folder, name)).st_ino
+    return chunks
 
 
 DISTANCE = ["distance", "image.zarr", "a.zarr", "--threshold", "100", "--multiscale", "2"]
