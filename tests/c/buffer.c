@@ -442,6 +442,12 @@ static int skips_forks(void) {
     return 1;
 }
 
+/* Ends a child of a test, which writes what its checks have found. The parent has flushed its own text before the fork. */
+static void end_child(void) {
+    fflush(stdout);
+    _exit(checks_failed > 0);
+}
+
 /* The child has the buffer's memory as its own; it frees nothing of the parent's and the parent goes on. */
 static void a_fork_leaves_the_parents_buffers_alone(const char *device) {
     enum { SIDE = 700 };
@@ -464,7 +470,7 @@ static void a_fork_leaves_the_parents_buffers_alone(const char *device) {
             isoline_buffer_free(distances);
             CHECK_NUMBER(warnings, 2);
             CHECK(is_filled(mask, SIDE * SIDE, 9));
-            _exit(checks_failed > 0);
+            end_child();
         }
         int state = -1;
         CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
@@ -505,7 +511,7 @@ static void the_child_of_a_fork_may_make_a_context(const char *device) {
         isoline_buffer_free(input);
         isoline_buffer_free(output);
         isoline_context_free(own);
-        _exit(checks_failed > 0);
+        end_child();
     }
     int state = -1;
     CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
@@ -550,7 +556,7 @@ static void the_child_of_a_fork_is_refused_the_parents_objects(const char *devic
         isoline_level_set_free(surface);
         isoline_snake_free(snake);
         isoline_context_free(context);
-        _exit(checks_failed > 0);
+        end_child();
     }
     int state = -1;
     CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
@@ -608,6 +614,7 @@ static void a_child_of_many_threads_can_make_a_context(const char *device) {
     }
     int is_over = 0;
     pthread_t other;
+    fflush(stdout);
     pthread_create(&other, NULL, make_contexts_and_loggers, &is_over);
     for (int i = 0; i < FORKS; i++) {
         pid_t child = fork();
@@ -618,7 +625,7 @@ static void a_child_of_many_threads_can_make_a_context(const char *device) {
             float *output = (float *)new_buffer(own, SIDE * SIDE * sizeof(float));
             use(own, input, output, SIDE);
             GOOD(isoline_set_logger(count_warnings, NULL, ISOLINE_LOG_DEBUG));
-            _exit(checks_failed > 0);
+            end_child();
         }
         int state = -1;
         CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);

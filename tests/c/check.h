@@ -130,10 +130,12 @@ static inline int in_child(test_function test, const char *device) {
         struct rlimit none = {0, 0};
         setrlimit(RLIMIT_CORE, &none);
         if (!slow() && strcmp(device, "cpu") == 0) {
-            /* An allocation without bound must not exhaust the machine. CUDA and the instruments reserve far more. */
+            /* An allocation without bound must not exhaust the machine. CUDA and the instruments reserve far more. Each thread
+               of a context, of which there are as many as processors, reserves 64 MiB for its own allocations, and several
+               contexts live at once. */
             struct rlimit memory;
             getrlimit(RLIMIT_AS, &memory);
-            memory.rlim_cur = (rlim_t)8 << 30;
+            memory.rlim_cur = ((rlim_t)8 << 30) + ((rlim_t)sysconf(_SC_NPROCESSORS_ONLN) << 29);
             setrlimit(RLIMIT_AS, &memory);
         }
         alarm(seconds);
