@@ -150,10 +150,10 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     @Override
     List<String> warnings() {
-        List<String> said = said(
-                size.warning,
-                count == 0 ? "no start was found, so there is no object." : null,
-                start == null ? null : start.warning());
+        List<String> said = said(size.warning, count == 0 ? "no start was found, so there is no object." : null);
+        if (start != null) {
+            said.addAll(start.warnings());
+        }
         if (vanished > 0) {
             said.add(RunLog.count(vanished, "object") + " vanished, because the start did not fit the image.");
         }

@@ -4,6 +4,8 @@ import ij.ImagePlus;
 import io.github.isoline.Context;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
+import java.util.Collections;
+import java.util.List;
 import java.util.stream.IntStream;
 
 /** The start of the objects of an image: the labels of another image, or selections. */
@@ -109,8 +111,8 @@ final class ObjectsStart {
                 : "the start image \"" + labels.getTitle() + "\" is 0 " + where + ".";
     }
 
-    /** Returns a warning about starts that have no object; null for none. */
-    String warning() {
-        return rois == null ? null : rois.warning();
+    /** Returns warnings about starts that have no object. */
+    List<String> warnings() {
+        return rois == null ? Collections.emptyList() : rois.warnings();
     }
 }

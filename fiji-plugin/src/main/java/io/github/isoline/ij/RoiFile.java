@@ -38,8 +38,10 @@ final class RoiFile {
         /** The place where they are, for messages. */
         final String source;
 
-        /** The number of selections that an earlier run has added: those are no starts, unless there are no others. */
-        final int skipped;
+        /**
+         * A remark on selections that an earlier run has added, which are no starts where there are others; or null.
+         */
+        final String skipped;
 
         /** Takes them from the file that the parameters name, else from the ROI Manager, or what a script gives. */
         Starts(Settings settings) throws BadInput {
@@ -48,7 +50,11 @@ final class RoiFile {
             source = named ? "the file " + file : settings.workspace.source();
             List<Roi> all = named ? read(file, "areas and points") : settings.workspace.rois();
             rois = named ? all : RoiOutput.foreign(all, settings.kind);
-            skipped = all.size() - rois.size();
+            int ofEarlierRun = all.size() - rois.size();
+            skipped = ofEarlierRun == 0
+                    ? null
+                    : RunLog.count(ofEarlierRun, "outline") + " that an earlier run left in " + source
+                            + " did not count as starts";
             if (rois.isEmpty()) {
                 throw new BadInput(
                         "start=manager needs areas or points, but the ROI Manager is empty. Draw or click them, and"

@@ -57,8 +57,6 @@ final class SnakeStart {
     /** Holds remarks about the starts. */
     private final Set<String> notes = new LinkedHashSet<>();
 
-    private int skipped;
-
     /**
      * Reads the starts.
      *
@@ -170,7 +168,9 @@ final class SnakeStart {
 
     private void managed() throws BadInput {
         RoiFile.Starts starts = new RoiFile.Starts(settings);
-        skipped = starts.skipped;
+        if (starts.skipped != null) {
+            notes.add(starts.skipped);
+        }
         for (Roi roi : starts.rois) {
             if (roi instanceof PointRoi) {
                 addPoints((PointRoi) roi, starts.source);
@@ -331,10 +331,6 @@ final class SnakeStart {
 
     /** Returns the remarks about the starts; null if there are none. */
     String note() {
-        Set<String> all = new LinkedHashSet<>(notes);
-        if (skipped > 0) {
-            all.add(skipped + " outlines that an earlier run left in the ROI Manager were not taken" + " as starts");
-        }
-        return all.isEmpty() ? null : String.join("; ", all) + ".";
+        return notes.isEmpty() ? null : String.join("; ", notes) + ".";
     }
 }

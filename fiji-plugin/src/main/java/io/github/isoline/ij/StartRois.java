@@ -26,6 +26,9 @@ final class StartRois {
     private final double radius;
     private final List<Start> starts = new ArrayList<>();
 
+    /** A remark on selections that are no starts; null for none. */
+    private String skipped;
+
     /** An area, or a point. */
     private static final class Start {
         String name;
@@ -56,6 +59,7 @@ final class StartRois {
             return;
         }
         RoiFile.Starts given = new RoiFile.Starts(settings);
+        skipped = given.skipped;
         for (Roi roi : given.rois) {
             add((Roi) roi.clone(), given.source);
         }
@@ -145,8 +149,14 @@ final class StartRois {
         return drawn;
     }
 
-    /** Returns a warning about starts that had no pixel of their own on any of the planes drawn; null for none. */
-    String warning() {
+    /**
+     * Returns warnings about selections that are no starts, and starts that had no pixel on any of the planes drawn.
+     */
+    List<String> warnings() {
+        return StackJob.said(skipped == null ? null : skipped + ".", lost());
+    }
+
+    private String lost() {
         List<String> lost = new ArrayList<>();
         for (Start start : starts) {
             if (start.isWanted && !start.isDrawn) {

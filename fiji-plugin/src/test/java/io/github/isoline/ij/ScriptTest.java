@@ -254,6 +254,23 @@ class ScriptTest extends HeadlessTest {
     }
 
     @Test
+    void outlinesOfAnEarlierRunAreNoStartsAndThatIsSaid() {
+        ImagePlus image = discs();
+        for (boolean snake : new boolean[] {false, true}) {
+            List<Roi> rois = new ArrayList<>();
+            rois.add(new OvalRoi(24, 24, 12, 12));
+            Map<String, Object> options = map("rois", rois);
+            Call call = () -> snake ? Isoline.regionSnake(image, options) : Isoline.growObjects(image, options);
+            rois.addAll(quietly(call).getRois());
+            assertEquals(2, rois.size());
+            Result again = quietly(call);
+            assertEquals(1, again.getTable().size());
+            String warnings = String.join(" ", again.getWarnings());
+            assertTrue(warnings.contains("1 outline that an earlier run left"), warnings);
+        }
+    }
+
+    @Test
     void rgbIsTakenAsLuminance() {
         ImagePlus colours = CommandContract.coloured();
         assertRefused(() -> Isoline.signedDistance(colours, "threshold=40"), "RGB", "option luminance");
