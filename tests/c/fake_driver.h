@@ -18,7 +18,7 @@
 
 /* The variables of the fake, without the prefix that they have there. */
 static struct {
-    int *starts, *opened, *closed, *locks, *locked, *calls, *held, *fail_at, *fail_on, *fail_with;
+    int *starts, *opened, *closed, *locks, *locked, *slow, *calls, *held, *fail_at, *fail_on, *fail_with;
     const char **failed;
     void (*forget)(void);
 } fake;
@@ -54,6 +54,7 @@ static inline int with_driver(const char *name) {
     fake.closed = (int *)variable_of(driver, "fake_closed");
     fake.locks = (int *)variable_of(driver, "fake_locks");
     fake.locked = (int *)variable_of(driver, "fake_locked");
+    fake.slow = (int *)variable_of(driver, "fake_slow");
     fake.calls = (int *)variable_of(driver, "fake_calls");
     fake.held = (int *)variable_of(driver, "fake_held");
     fake.fail_at = (int *)variable_of(driver, "fake_fail_at");

@@ -45,10 +45,10 @@ int cuMemHostRegister_v2(void *memory, size_t bytes, unsigned flags);
 int cuMemHostUnregister(void *memory);
 int cuGetErrorName(int error, const char **name);
 int cuGetErrorString(int error, const char **text);
-/* The numbers of starts of the driver, of devices that were opened and closed, and of ranges of memory that were
- * page-locked and are. */
-extern int fake_starts, fake_opened, fake_closed, fake_locks, fake_locked;
-int fake_starts, fake_opened, fake_closed, fake_locks, fake_locked;
+/* The numbers of starts of the driver, of devices that were opened and closed, of ranges of memory that were page-locked and
+ * are, and of calls that take time. */
+extern int fake_starts, fake_opened, fake_closed, fake_locks, fake_locked, fake_slow;
+int fake_starts, fake_opened, fake_closed, fake_locks, fake_locked, fake_slow;
 /* The numbers of calls, and of blocks of memory, streams, events, modules and textures that are there. */
 extern int fake_calls, fake_held;
 int fake_calls, fake_held;
@@ -102,6 +102,7 @@ static int fault(const char *function) {
 static void take_time(void) {
     const int milliseconds = number("FAKE_SLOW", 0);
     const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    __atomic_add_fetch(&fake_slow, 1, __ATOMIC_SEQ_CST);
     nanosleep(&time, NULL);
 }
 
