@@ -335,8 +335,8 @@ pub unsafe extern "C" fn isoline_level_set_new(
             let mask = Checked::new(initial_mask, "initial_mask")?;
             let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
             check::not_null(out, "out")?;
-            let surface = LevelSet::new(context, input.input(), mask.input(), &params)?;
-            out.write(object::hand_out(isoline_level_set(Solver::new(context, surface))));
+            let level_set = LevelSet::new(context, input.input(), mask.input(), &params)?;
+            out.write(object::hand_out(isoline_level_set(Solver::new(context, level_set))));
             Ok(())
         }
     })
@@ -372,10 +372,10 @@ pub unsafe extern "C" fn isoline_level_set_step(
     guard(|| {
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
-            let mut surface = lock(level_set)?;
+            let mut level_set = lock(level_set)?;
             let mut progress = callback(progress)?;
             isoline_report::check(report)?;
-            let done = surface.step(iterations, progress.as_deref_mut())?;
+            let done = level_set.step(iterations, progress.as_deref_mut())?;
             isoline_report::give(report, &done)
         }
     })

@@ -150,8 +150,8 @@ pub unsafe extern "C" fn isoline_level_set_read_mask(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let surface = lock(level_set)?;
-            surface.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
+            let level_set = lock(level_set)?;
+            level_set.read_mask(Checked::to_write(mask, "mask")?.output(PixelType::U8)?)
         }
     })
 }
@@ -170,8 +170,8 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let surface = lock(level_set)?;
-            surface.read_phi(Checked::to_write(phi, "phi")?.output(PixelType::F32)?)
+            let level_set = lock(level_set)?;
+            level_set.read_phi(Checked::to_write(phi, "phi")?.output(PixelType::F32)?)
         }
     })
 }
@@ -192,10 +192,10 @@ pub unsafe extern "C" fn isoline_level_set_write_phi(
     guard(|| {
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         unsafe {
-            let mut surface = lock(level_set)?;
+            let mut level_set = lock(level_set)?;
             let phi = Checked::new(phi, "phi")?;
             phi.check_type(PixelType::F32)?;
-            surface.write_phi(phi.input())
+            level_set.write_phi(phi.input())
         }
     })
 }
@@ -235,8 +235,8 @@ pub unsafe extern "C" fn isoline_level_set_statistics(
 ) -> isoline_status {
     guard(|| {
         // SAFETY: as the caller ensures.
-        let surface = unsafe { lock(level_set) }?;
-        let kept = surface.statistics();
+        let level_set = unsafe { lock(level_set) }?;
+        let kept = level_set.statistics();
         let of_interest = &kept[kept.partition_point(|statistics| statistics.iteration < first)..];
         // SAFETY: as the caller ensures.
         unsafe { check::give(of_interest.iter().map(Into::into), count, out, written) }

@@ -24,7 +24,7 @@ const MOST_ITERATIONS: u64 = ITERATIONS.default as u64;
 /// A level set on a reduced image.
 #[derive(Debug)]
 pub(super) struct Coarse {
-    surface: LevelSet,
+    level_set: LevelSet,
     /// The axes of the finer image that it has half of.
     halved: Halved,
 }
@@ -66,32 +66,32 @@ impl Coarse {
             return Ok(None);
         }
         let params = fine.coarse_params(params, halved);
-        let surface = LevelSet::start_levels(context, image.view().into(), start.view().into(), &params, progress)?;
-        Ok(surface.map(|surface| Self { surface, halved }))
+        let level_set = LevelSet::start_levels(context, image.view().into(), start.view().into(), &params, progress)?;
+        Ok(level_set.map(|level_set| Self { level_set, halved }))
     }
 
     /// Returns the number of iterations of this level and of all coarser ones.
     fn iterations(&self) -> u64 {
-        self.surface.monitor.iterations + u64::from(self.surface.coarse_iterations)
+        self.level_set.monitor.iterations + u64::from(self.level_set.coarse_iterations)
     }
 
     /// Evolves to rest, and returns the mask of the front on the image that this is the half of.
     fn run(&mut self, shape: [usize; 3], progress: &mut Option<&mut Progress<'_>>) -> Result<Array3<u8>> {
-        let Self { surface, halved } = self;
-        let left = MOST_ITERATIONS.saturating_sub(surface.monitor.iterations);
-        if left > 0 && !surface.is_at_rest {
-            surface.step(left, progress.as_deref_mut())?;
+        let Self { level_set, halved } = self;
+        let left = MOST_ITERATIONS.saturating_sub(level_set.monitor.iterations);
+        if left > 0 && !level_set.is_at_rest {
+            level_set.step(left, progress.as_deref_mut())?;
         }
-        let [width, height, depth] = surface.plan.shape;
+        let [width, height, depth] = level_set.plan.shape;
         log::info!(
             "level set: {} iterations on a reduced image of {width} x {height} x {depth} voxels, {}",
-            surface.monitor.iterations,
-            if surface.is_at_rest { "until the front was at rest" } else { "not yet at rest" }
+            level_set.monitor.iterations,
+            if level_set.is_at_rest { "until the front was at rest" } else { "not yet at rest" }
         );
         let mut phi = zeroed_image::<f32>((depth, height, width))?;
-        surface.read_phi(phi.view_mut().into())?;
+        level_set.read_phi(phi.view_mut().into())?;
         let ticker = Ticker::at_the_end(COARSE_STAGE);
-        run_with_progress(surface.context.pool(), progress, &ticker, || {
+        run_with_progress(level_set.context.pool(), progress, &ticker, || {
             pyramid::enlarged_mask(&phi, *halved, shape, &ticker)
         })
     }

@@ -221,11 +221,11 @@ impl LevelSet {
         params: &Params,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<Option<Self>> {
-        let surface = Self::start_level(context, &input, &mask, params, progress)?;
-        let Some(mut surface) = surface else { return Ok(None) };
-        let coarse = Coarse::new(context, &surface, params, &input, &mask, progress)?;
-        surface.coarse = coarse.map(Box::new);
-        Ok(Some(surface))
+        let level_set = Self::start_level(context, &input, &mask, params, progress)?;
+        let Some(mut level_set) = level_set else { return Ok(None) };
+        let coarse = Coarse::new(context, &level_set, params, &input, &mask, progress)?;
+        level_set.coarse = coarse.map(Box::new);
+        Ok(Some(level_set))
     }
 
     /// Starts on one image.
@@ -243,7 +243,7 @@ impl LevelSet {
         let (intensities, plan, solver) = Solver::new(context, params, input, mask, &of_image, progress)?;
         let extremes = intensities.extremes;
         let new_measure = |regions| Measure::new(regions, input.pixel_type(), extremes);
-        let mut surface = Self {
+        let mut level_set = Self {
             context: context.clone(),
             params: params.clone(),
             measure: params.regions.map(new_measure).transpose()?,
@@ -258,14 +258,14 @@ impl LevelSet {
             coarse: None,
             coarse_iterations: 0,
         };
-        if surface.measure.is_some() && !surface.set_range(progress, &Ticker::following(STAGE))? {
+        if level_set.measure.is_some() && !level_set.set_range(progress, &Ticker::following(STAGE))? {
             return Ok(None);
         }
         // The check interval that follows from the first range is kept.
-        surface.params.check_interval = Some(surface.plan.criterion.check_interval);
-        surface.monitor = ConvergenceMonitor::new(&surface.plan);
-        log::debug!("level set of {:?} voxels: {:?}", surface.plan.shape, surface.plan);
-        Ok(Some(surface))
+        level_set.params.check_interval = Some(level_set.plan.criterion.check_interval);
+        level_set.monitor = ConvergenceMonitor::new(&level_set.plan);
+        log::debug!("level set of {:?} voxels: {:?}", level_set.plan.shape, level_set.plan);
+        Ok(Some(level_set))
     }
 
     /// Measures the range between the regions of both sides anew, and plans with it. Returns false, and changes nothing,
@@ -494,15 +494,15 @@ pub fn run(
     check_shapes(input.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::U8)?;
     let mut progress = progress;
-    let mut surface = LevelSet::start(context, input, mask, params, &mut progress)?;
-    if matches!((&surface.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
+    let mut level_set = LevelSet::start(context, input, mask, params, &mut progress)?;
+    if matches!((&level_set.solver, &output), (Solver::Cpu(_), ImageMut::Device(_))) {
         // The call is refused now rather than after the work.
         return Err(Error::in_cuda_memory("image"));
     }
-    if let (Solver::Cuda(solver), ImageMut::Device(_)) = (&mut surface.solver, &output) {
+    if let (Solver::Cuda(solver), ImageMut::Device(_)) = (&mut level_set.solver, &output) {
         solver.stay();
     }
-    let report = surface.step(iterations, progress.as_deref_mut())?;
-    surface.read_mask_while(output, &mut progress)?;
+    let report = level_set.step(iterations, progress.as_deref_mut())?;
+    level_set.read_mask_while(output, &mut progress)?;
     Ok(report)
 }
