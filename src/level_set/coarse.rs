@@ -25,7 +25,7 @@ const MOST_ITERATIONS: u64 = ITERATIONS.default as u64;
 #[derive(Debug)]
 pub(super) struct Coarse {
     level_set: LevelSet,
-    /// The axes of the finer image that it has half of.
+    /// The axes along which it has half of the finer image's voxels.
     halved: Halved,
 }
 

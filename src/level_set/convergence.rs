@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
 
-/// The number of check intervals after which a front is expected to be at rest as long as its movement does not fall, at
-/// least; else a quarter of those done, if that is more.
+/// While its movement does not fall, a front is expected to be at rest after this many more check intervals, or after a
+/// quarter of those done if that is more.
 const EXPECTED_INTERVALS: f64 = 12.0;
 /// The number of check intervals over which it is measured how fast the front's movement falls.
 const TREND_INTERVALS: usize = 4;
@@ -36,7 +36,7 @@ pub(super) struct ConvergenceMonitor {
     /// The fewest and the most voxels inside after an iteration of the current check interval.
     fewest: u64,
     most: u64,
-    /// The logarithms of by how many times the last check intervals exceeded the tolerances, the newest last.
+    /// The logarithms of the factors by which the last check intervals exceeded the tolerances, the newest last.
     excesses: [f64; TREND_INTERVALS + 1],
     /// The number of check intervals after the last one until the criterion is likely to be met.
     intervals_left: f64,
@@ -144,8 +144,8 @@ impl ConvergenceMonitor {
         self.step.fraction
     }
 
-    /// Estimates anew when the front comes to rest, from by how many times an interval exceeded the tolerances: on a
-    /// logarithmic scale that falls about linearly once the front has arrived.
+    /// Estimates anew when the front comes to rest. `excess` is the factor by which an interval exceeded the tolerances. Its
+    /// logarithm falls about linearly once the front has arrived.
     fn extrapolate(&mut self, excess: f64) {
         let intervals = (self.iterations / u64::from(self.plan.criterion.check_interval)) as f64;
         self.excesses.rotate_left(1);

@@ -82,7 +82,7 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The number of the iteration, used from 1.
+    /// The number of the iteration, counted from 1.
     pub iteration: u64,
     /// The number of voxels with φ < 0 after it.
     pub inside: u64,
@@ -294,8 +294,9 @@ impl LevelSet {
     }
 
     /// Evolves by up to `iterations`; fewer if the stopping criterion is met ([`Report::converged`]). A check
-    /// interval continues from call to call. Once the criterion is met, the result is looked at, and the report's
-    /// [`outcome`](Report::outcome) says whether it is one; this takes about as long as an iteration of the variant dense.
+    /// interval continues from call to call. Once the criterion is met, the report's [`outcome`](Report::outcome) says how
+    /// the run ended. Where the range is not measured from regions, that takes about as long as an iteration of the variant
+    /// dense.
     ///
     /// The fraction that `progress` is called with is that of the iterations until `iterations` are done or, if that is
     /// sooner, the criterion is likely to be met: by how fast the front's movement falls towards the tolerances. It never
@@ -342,7 +343,7 @@ impl LevelSet {
                 monitor.converged = false;
             }
             self.is_at_rest = monitor.converged;
-            // A run that was cancelled at its very end is not looked at.
+            // A run that was cancelled at its very end has no outcome, so that it has not converged.
             let peak = ran.inspect_err(|_| monitor.converged = false)?;
             peak_device_bytes = peak.max(peak_device_bytes);
             if monitor.converged || monitor.step_done() == iterations {
@@ -359,7 +360,7 @@ impl LevelSet {
                 *outcome = Outcome::Front;
             } else {
                 let fit = solver.fit(context, &mut progress, &ticker);
-                // A result that has not been looked at does not count as converged.
+                // Without an outcome the level set has not converged.
                 let fit = fit.inspect_err(|_| monitor.converged = false)?;
                 (*outcome, *limit_share) = outcome::of_front(fit);
             }
@@ -415,12 +416,12 @@ impl LevelSet {
     }
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
-    /// level set of the same size. Values are clamped to ±65536 of the largest spacing, those of a sparse φ to ±10. The count of iterations
-    /// continues; a new check interval begins. Coarse levels that have not been run are left out.
+    /// level set of the same size. Values are clamped to ±65536 times the largest spacing, those of a sparse φ to ±10 times.
+    /// The count of iterations continues; a new check interval begins. Coarse levels that have not been run are left out.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a
-    /// call that the cancel flag ends.
+    /// cancelled call; a sparse φ for which there is no memory, after which φ is not known.
     pub fn write_phi(&mut self, phi: Image<'_>) -> Result<()> {
         self.check_size("phi", phi.shape())?;
         if phi.pixel_type() != PixelType::F32 {

@@ -186,8 +186,8 @@ impl Params {
             interval.checked_next_multiple_of(self.reinitialise_every.clamp(1, 1000)).unwrap_or(interval)
         });
         let diagonal = shape.iter().zip(used).map(|(n, h)| (*n as f64 * h).powi(2)).sum::<f64>().sqrt();
-        // If intensities outside of the range are those of the object, the term has the other sign, and is as bounded there
-        // as it is where it holds the front back.
+        // If intensities outside of the range are those of the object, the term has the other sign. What then drives the
+        // front outwards has the bound of what holds it back.
         let (sign, max_deviation) =
             if side == Side::Outside { (-1.0, bounded_image_term) } else { (1.0, max_image_term) };
         // The image term has no other bound on a steep φ, which would overflow within a few iterations far from the range.

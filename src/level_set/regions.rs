@@ -27,8 +27,8 @@ const LEAST_MEAN: f64 = 1e-6;
 const WIDTH: f64 = 2.0;
 /// The share of the voxels inside by which their number changes before the front is judged again.
 const JUDGED_AFTER: f64 = 0.05;
-/// A front that gets nearer the object gains at least this share in the variance between both sides for each share of
-/// the inside that it moved. It gains 1 where all that it leaves is background, and loses as much where all is object.
+/// The least ratio of the relative gain in the variance between both sides to the relative change of the inside, of a front
+/// that gets nearer the object. The ratio is 1 where all that the front leaves is background, and −1 where all is object.
 const LEAST_GAIN: f64 = 0.25;
 
 /// The sums of the finite pixels of one side of the front, in levels.
@@ -216,6 +216,7 @@ pub(super) struct HeavyNoise {
     judged: Option<[f64; 2]>,
     /// True if there is heavy noise, and noise drives the front inwards.
     goes_inwards: bool,
+    /// True for good once the range is so wide that noise counts on both sides of the limit.
     is_balanced: bool,
 }
 

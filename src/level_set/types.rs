@@ -18,8 +18,8 @@ pub(super) struct Constants {
     pub max_divergence: f32,
     /// The weight Δt·β·(1 − α)/2 of the edge term.
     pub edge_weight: f32,
-    /// The largest |I − T| that counts: that of finite pixels, unless φ would change by more than 65536 of the largest spacing
-    /// in an iteration. Pixels that are not finite count as this far from T.
+    /// The largest |I − T| that counts: that of finite pixels, unless φ would change by more than 65536 times the largest
+    /// spacing in an iteration. Pixels that are not finite count as this far from T.
     pub max_deviation: f32,
     /// The bound of −Δt·α·D(I) where φ approaches 0, see `plan::image_term_bounds`.
     pub max_inward_term: f32,
