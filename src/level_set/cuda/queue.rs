@@ -7,10 +7,12 @@ use super::{Phi, Solver};
 use crate::device::cuda::Event;
 use crate::error::Result;
 
-/// The iterations of the first batch and of the largest; batches grow until one takes this long.
+/// The iterations of the first batch and of the largest.
 pub(super) const FIRST_BATCH: u64 = 16;
 pub(super) const LARGEST_BATCH: u64 = 2048;
+/// The time that a batch is meant to take, to within a factor of 2.
 const BATCH_SECONDS: f64 = 0.010;
+
 /// Returns the number of iterations of the next batch, given the number of the last one and the seconds that it took.
 pub(super) fn next_batch_size(size: u64, seconds: f64) -> u64 {
     if seconds < BATCH_SECONDS / 2.0 {

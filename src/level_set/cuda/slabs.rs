@@ -28,8 +28,8 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The planes beside a slab: whole tiles, and as many as a reinitialisation looks away, four steps of two voxels. The tiles that
-/// those planes are in are active as on one GPU, because that depends on two voxels more.
+/// The planes beside a slab, in whole tiles. A reinitialisation looks eight planes away, in four steps of two voxels. The
+/// tiles of these planes must be active as on one GPU, which depends on two voxels more.
 const HALO: usize = 2 * TILE;
 
 /// A level set in slabs.
@@ -72,8 +72,8 @@ pub(in crate::level_set) fn with_halo(own: &Range<usize>, depth: usize) -> Range
     own.start.saturating_sub(HALO)..depth.min(own.end + HALO)
 }
 
-/// The number of voxels inside that the kernels of a slab are given. They end where none or all voxels are inside, which may be
-/// so in a slab and not in the volume.
+/// The number of voxels inside that the kernels of a slab are given. Kernels end where none or all voxels are inside, which
+/// may be so in a slab while it is not in the volume.
 const NEVER_DONE: u64 = 1 << 40;
 
 impl Slabs {

@@ -18,9 +18,10 @@ use std::ops::Range;
 /// iteration.
 pub(super) const RELEASED_EVERY: u64 = 16;
 
-/// |φ| where no tile is stored, and up to which a tile is stored at the start, in units of the largest spacing: the band's width
-/// and two voxels along each axis, so that the tiles that the band affects have exact distances.
+/// |φ| where no tile is stored, in units of the largest spacing.
 const FAR: f64 = 10.0;
+/// The |φ| up to which a tile is stored at the start, in units of the largest spacing: the band's half width and two voxels
+/// along each axis, so that the tiles that the band affects have exact distances.
 const STORED_WIDTH: f64 = 5.5;
 /// The distance from the band that a tile's voxels have at least when it is released, in units of the smallest spacing. The band
 /// is two voxels away when a tile is no longer active.
@@ -28,10 +29,11 @@ const RELEASED_MARGIN: f64 = 1.5;
 
 /// The bytes of a tile that can be stored, with its place in the list of free ones.
 const PLACE_BYTES: u64 = 2 * (TILE_VOXELS * size_of::<f32>()) as u64 + 4;
-/// The thickest slab, in tiles; a slab takes at most this part of the budget, unless it has one layer of tiles.
+/// The most layers of tiles of a slab.
 const MOST_LAYERS: usize = 8;
+/// A slab of several layers takes at most one part in so many of the budget.
 const SLAB_SHARE: u64 = 8;
-/// The share of the tiles for which there must be memory.
+/// There must be memory for one tile in so many.
 const LEAST_STORED: u64 = 64;
 
 /// A slab: the planes of whole tiles, and as many beside them as the distance up to `FAR` depends on.
@@ -74,8 +76,8 @@ impl Slab {
     }
 }
 
-/// Returns the bytes of the tables of a sparse φ, and the least device memory with which one can be, beside those of the image
-/// and of the lists of tiles; `None` if the level set cannot have a sparse φ.
+/// Returns the least device memory that a sparse φ takes beside the image and the lists of tiles, in bytes; `None` if the
+/// level set cannot have one.
 pub(super) fn min_bytes(cuda: &Cuda, params: &Params, shape: [usize; 3], budget: u64) -> Result<Option<u64>> {
     let is_band = matches!(params.variant, Variant::Default | Variant::Band);
     let has_one_level = params.pyramid_levels <= 1;
