@@ -308,7 +308,8 @@ impl Measurement<'_, '_, '_> {
         let steps = steps(&ranges, spacing);
         let [width, height, depth] = std::array::from_fn(|axis| ranges[axis].len().div_ceil(steps[axis]));
         let mut marks = zeroed_image::<u8>((depth, height, width))?;
-        let [of_x, of_y, of_z] = [0, 1, 2].map(|axis| {
+        // These are the voxels of a cell along each axis, as far as they are within the start's bounds.
+        let [xs, ys, zs] = [0, 1, 2].map(|axis| {
             let (range, bounds) = (&ranges[axis], &bounds[axis]);
             let step = steps[axis];
             move |cell: usize| {
@@ -322,7 +323,7 @@ impl Measurement<'_, '_, '_> {
             }
             for ((y, x), mark) in slice.indexed_iter_mut() {
                 let is_inside = with_view!(self.mask, view => {
-                    of_z(z).any(|z| of_y(y).any(|y| of_x(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
+                    zs(z).any(|z| ys(y).any(|y| xs(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
                 });
                 *mark = u8::from(is_inside);
             }
@@ -488,6 +489,7 @@ fn next_mode(counts: &[usize], fewest: usize) -> Option<Range<usize>> {
     for bin in 1..=counts.len() + SMOOTHING.len() {
         let here = height(bin);
         if peak > 0.0 {
+            // This is within a mode. It ends where it has fallen, and is passed over if it has too few pixels.
             peak = here.max(peak);
             if here <= END * peak {
                 let end = bin.min(counts.len());
@@ -499,10 +501,12 @@ fn next_mode(counts: &[usize], fewest: usize) -> Option<Range<usize>> {
         } else if here < valley {
             (valley, begin) = (here, bin);
         } else if valley > VALLEY * own {
+            // There is no valley yet, so that what rises here is still the object's own mode.
             if here > own {
                 (own, valley, begin) = (here, here, bin);
             }
         } else if here > 0.0 && here * VALLEY >= valley {
+            // It has risen enough from the valley for a mode.
             peak = here;
         }
     }
