@@ -1,10 +1,10 @@
 //! Straight lines along segments: EDLines (Akinlar and Topal, "EDLines: a real-time line segment detector with a false
 //! detection control", Pattern Recognition Letters 32, 2011).
 //!
-//! A run is a part of a segment whose points lie along a line. Each segment is walked once: a run begins with as many points
-//! as a line must have at least, where these fit a line, and takes in the points that follow as long as they are near. Runs
-//! that follow one another along one line are joined. What is left is tested by the Helmholtz principle: a line is one if
-//! more of its pixels have a gradient across it than chance would make.
+//! A run is a part of a segment whose points lie along a line. A segment is divided into runs in one pass: a run begins with
+//! as many points as a line must have at least, where these fit a line, and takes in the points that follow as long as they
+//! are near. Runs that follow one another along one line are joined. Each is then tested by the Helmholtz principle: it is a
+//! line if more of its pixels have a gradient across it than chance would make.
 //!
 //! The host computes it from finished segments and the pixels, whichever device the context has, so that the result is the
 //! same. A run has the sums of its points' coordinates in whole numbers, so that a fit does not depend on the way in which
@@ -67,7 +67,7 @@ impl LineParams {
 
     /// Returns the smallest number of points of a line.
     fn shortest(&self, width: usize, height: usize) -> usize {
-        // The bits of the number of tests, in whole numbers, of which each point takes three.
+        // A point is aligned with a chance of 1/8, so that it outweighs three bits of the number of tests.
         let tests = (width as u128 * height as u128).pow(2);
         let computed = || (u128::BITS - (tests - 1).leading_zeros()).div_ceil(3).max(2) as usize;
         self.min_length.map_or_else(computed, |length| length as usize)
@@ -196,10 +196,11 @@ impl Finder<'_, '_> {
         // A run of a closed segment may go on beyond the segment's first point, up to the first run.
         let mut end = count;
         let mut start = 0;
-        let mut first = None;
+        // These are the sums of the points of the next start, where they follow from those of this one.
+        let mut next_sums = None;
         while start + shortest <= end && start < count {
-            // 1. Find points that fit a line, each time one further.
-            let mut sums: Sums = match first.take() {
+            // 1. Find points that fit a line, one point further each time.
+            let mut sums: Sums = match next_sums.take() {
                 Some(sums) => sums,
                 None => (start..start + shortest).map(|at| Sums::of(point(segment, at))).sum(),
             };
@@ -208,7 +209,7 @@ impl Finder<'_, '_> {
                 if start + shortest < end {
                     sums.remove(point(segment, start));
                     sums.add(point(segment, start + shortest));
-                    first = Some(sums);
+                    next_sums = Some(sums);
                 }
                 start += 1;
                 if start % POINTS_PER_CHECK == 0 {

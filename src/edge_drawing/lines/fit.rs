@@ -91,8 +91,8 @@ impl Fit {
         self.distance_of([f64::from(point.x), f64::from(point.y)])
     }
 
-    /// Returns whether the way along the line from a last point to the next goes on as that from the first to the last, and
-    /// does not return along the other side of something thin. A step across the line may go back a little.
+    /// Returns whether the next point is further along the line, in the direction from the first point to the last, and not
+    /// on the way back along the other side of something thin. A step across the line may go back by half a pixel.
     pub fn goes_on(&self, [first, last, next]: [Point; 3]) -> bool {
         let along = |from: Point, to: Point| {
             let [dx, dy] = [f64::from(to.x) - f64::from(from.x), f64::from(to.y) - f64::from(from.y)];
