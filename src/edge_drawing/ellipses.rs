@@ -165,8 +165,8 @@ pub fn ellipses(
         let mut all = Vec::new();
         let mut start = indices.start;
         while start < indices.end {
-            let slice = segments.slices[start];
-            let end = segments.slices.partition_point(|other| *other <= slice).min(indices.end);
+            let number = segments.slices[start];
+            let end = segments.slices.partition_point(|other| *other <= number).min(indices.end);
             let slice = Slice { pixels, params, ticker };
             extend(&mut all, slice.ellipses(segments, start..end)?)?;
             start = end;

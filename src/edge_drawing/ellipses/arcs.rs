@@ -17,7 +17,7 @@ const LEAST_LINES: usize = 3;
 const COS_MOST_TURN: f64 = 0.5;
 const SIN_LEAST_TURN: f64 = 0.052_335_956_242_943_84;
 
-/// The points between successive lines of an arc.
+/// The most points between successive lines of an arc.
 const MOST_BETWEEN: usize = 6;
 
 /// The farthest that an arc may be from the circle, or ellipse, of another one to be tried with it, as a share of its smaller
@@ -80,7 +80,7 @@ impl Slice<'_, '_> {
             self.ticker.check()?;
             for point in points {
                 let at = orders.partition_point(|next| *next <= order(shape.nearest(*point).anomaly));
-                // That of both around it, and those that a point one pixel farther would be beside.
+                // The samples on both sides of it count, and the next one on either side, because points are a pixel apart.
                 (0..4).for_each(|i| beside[(at + orders.len() * 2 - 2 + i) % orders.len()] = true);
             }
         }
@@ -121,12 +121,12 @@ pub(super) fn arcs(
         return Ok(arcs);
     }
     let count = segment.points.len();
-    // The lines of a closed segment begin behind a bend that no arc has.
+    // The lines of a closed segment are made to begin after a pair that no arc goes over, so that they divide no arc.
     if segment.closed {
         let first = runs[0].around(count);
-        let bend = (0..runs.len()).find(|at| bend(segment, [&runs[*at], runs.get(at + 1).unwrap_or(&first)]) == 0.0);
-        let behind = bend.map_or(0, |bend| (bend + 1) % runs.len());
-        runs.rotate_left(behind);
+        let ends_arc = |at: &usize| bend(segment, [&runs[*at], runs.get(at + 1).unwrap_or(&first)]) == 0.0;
+        let begin = (0..runs.len()).find(ends_arc).map_or(0, |at| (at + 1) % runs.len());
+        runs.rotate_left(begin);
         let from = runs[0].points.start;
         for run in runs.iter_mut().filter(|run| run.points.start < from) {
             *run = run.around(count);

@@ -1,7 +1,7 @@
 //! The circle and the ellipse with the least sum of squared distances from some points.
 
-/// The iterations that a point's nearest one on an ellipse takes; near the ellipse the error is then far below a hundredth of
-/// a pixel.
+/// The iterations in which the point of an ellipse that is nearest to a point is found. Near the ellipse the error is then
+/// far below a hundredth of a pixel.
 const NEAREST_ITERATIONS: usize = 2;
 
 /// The most iterations of a fit, and the relative decrease of the sum of squares that ends them.
@@ -56,8 +56,8 @@ pub(super) struct Sample {
 }
 
 impl Shape {
-    /// Returns the largest root mean square distance of points that are its own.
-    fn most(&self, tolerance: f64) -> f64 {
+    /// Returns the largest root mean square distance that points of the shape may have.
+    fn largest_rms(&self, tolerance: f64) -> f64 {
         tolerance.min(ROUGHNESS + ROUGHNESS_SHARE * self.axes[1])
     }
 
@@ -115,7 +115,7 @@ impl Shape {
                 normal: whole.global(unit([b * t[0], a * t[1]])),
                 order: order(t),
             };
-            // The next point, turned by a chord of one pixel, is farther by one quarter of a turn at most.
+            // The next point is about one pixel farther, and at most 1 radian. The tangent of half of that is by its series.
             let step = (1.0 / length([a * t[1], b * t[0]])).min(1.0);
             turned += step;
             let [c, s] = turn(step / 2.0 * (1.0 + step * step / 12.0));
@@ -152,8 +152,8 @@ fn unit([x, y]: [f64; 2]) -> [f64; 2] {
 }
 
 impl Fit {
-    /// Fits a circle to points; `None` if none is nearer to them than `tolerance`, as the root mean square distance,
-    /// or than a small shape must be.
+    /// Fits a circle to points; `None` if their root mean square distance from it would exceed `tolerance`, or what a small
+    /// shape may have.
     pub fn circle(points: &[[f64; 2]], tolerance: f64) -> Option<Self> {
         improved::<3>(points, start::<3>(points, |[x, y]| [x, y, 1.0])?, tolerance, |near, _| {
             [near.normal[0], near.normal[1], 1.0]
@@ -226,7 +226,7 @@ fn improved<const N: usize>(
             sum += near.distance * near.distance;
             system.add(slopes(&near, shape.axes), near.distance);
         }
-        let before = best.map_or((HOPELESS * start.most(tolerance)).powi(2) * count, |(_, sum)| sum);
+        let before = best.map_or((HOPELESS * start.largest_rms(tolerance)).powi(2) * count, |(_, sum)| sum);
         if sum >= before || sum.is_nan() {
             break;
         }
@@ -255,7 +255,7 @@ fn improved<const N: usize>(
     }
     let (shape, sum) = best?;
     let rms = (sum / count).sqrt();
-    (rms <= shape.most(tolerance)).then_some(Fit { shape, rms })
+    (rms <= shape.largest_rms(tolerance)).then_some(Fit { shape, rms })
 }
 
 /// The normal equations of a linear least-squares problem.
@@ -280,7 +280,7 @@ impl<const N: usize> System<N> {
         }
     }
 
-    /// Returns the solution, with `damping` added to the diagonal; `None` if there is not one alone.
+    /// Returns the solution, with `damping` added to the diagonal; `None` if there is not exactly one.
     fn solved(mut self, damping: f64) -> Option<[f64; N]> {
         let largest = (0..N).map(|i| self.matrix[i][i]).fold(0.0, f64::max);
         (0..N).for_each(|i| self.matrix[i][i] += damping);
