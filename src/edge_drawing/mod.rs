@@ -107,7 +107,7 @@ pub enum Validation {
 pub enum Variant {
     /// The fastest of the device.
     Default,
-    /// A plain loop on one thread, the paper profile's definition in code: the reference. CPU only.
+    /// A plain loop on one thread, the definition of the paper profile in code. CPU only, not for the reference profile.
     Scalar,
 }
 
@@ -135,10 +135,10 @@ pub struct Params {
     /// faster, and short edges are missed.
     pub scan_interval: u32,
     /// Segments of fewer points are dropped. Default 10; 0 and 1 keep all. In the paper profile this concerns the
-    /// segments only. In the reference profile it concerns the edge map as well, counts all pixels that the walks of one
-    /// anchor make, and acts as 3 below 3; branches of a kept edge are segments from 10 points on.
+    /// segments only. In the reference profile it concerns the edge map as well, counts all pixels of the traces from one
+    /// anchor, and acts as 3 below 3; branches of a kept edge are segments from 10 points on.
     pub min_length: u32,
-    /// Paper profile: where an edge turns from horizontal to vertical or back, walk on in both directions across. Off
+    /// Paper profile: where an edge turns from horizontal to vertical or back, trace on in both directions across. Off
     /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
     pub follow_turns: bool,
     /// f32 images only: the pixel values that become 0 and 65535. `None` (default): the smallest and the largest finite
