@@ -114,7 +114,7 @@ fn own_gradient(gradient: u32, plan: &Plan) -> f32 {
     finite_f32(f64::from(gradient) * plan.unit)
 }
 
-/// Computes the maps of one slice by the working_image loops.
+/// Computes the maps of one slice by the plain loops.
 fn fill_scalar<P: Pixel>(source: &impl Source<P>, plan: &Plan, packed: &mut Packed, ticker: &Ticker) -> Result<()> {
     let drawing = scalar::draw(&working_image(source, ticker)?, plan, ticker, |_| ())?;
     let pairs = drawing.gradient.values.iter().zip(&drawing.direction.values);

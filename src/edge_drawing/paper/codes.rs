@@ -26,7 +26,7 @@ pub(in super::super) trait CodedGradient: Copy + Send + Sync + bytemuck::Zeroabl
     fn codes(gradient: [&[Self]; 3], vertical: &[u8], more: Self, codes: &mut [u8]);
 }
 
-macro_rules! slope {
+macro_rules! coded_gradient {
     ($gradient:ty, $signed:ty, $above_all:expr) => {
         impl CodedGradient for $gradient {
             fn more(anchor: u32) -> Self {
@@ -73,8 +73,8 @@ macro_rules! slope {
 }
 
 // Gradients of 8-bit images reach 32 · 255 = 8160, of 16-bit images 32 · 65535.
-slope!(u16, i16, 1 << 14);
-slope!(u32, i32, 1 << 22);
+coded_gradient!(u16, i16, 1 << 14);
+coded_gradient!(u32, i32, 1 << 22);
 
 /// Gathers the same bit of 64 bytes into a word.
 pub(super) struct BitPacker {

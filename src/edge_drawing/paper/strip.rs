@@ -118,7 +118,7 @@ impl Strip {
             let record = &mut records[row * stride * self.count..][..stride * self.count];
             let (ways, marks) = record.split_at_mut(Plane::MinusMark as usize * stride);
             let plane = |index: usize| &ways[index * stride..][..stride];
-            let [vertical, low, high] = [plane(0), plane(low as usize), plane(low as usize + 1)];
+            let [vertical, low, high] = [plane(Plane::Vertical as usize), plane(low as usize), plane(low as usize + 1)];
             let anchors = &self.anchors[row * stride..][..stride];
             // 1. With `follow_turns`, note arrivals at edges of the other direction.
             if turns {
