@@ -30,7 +30,7 @@ pub(super) const INTENSITY_GAIN_BOUNDS: [f64; 2] = [4.0 * f32::MIN_POSITIVE as f
 /// The largest standard deviation of the edges' Gaussian, in units of the smallest spacing.
 const MAX_EDGE_SIGMA: f64 = 100.0;
 /// The standard deviations of noise that, at the automatic α between two regions, balance the curvature of a feature of
-/// one voxel. More holds single voxels back better, and takes more from small objects.
+/// one voxel. A larger number holds single voxels back better, and takes more from small objects.
 pub(super) const NOISE_BALANCE: f64 = 1.5;
 /// The bounds of the automatic check interval.
 const CHECK_INTERVAL_BOUNDS: [f64; 2] = [12.0, 1000.0];
