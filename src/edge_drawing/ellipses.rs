@@ -221,6 +221,7 @@ impl Slice<'_, '_> {
     /// Returns a candidate with its number of false alarms.
     fn ellipse(&self, segments: &Segments, candidate: &Candidate) -> Result<Ellipse> {
         let Candidate { arcs, fit, coverage } = candidate;
+        debug_assert!(arcs.iter().all(|arc| arc.points.len() <= arcs[0].points.len()), "the longest arc is the first");
         let shape = &fit.shape;
         let segment: Segment<'_> = segments.at(arcs[0].segment);
         let mut tested = Tested::default();

@@ -316,6 +316,8 @@ impl Joining<'_, '_, '_> {
         }
         let coverage = slice.coverage(&fit.shape, &points)?;
         if coverage >= params.coverage {
+            // The longest one comes first. It is not always the seed: one that found no shape may be joined to a shorter one.
+            attempt.joined.sort_unstable();
             let arcs = collected(attempt.joined.iter().map(|arc| arcs[*arc].clone()))?;
             attempt.candidate = Some(Candidate { arcs, fit, coverage });
         }
