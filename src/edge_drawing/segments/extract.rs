@@ -129,8 +129,8 @@ impl Part {
 pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
     list.try_reserve(more).map_err(|_| {
         Error::memory(format!(
-            "cannot keep a list of {} points of segments: out of memory; raise gradient_threshold or min_length, or \
-             process fewer pixels at a time",
+            "cannot keep a list of segments or of their points: out of memory for {} entries; raise gradient_threshold or \
+             min_length, or process fewer pixels at a time",
             list.len() + more
         ))
     })
