@@ -6,7 +6,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Stream, check_device_pixels};
 use crate::device::kernels::level_set::{EDGE_PIXEL, LEAD};
 use crate::error::Result;
-use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed};
+use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed, zeroed_image};
 use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
 use crate::level_set::plan::Plan;
@@ -199,11 +199,11 @@ pub(super) fn put_mask(
     let part = s![slices.clone(), .., ..];
     match mask {
         Image::U16(view) => {
-            let marks = marks(pool, view.slice(part), |pixel| pixel > 0);
+            let marks = marks(pool, view.slice(part), |pixel| pixel > 0)?;
             transfer::put_slices(cuda, pool, stream, &marks.view().into(), 0..slices.len(), to)
         }
         Image::F32(view) => {
-            let marks = marks(pool, view.slice(part), |pixel| pixel > 0.0);
+            let marks = marks(pool, view.slice(part), |pixel| pixel > 0.0)?;
             transfer::put_slices(cuda, pool, stream, &marks.view().into(), 0..slices.len(), to)
         }
         Image::Device(pixels) if pixels.pixel_type != PixelType::U8 => {
@@ -218,6 +218,8 @@ fn marks<T: Pod + Send + Sync>(
     pool: &ThreadPool,
     view: ArrayView3<'_, T>,
     inside: impl Fn(T) -> bool + Sync + Send,
-) -> Array3<u8> {
-    pool.install(|| Zip::from(view).par_map_collect(|pixel| u8::from(inside(*pixel))))
+) -> Result<Array3<u8>> {
+    let mut marks = zeroed_image(view.dim())?;
+    pool.install(|| Zip::from(&mut marks).and(view).par_for_each(|mark, pixel| *mark = u8::from(inside(*pixel))));
+    Ok(marks)
 }
