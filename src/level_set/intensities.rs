@@ -9,6 +9,7 @@ use crate::device::{Context, in_host_memory};
 use crate::distance;
 use crate::error::{Error, Result};
 use crate::image::{Dimensions, Image, collected, extend, push, reserved, try_par_indexed, zeroed_image};
+use crate::parallel::try_par_each;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use ndarray::{Array3, ArrayView3, Axis};
 use rayon::prelude::*;
@@ -98,6 +99,9 @@ macro_rules! with_view {
     };
 }
 
+/// The least number of rows of a mask that a thread looks through.
+const ROWS_PER_TASK: usize = 16;
+
 /// Returns the box that holds the initial mask; `None` if it is empty. A cancelled ticker ends it early.
 fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>, ticker: &Ticker) -> Option<Box3> {
     let none = || [usize::MAX, 0, usize::MAX, 0, usize::MAX, 0];
@@ -120,11 +124,9 @@ fn bounds_of<T: Copy + Into<f32> + Send + Sync>(mask: ArrayView3<'_, T>, ticker:
         [first, last + 1, y, y + 1, z, z + 1]
     };
     let (depth, height, _) = mask.dim();
-    let slice = |z: usize| {
-        let rows = if ticker.is_cancelled() { 0 } else { height };
-        (0..rows).map(|y| row(z, y)).fold(none(), merge)
-    };
-    let [left, right, top, bottom, front, back] = (0..depth).into_par_iter().map(slice).reduce(none, merge);
+    let row = |index: usize| if ticker.is_cancelled() { none() } else { row(index / height, index % height) };
+    let rows = (0..depth * height).into_par_iter().with_min_len(ROWS_PER_TASK);
+    let [left, right, top, bottom, front, back] = rows.map(row).reduce(none, merge);
     (left < right).then_some([left..right, top..bottom, front..back])
 }
 
@@ -317,17 +319,17 @@ impl Measurement<'_, '_, '_> {
                 first.max(bounds.start)..(first + step).min(bounds.end)
             }
         });
-        marks.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(z, mut slice)| {
-            if self.ticker.is_cancelled() {
-                return;
-            }
-            for ((y, x), mark) in slice.indexed_iter_mut() {
+        let rows = marks.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps")).chunks_mut(width);
+        try_par_each(rows, self.ticker, |row, marks| {
+            let [y, z] = [row % height, row / height];
+            for (x, mark) in marks.iter_mut().enumerate() {
                 let is_inside = with_view!(self.mask, view => {
                     zs(z).any(|z| ys(y).any(|y| xs(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
                 });
                 *mark = u8::from(is_inside);
             }
-        });
+            Ok(())
+        })?;
         let mut distances = zeroed_image::<f32>(marks.dim())?;
         let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
         let spacing = std::array::from_fn(|axis| spacing[axis] * steps[axis] as f64);

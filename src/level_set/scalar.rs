@@ -323,11 +323,17 @@ pub(super) fn iterate(
 
 /// Tells for each tile whether a reinitialisation that begins with `phi` updates it: it does if one of its voxels is at
 /// most [`BAND_REACH`] voxels along each axis from one within the band.
-pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32]) -> Result<Vec<bool>> {
+pub(super) fn reinitialised_tiles(plan: &Plan, phi: &[f32], ticker: &Ticker) -> Result<Vec<bool>> {
     let (tile, [along_x, along_y, along_z]) = (plan.tile(), plan.tiles());
     let [width, height, _] = plan.shape;
     let mut is_updated: Vec<bool> = zeroed(along_x * along_y * along_z)?;
-    for (i, _) in phi.iter().enumerate().filter(|(_, phi)| phi.abs() <= plan.constants.band_width) {
+    for (i, phi) in phi.iter().enumerate() {
+        if i % width == 0 {
+            ticker.check()?;
+        }
+        if phi.abs() > plan.constants.band_width {
+            continue;
+        }
         let voxel = [i % width, i / width % height, i / width / height];
         let [xs, ys, zs] = std::array::from_fn(|axis| {
             // Slices do not see each other.

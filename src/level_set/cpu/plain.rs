@@ -29,8 +29,9 @@ impl Plain {
     ) -> Result<Self> {
         let mut phi = zeroed(plan.voxels())?;
         let pixels = prepare(context, plan, input, mask, &Layout::plain(plan.shape), &mut phi, ticker)?;
-        for phi in &mut phi {
-            *phi = phi.clamp(-plan.far, plan.far);
+        for row in phi.chunks_mut(plan.shape[0]) {
+            ticker.check()?;
+            row.iter_mut().for_each(|phi| *phi = phi.clamp(-plan.far, plan.far));
         }
         Ok(Self { pixels, phi, next: zeroed(plan.voxels())?, reinitialised_tiles: Vec::new() })
     }
@@ -49,7 +50,7 @@ impl Plain {
 
     pub(super) fn reinitialisation_step(&mut self, plan: &Plan, first: bool, ticker: &Ticker) -> Result<()> {
         if first {
-            self.reinitialised_tiles = scalar::reinitialised_tiles(plan, &self.phi)?;
+            self.reinitialised_tiles = scalar::reinitialised_tiles(plan, &self.phi, ticker)?;
         }
         scalar::reinitialise(plan, &self.phi, &mut self.next, &self.reinitialised_tiles, first, ticker)?;
         std::mem::swap(&mut self.phi, &mut self.next);
