@@ -114,9 +114,10 @@ impl Measure {
                 regions.name()
             )));
         }
-        // Whole numbers are their own levels.
+        // Whole numbers are their own levels. Of an image whose pixels hardly differ, not all levels are used.
+        let scale = || ((REGION_LEVELS - 1) as f64 / (high - low)).min(f32::MAX.into()) as f32;
         let (low, scale) = match pixel_type {
-            PixelType::F32 if high > low => (low as f32, ((REGION_LEVELS - 1) as f64 / (high - low)) as f32),
+            PixelType::F32 if high > low => (low as f32, scale()),
             PixelType::F32 => (low as f32, 0.0),
             _ => (0.0, 1.0),
         };
