@@ -120,7 +120,7 @@ pub struct isoline_level_set_params {
     pub reinitialise_every: u32,
     /// The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
     /// front at the speed α ε + (1 - α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of
-    /// `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
+    /// `reinitialise_every`, or of 1000 if that is more. With a larger number it takes longer until the front counts as at rest.
     pub check_interval: u32,
     /// An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE.
     pub side: u32,
@@ -303,7 +303,8 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 /// If the mask (with 2
 /// dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
 /// Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
-/// count as far from T as the farthest finite pixel of the image, but at least 2ε.
+/// count as far from T as the farthest finite pixel of the image, but at least 2ε. With ISOLINE_LEVEL_SET_OUTSIDE, where
+/// that is the object's side, they count as the object's.
 ///
 /// @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along

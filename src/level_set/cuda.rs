@@ -302,8 +302,7 @@ impl Solver {
         if self.phi_unknown {
             return Err(Error::new(
                 ErrorKind::DeviceFailed,
-                "an earlier call for this level set failed on the device, so that its phi is not known; write phi, or begin \
-                 a new level set",
+                "an earlier call for this level set failed, so that its phi is not known; write phi, or begin a new level set",
             ));
         }
         Ok(())

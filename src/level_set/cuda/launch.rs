@@ -102,8 +102,8 @@ pub(super) fn check_indices(layout: &Layout, dimensions: Dimensions) -> Result<(
         || layout.rows() as u64 > MAX_ROWS
     {
         return Err(Error::unsupported(format!(
-            "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice, 2^32 rows and 2^31 tiles, but this \
-             has {width} x {height} x {depth}; use the device cpu"
+            "a level set on a CUDA device may have at most {MAX_PLANE} pixels a slice and 2^32 rows, and fewer than 2^31 tiles, \
+             of them 2^{TILE_BITS} along an axis, but this has {width} x {height} x {depth}; use the device cpu"
         )));
     }
     Ok(())
