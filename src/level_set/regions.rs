@@ -315,6 +315,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn pixels_that_hardly_differ_have_a_range_between_them() {
+        for difference in [1e-3f32, 1e-33, 1e-35] {
+            let measure = Measure::new(Regions::ChanVese, PixelType::F32, [0.0, difference.into()]).unwrap();
+            let bright = sums(&measure, &[difference, 0.9 * difference]);
+            let dark = sums(&measure, &[0.0, 0.1 * difference]);
+            let range = measure.range([bright, dark]).unwrap();
+            for (pixel, is_bright) in [(0.4, false), (0.6, true)] {
+                assert_eq!(is_in_range(range, pixel * f64::from(difference)), is_bright, "{difference} {range:?}");
+            }
+        }
+    }
+
     /// Returns the logarithm of the likelihood of a pixel in a region, without what is the same in every region.
     fn likelihood(regions: Regions, pixel: f64, of: &[f32]) -> f64 {
         let mean_of =
