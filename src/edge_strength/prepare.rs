@@ -7,7 +7,7 @@ pub(super) use crate::image::zeroed;
 use crate::parallel::try_par_each;
 use crate::progress::Ticker;
 use crate::threshold::Pixel;
-use ndarray::{ArrayView1, ArrayView3, Axis, s};
+use ndarray::{ArrayView1, ArrayView3, Axis};
 use std::ops::Range;
 
 /// The scaling of pixels outside the shape to their initial values, computed for one image. The CUDA kernel takes the
@@ -63,17 +63,10 @@ impl InitialValues {
 /// The pixels of one slice or volume in the caller's memory, with the rule for their initial values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InputPixels<'a> {
-    view: View<'a>,
+    image: Image<'a>,
     foreground: Foreground,
     threshold: f64,
     rule: InitialValues,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum View<'a> {
-    U8(ArrayView3<'a, u8>),
-    U16(ArrayView3<'a, u16>),
-    F32(ArrayView3<'a, f32>),
 }
 
 impl<'a> InputPixels<'a> {
@@ -82,50 +75,42 @@ impl<'a> InputPixels<'a> {
     /// # Errors
     /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) for an image in CUDA memory.
     pub(super) fn new(input: &Image<'a>, slices: Range<usize>, plan: &Plan, start: &InitialValues) -> Result<Self> {
-        let slices = s![slices, .., ..];
-        let view = match input {
-            Image::U8(view) => View::U8(view.slice_move(slices)),
-            Image::U16(view) => View::U16(view.slice_move(slices)),
-            Image::F32(view) => View::F32(view.slice_move(slices)),
-            Image::Device(_) => {
-                return Err(Error::in_cuda_memory("image"));
-            }
-        };
-        Ok(Self { view, foreground: plan.foreground, threshold: plan.threshold, rule: *start })
+        if matches!(input, Image::Device(_)) {
+            return Err(Error::in_cuda_memory("image"));
+        }
+        let image = input.slices(&slices);
+        Ok(Self { image, foreground: plan.foreground, threshold: plan.threshold, rule: *start })
     }
 
     /// Returns width, height and depth.
     pub(super) fn shape(&self) -> [usize; 3] {
-        let (depth, height, width) = match &self.view {
-            View::U8(view) => view.dim(),
-            View::U16(view) => view.dim(),
-            View::F32(view) => view.dim(),
-        };
-        [width, height, depth]
+        self.image.shape()
     }
 
     /// Returns whether every pixel starts at 1 (shape) or 0.
     pub(super) fn start_is_mask(&self) -> bool {
-        self.rule.unit == 0.0
+        self.rule.is_mask()
     }
 
     /// Sets `bits` in each of `marks` whose pixel is not a shape pixel, and so changes.
     #[inline(always)]
     pub(super) fn mark_changing(&self, row: [usize; 2], columns: Range<usize>, bits: u8, marks: &mut [u8]) {
-        match &self.view {
-            View::U8(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
-            View::U16(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
-            View::F32(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+        match &self.image {
+            Image::U8(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+            Image::U16(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+            Image::F32(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+            Image::Device(_) => unreachable!("new has refused it"),
         }
     }
 
     /// Writes the initial values of some columns of row `[y, z]`.
     #[inline(always)]
     pub(super) fn initial_values(&self, row: [usize; 2], columns: Range<usize>, values: &mut [f32]) {
-        match &self.view {
-            View::U8(view) => initial_values(line(view, row, columns), self, values),
-            View::U16(view) => initial_values(line(view, row, columns), self, values),
-            View::F32(view) => initial_values(line(view, row, columns), self, values),
+        match &self.image {
+            Image::U8(view) => initial_values(line(view, row, columns), self, values),
+            Image::U16(view) => initial_values(line(view, row, columns), self, values),
+            Image::F32(view) => initial_values(line(view, row, columns), self, values),
+            Image::Device(_) => unreachable!("new has refused it"),
         }
     }
 }
