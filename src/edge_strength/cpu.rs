@@ -54,11 +54,8 @@ pub(super) fn run(
     // 2. Allocate the workspace of the fast path.
     let fused = matches!(plan.mode, Mode::Iterate { .. }) && plan.variant != Variant::Scalar;
     let shape = [width, height, field_depth];
-    let workspace = if fused {
-        Some(pool.install(|| fused::Workspace::new(context.buffer_pool(), shape, &plan.steps()))?)
-    } else {
-        None
-    };
+    let workspace =
+        if fused { Some(pool.install(|| fused::Workspace::new(context.buffer_pool(), shape, plan))?) } else { None };
     let call = Call { plan, initial, input, shape, workspace, ticker: &ticker };
     let direct = fused && has_contiguous_rows(target) && of_field.len() == field_depth;
     let mut outcome = Outcome::none(plan);
@@ -70,7 +67,7 @@ pub(super) fn run(
         ticker.expect((fields * field_depth * width * height) as u64 * plan.centre_weights.len() as u64);
         let mut targets = target.slice_mut(s![batch.clone(), .., ..]);
         let mut targets = collected(targets.axis_chunks_iter_mut(Axis(0), of_field.len()))?;
-        let solved: Vec<Solved<'_>> = run_with_progress(pool, progress, &ticker, || {
+        let solved = run_with_progress(pool, progress, &ticker, || {
             let starts = batch.clone().into_par_iter().step_by(of_field.len());
             let threads = pool.current_num_threads().div_ceil(fields);
             let solve = |(z, target): (usize, &mut ArrayViewMut3<'_, f32>)| {
@@ -81,13 +78,13 @@ pub(super) fn run(
         // 4. Write its results, unless they are written.
         run_with_progress(pool, progress, &ticker, || {
             let before = of_field.start * width * height;
-            for (target, solved) in targets.into_iter().zip(solved) {
-                match solved.values {
+            for (target, (values, of_field)) in targets.into_iter().zip(solved) {
+                match values {
                     Values::InPlace => {}
                     Values::Pooled(values) => copy_packed(&values[before..][..target.len()], target, &ticker)?,
                     Values::Owned(values) => copy_packed(&values[before..][..target.len()], target, &ticker)?,
                 }
-                outcome = outcome.worst(solved.outcome);
+                outcome = outcome.worst(of_field);
             }
             Ok(())
         })?;
@@ -115,12 +112,6 @@ struct Call<'a, 'i> {
     ticker: &'a Ticker,
 }
 
-/// The result for a slice or a volume.
-struct Solved<'a> {
-    values: Values<'a>,
-    outcome: Outcome,
-}
-
 /// The memory that holds the values of a result.
 enum Values<'a> {
     /// The caller's memory.
@@ -133,14 +124,15 @@ enum Values<'a> {
 
 impl<'a> Call<'a, '_> {
     /// Computes the slice or volume that begins with slice `z`, on that many threads, into `target` if there is one.
-    fn solve(&self, z: usize, target: Option<ArrayViewMut3<'_, f32>>, threads: usize) -> Result<Solved<'a>> {
+    fn solve(&self, z: usize, target: Option<ArrayViewMut3<'_, f32>>, threads: usize) -> Result<(Values<'a>, Outcome)> {
         let Self { plan, shape, ticker, .. } = *self;
         let pixels = InputPixels::new(self.input, z..z + shape[2], plan, self.initial)?;
+        let iterated = |iterations| Outcome { iterations, ..Outcome::none(plan) };
         match (plan.mode, &self.workspace) {
             (Mode::Iterate { iterations }, Some(workspace)) => {
                 let values = match target {
                     Some(target) => {
-                        fused::iterate(workspace, &pixels, &plan.steps(), target, threads, ticker)?;
+                        fused::iterate(workspace, &pixels, plan, target, threads, ticker)?;
                         Values::InPlace
                     }
                     None => {
@@ -149,25 +141,22 @@ impl<'a> Call<'a, '_> {
                         let (result, _) = field.split_at_mut(width * height * depth);
                         let result = ArrayViewMut3::from_shape((depth, height, width), result);
                         let result = result.unwrap_or_else(|_| unreachable!("a view of its own size"));
-                        fused::iterate(workspace, &pixels, &plan.steps(), result, threads, ticker)?;
+                        fused::iterate(workspace, &pixels, plan, result, threads, ticker)?;
                         Values::Pooled(field)
                     }
                 };
-                Ok(Solved { values, outcome: Outcome { iterations, residual: f64::NAN, converged: false } })
+                Ok((values, iterated(iterations)))
             }
             (Mode::Iterate { iterations }, None) => {
                 let (mut field, fixed) = prepare(&pixels, ticker)?;
-                scalar::iterate(&mut field, &fixed, shape, &plan.steps(), ticker)?;
-                let outcome = Outcome { iterations, residual: f64::NAN, converged: false };
-                Ok(Solved { values: Values::Owned(field), outcome })
+                scalar::iterate(&mut field, &fixed, shape, plan, ticker)?;
+                Ok((Values::Owned(field), iterated(iterations)))
             }
             (Mode::Converged { tolerance, max_cycles }, _) => {
                 let (mut field, fixed) = prepare(&pixels, ticker)?;
                 let options = multigrid::SolveOptions { operator: plan.operator(), tolerance, max_cycles };
-                let solution = multigrid::solve(&mut field, &fixed, shape, &options, ticker)?;
-                let outcome =
-                    Outcome { iterations: solution.cycles, residual: solution.residual, converged: solution.converged };
-                Ok(Solved { values: Values::Owned(field), outcome })
+                let outcome = multigrid::solve(&mut field, &fixed, shape, &options, ticker)?;
+                Ok((Values::Owned(field), outcome))
             }
         }
     }

@@ -260,14 +260,10 @@ impl SliceOperation for Call<'_> {
                     mask: &buffers.mask,
                     layout: self.layout.field,
                 };
-                let solution = multigrid::solve(self.cuda, stream, &field, &options, &mut |fraction| {
+                let outcome = multigrid::solve(self.cuda, stream, &field, &options, &mut |fraction| {
                     pipeline.poll(slice, fraction)
                 })?;
-                self.outcome = self.outcome.worst(Outcome {
-                    iterations: solution.cycles,
-                    residual: solution.residual,
-                    converged: solution.converged,
-                });
+                self.outcome = self.outcome.worst(outcome);
             }
         }
         Ok(())

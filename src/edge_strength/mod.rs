@@ -186,25 +186,12 @@ struct Plan {
     lambda: f64,
     /// Δt in units of the square of the spacing along x.
     time_step: f32,
-    /// The centre weight of every iteration; empty in converged mode.
+    /// The centre weights k_i, one for each iteration; none in converged mode.
     centre_weights: Vec<f32>,
     mode: Mode,
     variant: Variant,
     foreground: Foreground,
     threshold: f64,
-}
-
-/// The parameters of the iterations.
-#[derive(Clone, Copy, Debug)]
-struct Steps<'a> {
-    /// 2 or 3.
-    dimensions: u32,
-    /// [`Plan::weights`].
-    weights: [f32; 3],
-    /// Δt.
-    time_step: f32,
-    /// The centre weights k_i, one for each iteration to do.
-    centre_weights: &'a [f32],
 }
 
 impl Plan {
@@ -221,15 +208,6 @@ impl Plan {
             (2, _) => Some(0),
             (_, Mode::Iterate { .. }) => Some(self.centre_weights.len()),
             (_, Mode::Converged { .. }) => None,
-        }
-    }
-
-    fn steps(&self) -> Steps<'_> {
-        Steps {
-            dimensions: self.dimensions,
-            weights: self.weights,
-            time_step: self.time_step,
-            centre_weights: &self.centre_weights,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Eq. 3 as a plain loop on one thread: the reference that the fast paths are compared with.
 
 use super::prepare::zeroed;
-use super::{FLUSH_THRESHOLD, Steps, is_flushed};
+use super::{FLUSH_THRESHOLD, Plan, is_flushed};
 use crate::error::Result;
 use crate::progress::Ticker;
 
@@ -11,17 +11,17 @@ pub(super) fn iterate(
     field: &mut Vec<f32>,
     fixed: &[u8],
     shape: [usize; 3],
-    steps: &Steps<'_>,
+    plan: &Plan,
     ticker: &Ticker,
 ) -> Result<()> {
     let [width, height, depth] = shape;
-    let volume = steps.dimensions == 3;
-    let [_, weight_y, weight_z] = steps.weights;
+    let volume = plan.dimensions == 3;
+    let [_, weight_y, weight_z] = plan.weights;
     // A Jacobi iteration: every pixel is computed from the previous iteration alone, so the order of the loop does not
     // matter.
     let mut next = zeroed(field.len())?;
     next.copy_from_slice(field);
-    for (done, &centre) in steps.centre_weights.iter().enumerate() {
+    for (done, &centre) in plan.centre_weights.iter().enumerate() {
         let flush_below = if is_flushed(done + 1) { FLUSH_THRESHOLD } else { 0.0 };
         for z in 0..depth {
             for y in 0..height {
@@ -45,7 +45,7 @@ pub(super) fn iterate(
                         sum += weight_z * (field[front + x] + field[back + x]);
                     }
                     // Weights that are not whole numbers round the sum, which may exceed the centre's weight a little.
-                    let changed = (v + steps.time_step * (sum - centre * v)).min(1.0);
+                    let changed = (v + plan.time_step * (sum - centre * v)).min(1.0);
                     next[row + x] = if changed < flush_below { 0.0 } else { changed };
                 }
             }

@@ -16,7 +16,7 @@ mod planes;
 mod rows;
 
 use super::super::prepare::InputPixels;
-use super::super::{FLUSH_THRESHOLD, Steps, is_flushed};
+use super::super::{FLUSH_THRESHOLD, Plan, is_flushed};
 use crate::device::{BufferPool, PerThread, PooledBuffer};
 use crate::error::Result;
 use crate::image::reserved;
@@ -75,11 +75,10 @@ pub(super) struct Workspace<'a> {
 
 impl<'a> Workspace<'a> {
     /// Allocates the buffers for fields of this shape on the threads of the current pool.
-    pub(super) fn new(pool: &'a BufferPool, shape: [usize; 3], steps: &Steps<'_>) -> Result<Self> {
+    pub(super) fn new(pool: &'a BufferPool, shape: [usize; 3], plan: &Plan) -> Result<Self> {
         // Partitions for one thread have the longest stretches, hence the most levels and the largest tasks.
-        let floats =
-            Partition::possible(shape, steps.dimensions, 1).map(|one| one.buffer_len(steps.centre_weights.len()));
-        let floats = floats.max().unwrap_or(0);
+        let possible = Partition::possible(shape, plan.dimensions, 1);
+        let floats = possible.map(|one| one.buffer_len(plan.centre_weights.len())).max().unwrap_or(0);
         Ok(Self { pool, buffers: PerThread::new(|| pool.acquire(floats))? })
     }
 
@@ -97,15 +96,15 @@ impl<'a> Workspace<'a> {
 pub(super) fn iterate(
     workspace: &Workspace<'_>,
     pixels: &InputPixels<'_>,
-    steps: &Steps<'_>,
+    plan: &Plan,
     mut result: ArrayViewMut3<'_, f32>,
     threads: usize,
     ticker: &Ticker,
 ) -> Result<()> {
     let [width, height, depth] = pixels.shape();
-    let partition = Partition::new([width, height, depth], steps.dimensions, threads);
+    let partition = Partition::new([width, height, depth], plan.dimensions, threads);
     let arch = Arch::new();
-    let mut weights = steps.centre_weights;
+    let mut weights = &plan.centre_weights[..];
     if weights.is_empty() {
         return write_initial_values(pixels, result);
     }
@@ -124,15 +123,7 @@ pub(super) fn iterate(
         passes -= 1;
         weights = later;
         let field = if done == 0 { None } else { Some(other.view()) };
-        let pass = Pass {
-            pixels,
-            field,
-            shape: partition.shape,
-            weights: steps.weights,
-            time_step: steps.time_step,
-            done,
-            centre_weights: now,
-        };
+        let pass = Pass { pixels, plan, field, shape: partition.shape, done, centre_weights: now };
         partition.tasks(&mut to, now.len())?.into_par_iter().with_max_len(1).try_for_each(|task| {
             ticker.check()?;
             let updates = task.pixels() * now.len();
@@ -171,13 +162,11 @@ fn contiguous<T>(row: Option<T>) -> T {
 /// The iterations of one pass over the whole field.
 struct Pass<'a, 'p> {
     pixels: &'a InputPixels<'p>,
+    plan: &'a Plan,
     /// The values before the pass; `None` for the initial values of `pixels`.
     field: Option<ArrayView3<'a, f32>>,
     /// The same as [`Partition::shape`].
     shape: [usize; 3],
-    /// The weights of the neighbours along x, y, z; 1 along x, and in 2D.
-    weights: [f32; 3],
-    time_step: f32,
     /// The number of iterations before the pass.
     done: usize,
     /// The centre weight of each iteration of the pass.
@@ -409,17 +398,14 @@ mod tests {
                 Array3::from_shape_fn((depth, height, width), |(z, y, x)| u8::from((7 * x + 5 * y + 3 * z) % 23 == 0));
             let params = Params { dimensions, mode: Mode::Iterate { iterations: 4 }, ..Params::default() };
             let plan = params.plan().unwrap();
-            let steps = plan.steps();
             let pixels = InputPixels::new(&Image::from(input.view()), 0..depth, &plan, &InitialValues::mask()).unwrap();
-            let workspace = Workspace::new(&pool, shape, &steps).unwrap();
+            let workspace = Workspace::new(&pool, shape, &plan).unwrap();
             let mut expected = Array3::zeros(input.dim());
-            iterate(&workspace, &pixels, &steps, expected.view_mut(), 1, &Ticker::new("test")).unwrap();
+            iterate(&workspace, &pixels, &plan, expected.view_mut(), 1, &Ticker::new("test")).unwrap();
 
-            let partition = Partition::new(shape, steps.dimensions, 1);
-            let centre_weights = steps.centre_weights;
-            let time_step = steps.time_step;
-            let (shape, weights) = (partition.shape, steps.weights);
-            let pass = Pass { pixels: &pixels, field: None, shape, weights, time_step, done: 0, centre_weights };
+            let partition = Partition::new(shape, plan.dimensions, 1);
+            let (shape, centre_weights) = (partition.shape, &plan.centre_weights[..]);
+            let pass = Pass { pixels: &pixels, plan: &plan, field: None, shape, done: 0, centre_weights };
             let mut got = Array3::<f32>::zeros(input.dim());
             for task in partition.tasks(&mut got.view_mut(), centre_weights.len()).unwrap() {
                 workspace.buffers.with(|buffer| {

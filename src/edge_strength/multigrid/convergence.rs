@@ -1,6 +1,6 @@
 //! The stopping criterion: the error of a solve, estimated from the changes that its cycles make.
 
-use super::{Solution, SolveOptions};
+use super::{Outcome, SolveOptions};
 
 /// Estimates the largest error from the change of each cycle: if changes δ shrink by a factor q, the changes of all
 /// later cycles add up to δ·q/(1 − q). The largest of the last two factors and [`MIN_FACTOR`] is used as q.
@@ -75,10 +75,10 @@ impl ConvergenceMonitor {
         self.cycles < options.max_cycles && self.residual > options.tolerance && self.idle < IDLE_CYCLES
     }
 
-    /// Returns the solution after the last cycle.
-    pub(in crate::edge_strength) fn solution(&self, options: &SolveOptions) -> Solution {
-        let Self { cycles, residual, .. } = *self;
-        Solution { cycles, residual, converged: residual <= options.tolerance }
+    /// Returns the outcome after the last cycle.
+    pub(in crate::edge_strength) fn outcome(&self, options: &SolveOptions) -> Outcome {
+        let Self { cycles: iterations, residual, .. } = *self;
+        Outcome { iterations, residual, converged: residual <= options.tolerance }
     }
 
     /// Returns the progress of the solve, measured by the logarithm of the error, in 0..=1.

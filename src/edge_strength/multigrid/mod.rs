@@ -31,6 +31,7 @@ mod relax;
 mod tests;
 mod tile;
 
+use super::Outcome;
 use super::prepare::zeroed;
 use crate::error::Result;
 use crate::parallel::{try_par_copy, try_par_parts};
@@ -41,14 +42,8 @@ use rayon::prelude::*;
 use relax::{Tiles, relax};
 use std::ops::Range;
 
-/// The outcome of a solve.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Solution {
-    pub cycles: u64,
-    /// The estimated largest error of any pixel; see [`ConvergenceMonitor`].
-    pub residual: f64,
-    pub converged: bool,
-}
+/// The outcome where no pixel is on the shape: 0 everywhere.
+pub(super) const EMPTY: Outcome = Outcome { iterations: 0, residual: 0.0, converged: true };
 
 /// The options of a solve.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +63,10 @@ pub(super) fn solve(
     shape: [usize; 3],
     options: &SolveOptions,
     ticker: &Ticker,
-) -> Result<Solution> {
+) -> Result<Outcome> {
     if !fixed.contains(&1) {
         field.fill(0.0);
-        return Ok(Solution { cycles: 0, residual: 0.0, converged: true });
+        return Ok(EMPTY);
     }
     // 1. Make the grids; put the initial values on the finest one. Axes of one voxel come last, as they do not count in the
     //    equation, and tiles of few voxels have large halos. The values lie in memory in the same order.
@@ -104,7 +99,7 @@ pub(super) fn solve(
         ticker.set(monitor.fraction(options));
     }
     try_par_copy(field, &levels[0].values, ticker)?;
-    Ok(monitor.solution(options))
+    Ok(monitor.outcome(options))
 }
 
 /// A grid with its fields.

@@ -7,11 +7,11 @@ fn equal(lambda: f64) -> Operator {
     Operator { weights: [1.0; 3], lambda }
 }
 
-fn solved(fixed: &[u8], shape: [usize; 3], rho: f64, tolerance: f64) -> (Vec<f32>, Solution) {
+fn solved(fixed: &[u8], shape: [usize; 3], rho: f64, tolerance: f64) -> (Vec<f32>, Outcome) {
     solved_with(fixed, shape, equal(1.0 / (rho * rho)), tolerance)
 }
 
-fn solved_with(fixed: &[u8], shape: [usize; 3], operator: Operator, tolerance: f64) -> (Vec<f32>, Solution) {
+fn solved_with(fixed: &[u8], shape: [usize; 3], operator: Operator, tolerance: f64) -> (Vec<f32>, Outcome) {
     let mut field: Vec<f32> = fixed.iter().map(|&f| f32::from(f)).collect();
     let options = SolveOptions { operator, tolerance, max_cycles: 200 };
     let solution = solve(&mut field, fixed, shape, &options, &Ticker::new("test")).unwrap();
@@ -181,8 +181,8 @@ fn any_spacing_meets_its_tolerance_in_the_cycles_of_equal_ones() {
                 let what = format!("{shape:?} 1/{one_in} {spacing:?} rho {rho}: {error:e} {solution:?}");
                 // The estimate may be less than the error, in 1 of these 576 by a factor of 1.54.
                 assert!(solution.converged && error < 1.55e-5, "{what}");
-                if solution.cycles > 3 * equal.cycles / 2 + 2 {
-                    slow.push(format!("{what} instead of {}", equal.cycles));
+                if solution.iterations > 3 * equal.iterations / 2 + 2 {
+                    slow.push(format!("{what} instead of {}", equal.iterations));
                 }
             }
         }
@@ -225,7 +225,7 @@ fn result_is_independent_of_the_number_of_threads() {
         };
         let (one, first) = with(1);
         let (three, second) = with(3);
-        assert_eq!(first.cycles, second.cycles);
+        assert_eq!(first.iterations, second.iterations);
         assert!(one.iter().zip(&three).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
 }
@@ -236,7 +236,7 @@ fn too_few_cycles_are_reported() {
     let options = SolveOptions { operator: equal(1e-4), tolerance: 1e-5, max_cycles: 2 };
     let mut field = vec![0.0; fixed.len()];
     let solution = solve(&mut field, &fixed, [200, 200, 1], &options, &Ticker::new("test")).unwrap();
-    assert!(!solution.converged && solution.cycles == 2 && solution.residual > 1e-5);
+    assert!(!solution.converged && solution.iterations == 2 && solution.residual > 1e-5);
     assert!(field.iter().all(|v| (-0.1..=1.1).contains(v)));
 }
 
@@ -266,6 +266,6 @@ fn the_monitor_ends_a_solve_that_stagnates_and_no_other() {
         assert!(monitor.goes_on(&options), "{cycle}");
         monitor.note(1e-3 * if cycle % 2 == 0 { 1.0 } else { 1.5 });
     }
-    assert!(!monitor.goes_on(&options) && !monitor.solution(&options).converged);
-    assert_eq!(monitor.solution(&options).cycles, 101 * IDLE_CYCLES);
+    assert!(!monitor.goes_on(&options) && !monitor.outcome(&options).converged);
+    assert_eq!(monitor.outcome(&options).iterations, 101 * IDLE_CYCLES);
 }

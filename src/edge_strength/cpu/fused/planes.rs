@@ -4,7 +4,7 @@
 //! and `q`, iteration 2 `q − 2` and `q − 1`, and so on down to the last, whose planes are written to memory. Between
 //! two arrivals only two planes per iteration are kept. The halo shrinks by one pixel per iteration.
 
-use super::{LINE, LINE_BYTES, Pass, Span, Task, flush};
+use super::{LINE, LINE_BYTES, Pass, Plan, Span, Task, flush};
 use pulp::{Simd, WithSimd};
 use std::ops::Range;
 
@@ -229,7 +229,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         // Whole vectors are computed; the values beyond the columns are not used.
         let columns = columns.start - columns.start % S::F32_LANES..columns.end.next_multiple_of(S::F32_LANES);
         let flushed = self.pass.is_flushed(level);
-        let weighted = self.pass.weights != [1.0; 3];
+        let weighted = self.pass.plan.weights != [1.0; 3];
         for j in self.ys.valid(level) {
             let at = |shift: isize| {
                 let start = (self.first + j * self.stride + columns.start).wrapping_add_signed(shift);
@@ -244,7 +244,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                 e: &mut e[at(0)],
                 masks: masks.map(|mask| &mask[at(0)]),
             };
-            let Pass { weights, time_step, .. } = *self.pass;
+            let Plan { weights, time_step, .. } = *self.pass.plan;
             let centre_weight = self.pass.centre_weights[level - 1];
             if weighted {
                 two_rows::<S, true>(simd, centre_weight, weights, time_step, rows);

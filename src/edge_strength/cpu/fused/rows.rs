@@ -244,7 +244,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
         let masks = &self.masks[self.mask(block)];
         let ranges = handles.map(|handle| self.row(handle));
         let rows = self.rows.get_disjoint_mut(ranges).unwrap_or_else(|_| unreachable!("no handle is given out twice"));
-        let (centre_weight, time_step) = (self.pass.centre_weights[level - 1], self.pass.time_step);
+        let (centre_weight, time_step) = (self.pass.centre_weights[level - 1], self.pass.plan.time_step);
         if self.pass.is_flushed(level) {
             four_rows::<S, true>(simd, centre_weight, time_step, rows, masks, row);
         } else {

@@ -12,7 +12,8 @@ mod cycle_3d;
 mod layout;
 mod slabs;
 
-use super::super::multigrid::{ConvergenceMonitor, Grid, Operator, Solution, SolveOptions, first_guess};
+use super::super::Outcome;
+use super::super::multigrid::{ConvergenceMonitor, EMPTY, Grid, Operator, SolveOptions, first_guess};
 use super::constants::MODULE;
 use super::field_layout::FieldLayout;
 use crate::device::cuda::{Buffer, Cuda, Event, Kernel, Pinned, Stream, geometry};
@@ -54,7 +55,7 @@ pub(super) fn solve(
     field: &FieldBuffers<'_>,
     options: &SolveOptions,
     poll: &mut dyn FnMut(f64) -> Result<()>,
-) -> Result<Solution> {
+) -> Result<Outcome> {
     let mut solver =
         Multigrid::new(cuda, stream, field.mask, Some([field.values, field.workspace]), field.layout, options)?;
     if !solver.coarsen()? {
@@ -75,7 +76,7 @@ pub(super) fn solve(
         }
         poll(monitor.fraction(options))?;
     }
-    Ok(monitor.solution(options))
+    Ok(monitor.outcome(options))
 }
 
 /// Returns the number of cycles to make before the stopping criterion is tested again.
@@ -89,9 +90,6 @@ fn cycles_at_once(monitor: &ConvergenceMonitor, options: &SolveOptions, shape: [
     };
     (queue as u64).clamp(1, MAX_QUEUED as u64).min(options.max_cycles - monitor.cycles) as usize
 }
-
-/// The solution where no pixel is on the shape: 0 everywhere.
-const EMPTY: Solution = Solution { cycles: 0, residual: 0.0, converged: true };
 
 /// One grid on the device: addresses and sizes as the kernels take them.
 #[derive(Clone)]

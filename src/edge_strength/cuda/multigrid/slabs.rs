@@ -106,7 +106,7 @@ pub(in super::super) fn solve_in_slabs(
     let mut solver = Multigrid::new(cuda, &stream, &mask, None, FieldLayout::new(shape), options)?;
     pipeline.others = others(&monitor, options, slabs, 0);
     prepare(context, cuda, &mut pipeline, (plan, initial), (input, &mask), (slots, slices), output.view_mut())?;
-    let (solution, is_in_output) = if !solver.coarsen()? {
+    let (outcome, is_in_output) = if !solver.coarsen()? {
         // The array that was not written has zeros.
         (EMPTY, false)
     } else {
@@ -142,14 +142,14 @@ pub(in super::super) fn solve_in_slabs(
                 (pass.guess, is_in_output) = (None, !is_in_output);
             }
         }
-        (monitor.solution(options), is_in_output)
+        (monitor.outcome(options), is_in_output)
     };
     if !is_in_output {
         copy(context, &mut pipeline, &scratch, output)?;
     }
     let mut report = pipeline.end(cuda);
     (report.part_count, report.slices_done) = (slabs as u64, shape[2] as u64);
-    (report.iterations, report.residual, report.converged) = (solution.cycles, solution.residual, solution.converged);
+    (report.iterations, report.residual, report.converged) = (outcome.iterations, outcome.residual, outcome.converged);
     Ok(report)
 }
 
