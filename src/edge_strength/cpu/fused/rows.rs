@@ -85,8 +85,8 @@ struct Window<'p, 'i, 't> {
     rows: &'t mut [f32],
     masks: &'t mut [u8],
     mask_count: usize,
-    /// Two temporary rows for lifting and lowering.
-    lines: [&'t mut [f32]; 2],
+    /// Two temporary rows of values, as their bits, for lifting and lowering.
+    lines: [&'t mut [u32]; 2],
     /// The mask of the rows that arrived last: one bit for each pixel of a column, the first row highest, 1 where the
     /// pixel changes.
     marks: &'t mut [u8],
@@ -125,7 +125,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
             rows,
             masks,
             mask_count: mask_count(levels),
-            lines: [&mut line[..len], &mut other[..len]],
+            lines: [bytemuck::cast_slice_mut(&mut line[..len]), bytemuck::cast_slice_mut(&mut other[..len])],
             marks: &mut marks[..len],
             mark_lines: [&mut mark_line[..len], &mut other_mark_line[..len]],
             waiting: (0..levels).map(|t| [2 * t, 2 * t + 1]).collect(),
@@ -175,10 +175,9 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
                     *value = if mark & first_bit(i) == 0 { 1.0 } else { 0.0 };
                 }
             } else {
-                self.pass.values([y, 0], columns.clone(), &mut self.lines[0][..columns.len()]);
-                let [line, other] = &mut self.lines;
-                let lines = &mut [bytemuck::cast_slice_mut(line), bytemuck::cast_slice_mut(other)];
-                lift::<u32>(S::F32_LANES, lines, bytemuck::cast_slice_mut(&mut self.rows[to]));
+                let line = bytemuck::cast_slice_mut(&mut self.lines[0][..columns.len()]);
+                self.pass.values([y, 0], columns.clone(), line);
+                lift(S::F32_LANES, &mut self.lines, bytemuck::cast_slice_mut(&mut self.rows[to]));
             }
         }
     }
@@ -260,9 +259,7 @@ impl<'p, 'i, 't> Window<'p, 'i, 't> {
             let y = top - self.pass.centre_weights.len() as isize + i as isize - self.ys.own.start as isize;
             if (0..self.ys.own.len() as isize).contains(&y) {
                 let from = bytemuck::cast_slice(&self.rows[self.row(handle)]);
-                let [line, other] = &mut self.lines;
-                let lines = &mut [bytemuck::cast_slice_mut(line), bytemuck::cast_slice_mut(other)];
-                let line = lower::<u32>(S::F32_LANES, from, lines);
+                let line = lower(S::F32_LANES, from, &mut self.lines);
                 let row = &mut *rows[y as usize];
                 row.copy_from_slice(&bytemuck::cast_slice(line)[skipped..skipped + row.len()]);
             }
