@@ -362,9 +362,8 @@ pub fn run(
     // The range of a stack is that of all its slices, however they are divided.
     let initial = match params.start {
         Start::Mask => InitialValues::mask(),
-        Start::Input(Some(range)) => InitialValues::scaled(range, plan.foreground),
-        Start::Input(None) => {
-            let range = type_range(input.pixel_type());
+        Start::Input(range) => {
+            let range = range.or((input.pixel_type() == PixelType::U8).then_some([0.0, 255.0]));
             let range = range.map_or_else(|| context.extremes(STAGE, &mut input, &mut progress), Ok)?;
             InitialValues::scaled(range, plan.foreground)
         }
@@ -452,11 +451,6 @@ impl Outcome {
             converged: self.converged && other.converged,
         }
     }
-}
-
-/// Returns the range of automatic scaling for u8 images; the other types use their finite extremes.
-fn type_range(pixel_type: PixelType) -> Option<[f64; 2]> {
-    (pixel_type == PixelType::U8).then_some([0.0, 255.0])
 }
 
 #[cfg(test)]
