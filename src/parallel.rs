@@ -5,6 +5,13 @@ use crate::image::{collected, for_each_index};
 use crate::progress::Ticker;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+/// Takes the first values of what is left of a list, for one part of it.
+pub(crate) fn take_first<'a, T>(left: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (first, after) = std::mem::take(left).split_at_mut(count);
+    *left = after;
+    first
+}
+
 /// Calls `work` with each item and its number, on all threads of the current pool, until a call fails, whose error it returns. The
 /// ticker can cancel it.
 pub(crate) fn try_par_each<I: Send>(

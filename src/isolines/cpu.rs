@@ -1,12 +1,12 @@
 //! The crossings of isolines on the CPU, on all threads: bits of the pixels' classes, from these bits of the crossings, and
 //! from the numbers of bits the place of each crossing in the list.
 
-use super::link::{Crossings, NONE, check_count, gathered, link};
+use super::link::{Crossings, NONE, check_count, link};
 use super::{Connect, Plan, Polylines, STAGE, joined};
 use crate::device::{Context, HostCopy, slices_side_by_side};
 use crate::error::Result;
-use crate::image::{Image, extend, packed_row, push, zeroed};
-use crate::parallel::try_par_each;
+use crate::image::{Image, extend, packed_row, push, try_par_collected, zeroed};
+use crate::parallel::{take_first, try_par_each};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::{Parts, Report};
 use crate::threshold::{Pixel, WORD, bits};
@@ -70,7 +70,7 @@ fn slices<T: Pixel + Into<f64>>(
                 let found = crossings(plan, view.index_axis(Axis(0), slice), level, &ticker)?;
                 link(plan, slice, level, &found, &ticker)
             };
-            gathered(tasks_now.into_par_iter().with_max_len(1).map(task))
+            try_par_collected(tasks_now.into_par_iter().with_max_len(1).map(task))
         })?;
         extend(&mut parts, made)?;
     }
@@ -231,10 +231,7 @@ fn crossings<T: Pixel + Into<f64>>(
     for first in (0..classes.height).step_by(rows) {
         let end = classes.height.min(first + rows);
         let own = (marks.rows[2 * end] - marks.rows[2 * first]) as usize;
-        let (points, points_after) = std::mem::take(&mut points_left).split_at_mut(own);
-        let (next, next_after) = std::mem::take(&mut next_left).split_at_mut(own);
-        (points_left, next_left) = (points_after, next_after);
-        push(&mut tasks, (first..end, points, next))?;
+        push(&mut tasks, (first..end, take_first(&mut points_left, own), take_first(&mut next_left, own)))?;
     }
     try_par_each(tasks.into_iter(), ticker, |_, (rows, points, next)| {
         let mut at = 0;

@@ -7,7 +7,8 @@
 
 use super::{Plan, Polyline, Polylines};
 use crate::error::{Error, Result};
-use crate::image::{collected, par_collected, push, reserved, zeroed};
+use crate::image::{collected, extend, par_collected, push, reserved, try_par_collected, zeroed};
+use crate::parallel::take_first;
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -23,8 +24,8 @@ const BANDS_PER_THREAD: usize = 4;
 /// The points of one task that makes polylines.
 const TASK_POINTS: usize = 1 << 15;
 
-/// The pieces that are joined between two looks at the ticker.
-const PIECES_PER_CHECK: usize = 1 << 12;
+/// The crossings or pieces that are followed between two looks at the ticker.
+const ITEMS_PER_CHECK: usize = 1 << 12;
 
 /// The rows of one task of the nesting.
 const TASK_ROWS: usize = 64;
@@ -53,58 +54,57 @@ pub(super) fn check_count(count: u64, level: f64) -> Result<()> {
     )))
 }
 
-/// Computes items on the threads of the current pool, all or the first error.
-pub(super) fn gathered<T: Send>(items: impl IndexedParallelIterator<Item = Result<T>>) -> Result<Vec<T>> {
-    let made = par_collected(items)?;
-    let mut gathered = reserved(made.len())?;
-    made.into_iter().try_for_each(|item| item.map(|item| gathered.push(item)))?;
-    Ok(gathered)
-}
-
 /// A part of a curve within one band, or a whole curve.
-struct Piece {
-    /// Its crossings in the list of the band.
+struct Chain {
+    /// Its crossings in the list of the band, or in the common list.
     range: Range<usize>,
     closed: bool,
 }
 
-/// The pieces of one band: first the open ones, in the order of their first crossings, then the closed ones.
-struct Band {
-    crossings: Vec<u32>,
-    pieces: Vec<Piece>,
-}
-
-/// Follows the curves of a band as far as they stay in it.
-fn pieces(next: &[u32], band: Range<usize>, ticker: &Ticker) -> Result<Band> {
-    ticker.check()?;
-    let (first, length) = (band.start as u32, band.len());
-    let within = |crossing: u32| Some(crossing.wrapping_sub(first) as usize).filter(|place| *place < length);
-    let mut entered: Vec<u8> = zeroed(length)?;
-    next[band].iter().filter_map(|to| within(*to)).for_each(|place| entered[place] = 1);
-    let mut found = Band { crossings: reserved(length)?, pieces: Vec::new() };
-    // A crossing that is not entered begins a piece; those that are left after these belong to closed curves.
+/// Follows `count` items, each of which has a next one or none, `add`s those of each chain to `list`, and returns the chains:
+/// first the open ones, in the order of their first items, then the closed ones.
+fn follow(
+    count: usize,
+    next: impl Fn(usize) -> Option<usize>,
+    list: &mut Vec<u32>,
+    add: impl Fn(&mut Vec<u32>, usize),
+    ticker: &Ticker,
+) -> Result<Vec<Chain>> {
+    let mut entered: Vec<u8> = zeroed(count)?;
+    (0..count).filter_map(&next).for_each(|place| entered[place] = 1);
+    let mut chains = Vec::new();
+    // An item that is not entered begins a chain; those that are left after these belong to closed ones.
     for closed in [false, true] {
-        for place in 0..length {
+        for place in 0..count {
+            if place % ITEMS_PER_CHECK == 0 {
+                ticker.check()?;
+            }
             if entered[place] != u8::from(closed) {
                 continue;
             }
-            let start = found.crossings.len();
+            let start = list.len();
             let mut at = Some(place);
             while let Some(place) = at.filter(|place| !closed || entered[*place] == 1) {
                 entered[place] = 2;
-                found.crossings.push(first + place as u32);
-                at = within(next[first as usize + place]);
+                add(list, place);
+                at = next(place);
             }
-            push(&mut found.pieces, Piece { range: start..found.crossings.len(), closed })?;
+            push(&mut chains, Chain { range: start..list.len(), closed })?;
         }
     }
-    Ok(found)
+    Ok(chains)
 }
 
-/// A whole curve: its crossings in a common list.
-struct Chain {
-    range: Range<usize>,
-    closed: bool,
+/// Follows the curves of a band as far as they stay in it; returns their crossings and their parts.
+fn pieces(next: &[u32], band: Range<usize>, ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
+    let (first, length) = (band.start, band.len());
+    let within = |place: usize| {
+        let place = (next[first + place] as usize).wrapping_sub(first);
+        (place < length).then_some(place)
+    };
+    let mut crossings = reserved(length)?;
+    let pieces = follow(length, within, &mut crossings, |list, place| list.push((first + place) as u32), ticker)?;
+    Ok((crossings, pieces))
 }
 
 /// Returns the curves, by their first crossing, and the list of their crossings.
@@ -114,22 +114,23 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
     let followed = (0..next.len().div_ceil(length))
         .into_par_iter()
         .map(|band| pieces(next, band * length..next.len().min((band + 1) * length), ticker));
-    let bands = gathered(followed)?;
+    let bands = try_par_collected(followed)?;
     // 2. Join the pieces that leave their bands. They are in the order of their first crossings.
     let mut open: Vec<&[u32]> = Vec::new();
     let mut order = reserved(next.len())?;
     let mut chains = Vec::new();
-    for band in &bands {
-        for (index, piece) in band.pieces.iter().enumerate() {
-            if index % PIECES_PER_CHECK == 0 {
+    for (crossings, pieces) in &bands {
+        for (index, piece) in pieces.iter().enumerate() {
+            if index % ITEMS_PER_CHECK == 0 {
                 ticker.check()?;
             }
+            let crossings = &crossings[piece.range.clone()];
             if piece.closed {
                 let start = order.len();
-                order.extend_from_slice(&band.crossings[piece.range.clone()]);
+                order.extend_from_slice(crossings);
                 push(&mut chains, Chain { range: start..order.len(), closed: true })?;
             } else {
-                push(&mut open, &band.crossings[piece.range.clone()])?;
+                push(&mut open, crossings)?;
             }
         }
     }
@@ -138,32 +139,14 @@ fn chains(next: &[u32], ticker: &Ticker) -> Result<(Vec<u32>, Vec<Chain>)> {
         crossing => open.partition_point(|piece| piece[0] < crossing) as u32,
     };
     let followers = par_collected(open.par_iter().map(|piece| follower(piece)))?;
-    let mut entered: Vec<u8> = zeroed(open.len())?;
-    followers.iter().filter(|to| **to != NONE).for_each(|to| entered[*to as usize] = 1);
-    for closed in [false, true] {
-        for place in 0..open.len() {
-            if place % PIECES_PER_CHECK == 0 {
-                ticker.check()?;
-            }
-            if entered[place] != u8::from(closed) {
-                continue;
-            }
-            let start = order.len();
-            let mut at = place as u32;
-            while at != NONE && !(closed && entered[at as usize] == 2) {
-                entered[at as usize] = 2;
-                order.extend_from_slice(open[at as usize]);
-                at = followers[at as usize];
-            }
-            if closed {
-                let curve = &mut order[start..];
-                let first =
-                    curve.iter().enumerate().min_by_key(|(_, crossing)| **crossing).map_or(0, |(place, _)| place);
-                curve.rotate_left(first);
-            }
-            push(&mut chains, Chain { range: start..order.len(), closed })?;
-        }
+    let next = |piece: usize| Some(followers[piece]).filter(|to| *to != NONE).map(|to| to as usize);
+    let joined = follow(open.len(), next, &mut order, |order, piece| order.extend_from_slice(open[piece]), ticker)?;
+    for chain in joined.iter().filter(|chain| chain.closed) {
+        let curve = &mut order[chain.range.clone()];
+        let first = curve.iter().enumerate().min_by_key(|(_, crossing)| **crossing).map_or(0, |(place, _)| place);
+        curve.rotate_left(first);
     }
+    extend(&mut chains, joined)?;
     // 3. Put the curves in order.
     chains.par_sort_unstable_by_key(|chain| order[chain.range.start]);
     ticker.check()?;
@@ -214,13 +197,12 @@ pub(super) fn link(plan: &Plan, slice: usize, level: f64, crossings: &Crossings,
     for curve in 0..chains.len() {
         room += chains[curve].range.len();
         if room >= TASK_POINTS || curve + 1 - begun >= TASK_POINTS || curve + 1 == chains.len() {
-            let (own, after) = rest.split_at_mut(room);
-            push(&mut tasks, (begun..curve + 1, own))?;
-            (rest, begun, room) = (after, curve + 1, 0);
+            push(&mut tasks, (begun..curve + 1, take_first(&mut rest, room)))?;
+            (begun, room) = (curve + 1, 0);
         }
     }
     let rooms = collected(tasks.iter().map(|(_, own)| own.len()))?;
-    let made = gathered(tasks.into_par_iter().map(|(curves, points)| {
+    let made = try_par_collected(tasks.into_par_iter().map(|(curves, points)| {
         ticker.check()?;
         let mut polylines = reserved(curves.len())?;
         let mut end = 0;
