@@ -7,7 +7,7 @@ use crate::device::Own;
 use crate::device::kernels::isosurface::IS_LINES;
 use crate::error::{Error, Result};
 use crate::image::{Foreground, Image, extend, packed_row, push, zeroed};
-use crate::parallel::try_par_each;
+use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
 use crate::threshold::{Pixel, WORD, bits};
 use ndarray::ArrayView3;
@@ -50,30 +50,8 @@ struct Volume<'a, T> {
     size: [usize; 3],
     /// The words of a row of bits.
     pitch: usize,
-    level: f64,
-    foreground: Foreground,
-    spacing: [f64; 3],
+    plan: &'a Plan,
     table: &'static Table,
-}
-
-/// The numbers of vertices and triangles before each row, and all of them.
-struct Places {
-    /// Before each line of each row.
-    lines: Vec<u32>,
-    /// Before the cells of each row, whose first corners are the row's voxels.
-    triangles: Vec<u32>,
-}
-
-impl Places {
-    /// Returns the vertices of rows.
-    fn vertices(&self, rows: &Range<usize>) -> Range<usize> {
-        self.lines[LINES * rows.start] as usize..self.lines[LINES * rows.end] as usize
-    }
-
-    /// Returns the triangles of rows.
-    fn triangles(&self, rows: &Range<usize>) -> Range<usize> {
-        self.triangles[rows.start] as usize..self.triangles[rows.end] as usize
-    }
 }
 
 /// Vertices and triangles.
@@ -144,9 +122,8 @@ fn mesh_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, own: &Own
     let ends = [own.at.start < HALO, depth - own.at.end < HALO].map(|is_end| if is_end { border } else { 0 });
     let size = [width + 2 * border, height + 2 * border, depth + ends[0] + ends[1]];
     let pitch = size[0].div_ceil(WORD);
-    let &Plan { level, foreground, spacing, .. } = plan;
     let first = own.first - own.at.start;
-    let volume = Volume { view, border, ends, first, size, pitch, level, foreground, spacing, table: &TABLE };
+    let volume = Volume { view, border, ends, first, size, pitch, plan, table: &TABLE };
     ticker.expect(PARTS * volume.rows() as u64);
     let classes = Classes::new(&volume, ticker)?;
     let marks = Marks::new(&volume, &classes, ticker)?;
@@ -188,7 +165,7 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
         let mut end = voxel;
         end[axis] += 1;
         let share = match (self.value(voxel), self.value(end)) {
-            (Some(a), Some(b)) => (self.level - a) / (b - a),
+            (Some(a), Some(b)) => (self.plan.level - a) / (b - a),
             // Half a voxel beyond the border.
             _ => 0.5,
         };
@@ -196,7 +173,7 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
         let mut position: [f64; 3] =
             std::array::from_fn(|axis| (voxel[axis] + first[axis]) as f64 - before[axis] as f64);
         position[axis] += share;
-        std::array::from_fn(|axis| position[axis] * self.spacing[axis])
+        std::array::from_fn(|axis| position[axis] * self.plan.spacing[axis])
     }
 
     /// Calls `visit` with each cell of a row that the surface passes, from left to right, and its triangles.
@@ -225,9 +202,9 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
                 let x = w * WORD + bit as usize;
                 let case = high.iter().rev().fold(0, |case, row| case << 2 | (row >> bit & 3) as usize);
                 // Only corners of ambiguous faces are read, which are inside the volume.
-                let sign = if self.foreground == Foreground::Below { -1.0 } else { 1.0 };
+                let sign = if self.plan.foreground == Foreground::Below { -1.0 } else { 1.0 };
                 let inside =
-                    |place: u8| sign * (self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.level);
+                    |place: u8| sign * (self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.plan.level);
                 visit(corner(x, 0), self.table.variant(case, inside));
             }
         }
@@ -242,11 +219,11 @@ struct Classes {
 
 impl Classes {
     fn new<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, ticker: &Ticker) -> Result<Self> {
-        let Volume { view, border, ends, size: [width, height, depth], pitch, foreground, .. } = *volume;
+        let Volume { view, border, ends, size: [width, height, depth], pitch, plan, .. } = *volume;
         let rows = volume.task_rows();
         let (mut high, mut finite): (Vec<u32>, Vec<u32>) =
             (zeroed(pitch * volume.rows())?, zeroed(pitch * volume.rows())?);
-        let threshold = T::threshold(volume.level);
+        let threshold = T::threshold(plan.level);
         let chunks = high.par_chunks_mut(pitch * rows).zip(finite.par_chunks_mut(pitch * rows));
         chunks.enumerate().try_for_each(|(chunk, (high, finite))| {
             ticker.check()?;
@@ -259,7 +236,7 @@ impl Classes {
                     let row = view.slice(ndarray::s![z, y, ..]);
                     let pixels = packed_row(&row, &mut packed)?;
                     for ((high, finite), pixels) in high.iter_mut().zip(finite.iter_mut()).zip(pixels.chunks(WORD)) {
-                        *high = bits(pixels, |pixel| pixel.is_foreground(foreground, threshold));
+                        *high = bits(pixels, |pixel| pixel.is_foreground(plan.foreground, threshold));
                         *finite = bits(pixels, |pixel| pixel.to_f32().is_finite());
                     }
                 }
@@ -303,12 +280,16 @@ fn shift(row: &mut [u32]) {
     }
 }
 
-/// The bits of the crossed edges, the vertices before each word, and the places of what is found.
+/// The bits of the crossed edges, and the numbers of vertices and triangles that come before.
 struct Marks {
     /// The words of the edges along x, y and z of each row.
     words: Vec<u32>,
+    /// The vertices before each word.
     before: Vec<u32>,
-    places: Places,
+    /// The vertices before each line of each row, and all of them.
+    lines: Vec<u32>,
+    /// The triangles before the cells of each row, whose first corners are the row's voxels, and all of them.
+    triangles: Vec<u32>,
 }
 
 impl Marks {
@@ -350,13 +331,23 @@ impl Marks {
                 Ok(())
             })?;
         // All corners of triangles are counted in 32 bits, and so are their vertices, which are fewer.
-        add_up(&mut lines, 1, volume.level)?;
-        add_up(&mut triangles, 3, volume.level)?;
+        add_up(&mut lines, 1, volume.plan.level)?;
+        add_up(&mut triangles, 3, volume.plan.level)?;
         before.par_chunks_mut(pitch).enumerate().with_min_len(task_rows).for_each(|(line, before)| {
             let first = lines[line / 3 * LINES + line % 3];
             before.iter_mut().for_each(|count| *count += first);
         });
-        Ok(Self { words, before, places: Places { lines, triangles } })
+        Ok(Self { words, before, lines, triangles })
+    }
+
+    /// Returns the vertices of rows.
+    fn vertices(&self, rows: &Range<usize>) -> Range<usize> {
+        self.lines[LINES * rows.start] as usize..self.lines[LINES * rows.end] as usize
+    }
+
+    /// Returns the triangles of rows.
+    fn triangles(&self, rows: &Range<usize>) -> Range<usize> {
+        self.triangles[rows.start] as usize..self.triangles[rows.end] as usize
     }
 
     /// Returns the vertex on the edge from a voxel of a row on along an axis.
@@ -438,18 +429,15 @@ fn fill<T: Pixel + Into<f64>>(
     all: Range<usize>,
     ticker: &Ticker,
 ) -> Result<Mesh> {
-    let places = &marks.places;
-    let before = places.vertices(&all).start as u32;
-    let mut vertices: Vec<[f32; 3]> = zeroed(places.vertices(&all).len())?;
-    let mut triangles: Vec<[u32; 3]> = zeroed(places.triangles(&all).len())?;
+    let before = marks.vertices(&all).start as u32;
+    let mut vertices: Vec<[f32; 3]> = zeroed(marks.vertices(&all).len())?;
+    let mut triangles: Vec<[u32; 3]> = zeroed(marks.triangles(&all).len())?;
     let mut tasks = Vec::new();
     let (mut vertices_left, mut triangles_left) = (&mut vertices[..], &mut triangles[..]);
     for first in all.clone().step_by(volume.task_rows()) {
         let rows = first..all.end.min(first + volume.task_rows());
-        let (own_vertices, after) = std::mem::take(&mut vertices_left).split_at_mut(places.vertices(&rows).len());
-        vertices_left = after;
-        let (own_triangles, after) = std::mem::take(&mut triangles_left).split_at_mut(places.triangles(&rows).len());
-        triangles_left = after;
+        let own_vertices = take_first(&mut vertices_left, marks.vertices(&rows).len());
+        let own_triangles = take_first(&mut triangles_left, marks.triangles(&rows).len());
         push(&mut tasks, (rows, own_vertices, own_triangles))?;
     }
     try_par_each(tasks.into_iter(), ticker, |_, (rows, vertices, triangles)| {
@@ -457,11 +445,11 @@ fn fill<T: Pixel + Into<f64>>(
         let (mut vertices, mut triangles) = (vertices.iter_mut(), triangles.iter_mut());
         for row in rows {
             let whole = row..row + 1;
-            if !places.vertices(&whole).is_empty() {
+            if !marks.vertices(&whole).is_empty() {
                 edges(volume, marks, row, &mut vertices);
             }
-            if !places.triangles(&whole).is_empty() {
-                let mut mean = places.lines[LINES * row + 3];
+            if !marks.triangles(&whole).is_empty() {
+                let mut mean = marks.lines[LINES * row + 3];
                 volume.cells(classes, row, |cell, variant| {
                     let mut numbers = [mean; EDGES + 1];
                     for_each_bit(variant.edges.into(), |index| {

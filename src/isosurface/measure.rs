@@ -8,7 +8,7 @@ use crate::device::kernels::isosurface::{
 };
 use crate::error::Result;
 use crate::image::{par_collected, push, zeroed};
-use crate::parallel::try_par_each;
+use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -39,8 +39,8 @@ fn cross(a: Vector, b: Vector) -> Vector {
 }
 
 /// Returns the normal of a triangle, of twice the length of its area.
-fn normal(vertices: &[[f32; 3]], triangle: [u32; 3]) -> Vector {
-    let [a, b, c] = triangle.map(|vertex| vertices[vertex as usize]);
+fn normal(mesh: &Mesh, triangle: [u32; 3]) -> Vector {
+    let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize]);
     cross(minus(b, a), minus(c, a))
 }
 
@@ -50,8 +50,9 @@ struct Part {
     triangles: Range<usize>,
 }
 
-/// Divides `count` vertices into parts. Where triangles have about the order of their vertices, a part has few of other parts.
-fn parts(count: usize, triangles: &[[u32; 3]]) -> Result<Vec<Part>> {
+/// Divides the vertices into parts. Where triangles have about the order of their vertices, a part has few of other parts.
+fn parts(Mesh { vertices, triangles }: &Mesh) -> Result<Vec<Part>> {
+    let count = vertices.len();
     // The smallest and the largest vertex of each block of triangles.
     let blocks = triangles.par_chunks(TASK_TRIANGLES).map(|block| {
         block.iter().flatten().fold([u32::MAX, 0], |[low, high], vertex| [low.min(*vertex), high.max(*vertex)])
@@ -72,33 +73,31 @@ fn parts(count: usize, triangles: &[[u32; 3]]) -> Result<Vec<Part>> {
 /// Returns the surface of a mesh, with normals and measures, and adds `units` of progress to the ticker. It runs in the pool of
 /// the context.
 pub(super) fn surface(mesh: Mesh, level: f64, ticker: &Ticker, units: u64) -> Result<Surface> {
-    let Mesh { vertices, triangles } = mesh;
-    let parts = parts(vertices.len(), &triangles)?;
-    let normals = normals(&parts, &vertices, &triangles, ticker)?;
+    let parts = parts(&mesh)?;
+    let normals = normals(&mesh, &parts, ticker)?;
     ticker.add(units / 2);
-    let measures = measures(&parts, level, &vertices, &triangles, ticker)?;
+    let measures = measures(&mesh, &parts, level, ticker)?;
     ticker.add(units - units / 2);
+    let Mesh { vertices, triangles } = mesh;
     Ok(Surface { vertices, normals, triangles, measures })
 }
 
 /// Returns the normal of each vertex.
-fn normals(parts: &[Part], vertices: &[[f32; 3]], triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<[f32; 3]>> {
-    let mut normals: Vec<[f32; 3]> = zeroed(vertices.len())?;
+fn normals(mesh: &Mesh, parts: &[Part], ticker: &Ticker) -> Result<Vec<[f32; 3]>> {
+    let mut normals: Vec<[f32; 3]> = zeroed(mesh.vertices.len())?;
     let mut left = &mut normals[..];
     let mut tasks = Vec::new();
     for part in parts {
-        let (own, after) = std::mem::take(&mut left).split_at_mut(part.vertices.len());
-        left = after;
-        push(&mut tasks, (part, own))?;
+        push(&mut tasks, (part, take_first(&mut left, part.vertices.len())))?;
     }
     try_par_each(tasks.into_iter(), ticker, |_, (part, normals)| {
         let own = &part.vertices;
         let mut sums: Vec<Vector> = zeroed(own.len())?;
-        for block in triangles[part.triangles.clone()].chunks(TASK_TRIANGLES) {
+        for block in mesh.triangles[part.triangles.clone()].chunks(TASK_TRIANGLES) {
             ticker.check()?;
             for triangle in block {
                 if triangle.iter().any(|vertex| own.contains(&(*vertex as usize))) {
-                    let normal = normal(vertices, *triangle);
+                    let normal = normal(mesh, *triangle);
                     for vertex in triangle.iter().filter(|vertex| own.contains(&(**vertex as usize))) {
                         let sum = &mut sums[*vertex as usize - own.start];
                         *sum = std::array::from_fn(|axis| sum[axis] + normal[axis]);
@@ -118,7 +117,7 @@ fn normals(parts: &[Part], vertices: &[[f32; 3]], triangles: &[[u32; 3]], ticker
 }
 
 /// Returns the other side of each edge: side k of triangle t, 3t + k, goes from its corner k to the next one.
-fn opposite_sides(parts: &[Part], triangles: &[[u32; 3]], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
+fn opposite_sides(triangles: &[[u32; 3]], parts: &[Part], ticker: &Ticker) -> Result<Vec<AtomicU32>> {
     let sides = par_collected((0..3 * triangles.len()).into_par_iter().map(|_| AtomicU32::new(NONE)))?;
     parts.par_iter().try_for_each(|Part { vertices: own, triangles: around }| {
         // Calls `visit` with each side of an edge whose first vertex is the task's, that vertex and the other one.
@@ -171,20 +170,20 @@ fn opposite_sides(parts: &[Part], triangles: &[[u32; 3]], ticker: &Ticker) -> Re
 
 /// Returns the side that meets a side, and the normal of its triangle. Triangles without area, which have one side without
 /// length, are passed through their other one. `None` where the surface ends.
-fn beyond(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], side: usize) -> Option<(usize, Vector)> {
+fn beyond(mesh: &Mesh, sides: &[AtomicU32], side: usize) -> Option<(usize, Vector)> {
     let mut side = side;
     for _ in 0..IS_MOST_FLAT {
         side = match sides[side].load(Relaxed) {
             NONE => return None,
             other => other as usize,
         };
-        let triangle = triangles[side / 3];
-        let normal = normal(vertices, triangle);
+        let triangle = mesh.triangles[side / 3];
+        let normal = normal(mesh, triangle);
         if normal != [0.0; 3] {
             return Some((side, normal));
         }
-        let has_length =
-            |place: &usize| vertices[triangle[*place] as usize] != vertices[triangle[(*place + 1) % 3] as usize];
+        let corners = triangle.map(|vertex| mesh.vertices[vertex as usize]);
+        let has_length = |place: &usize| corners[*place] != corners[(*place + 1) % 3];
         let mut others = [(side + 1) % 3, (side + 2) % 3].into_iter().filter(has_length);
         let (Some(other), None) = (others.next(), others.next()) else { return None };
         side = side / 3 * 3 + other;
@@ -272,21 +271,22 @@ impl Sums {
 }
 
 /// Returns the measures of a triangle.
-fn sums_of(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], index: usize) -> Sums {
-    let (triangle, first) = (triangles[index], 3 * index);
+fn sums_of(mesh: &Mesh, sides: &[AtomicU32], index: usize) -> Sums {
+    let (triangle, first) = (mesh.triangles[index], 3 * index);
     let borders = (first..first + 3).filter(|side| sides[*side].load(Relaxed) == NONE).count() as u64;
-    let normal = normal(vertices, triangle);
+    let normal = normal(mesh, triangle);
     let twice = dot(normal, normal).sqrt();
     if twice == 0.0 {
         return Sums { borders, ..Sums::default() };
     }
     // The tetrahedron with the first vertex of the surface.
-    let [a, b, c] = triangle.map(|vertex| minus(vertices[vertex as usize], vertices[0]));
+    let corners = triangle.map(|vertex| mesh.vertices[vertex as usize]);
+    let [a, b, c] = corners.map(|corner| minus(corner, mesh.vertices[0]));
     let mut found = Sums { area: twice / 2.0, volume: dot(a, cross(b, c)) / 6.0, curvature: 0.0, borders };
     for (place, [from, to]) in [[0, 1], [1, 2], [2, 0]].into_iter().enumerate() {
         // The first of two sides that meet has the edge.
-        let Some((other, beyond)) = beyond(vertices, triangles, sides, first + place) else { continue };
-        let along = minus(vertices[triangle[to] as usize], vertices[triangle[from] as usize]);
+        let Some((other, beyond)) = beyond(mesh, sides, first + place) else { continue };
+        let along = minus(corners[to], corners[from]);
         let length = dot(along, along).sqrt();
         if other < first + place || length == 0.0 {
             continue;
@@ -300,23 +300,16 @@ fn sums_of(vertices: &[[f32; 3]], triangles: &[[u32; 3]], sides: &[AtomicU32], i
 }
 
 /// Measures a mesh.
-fn measures(
-    parts: &[Part],
-    level: f64,
-    vertices: &[[f32; 3]],
-    triangles: &[[u32; 3]],
-    ticker: &Ticker,
-) -> Result<Measures> {
-    let sides = opposite_sides(parts, triangles, ticker)?;
+fn measures(mesh: &Mesh, parts: &[Part], level: f64, ticker: &Ticker) -> Result<Measures> {
+    let Mesh { vertices, triangles } = mesh;
+    let sides = opposite_sides(triangles, parts, ticker)?;
     let tasks = par_collected((0..triangles.len().div_ceil(TASK_TRIANGLES)).into_par_iter().map(|task| {
         let first = task * TASK_TRIANGLES;
         let end = triangles.len().min(first + TASK_TRIANGLES);
         let mut blocks = [Sums::default(); TASK_TRIANGLES / IS_BLOCK];
         if !ticker.is_cancelled() {
             for (block, sums) in (first..end).step_by(IS_BLOCK).zip(&mut blocks) {
-                let own = |at| {
-                    if block + at < end { sums_of(vertices, triangles, &sides, block + at) } else { Sums::default() }
-                };
+                let own = |at| if block + at < end { sums_of(mesh, &sides, block + at) } else { Sums::default() };
                 *sums = Sums::of_block(std::array::from_fn(own));
             }
         }
