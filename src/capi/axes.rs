@@ -2,12 +2,11 @@
 
 use super::context::{context, isoline_context};
 use super::edge_strength::isoline_edge_strength_params;
-use super::fields::check_ranges;
+use super::fields;
 use super::image::{Checked, isoline_image};
 use super::isolines::isoline_polylines;
 use super::progress::isoline_progress;
 use super::report::isoline_report;
-use super::sized;
 use super::{guard, isoline_status, object};
 use crate::edge_strength::{self, AxisParams};
 
@@ -53,8 +52,7 @@ pub unsafe extern "C" fn isoline_edge_strength_axes(
         unsafe {
             let context = self::context(context)?;
             let strength = Checked::sliced(strength, "strength")?;
-            let params: isoline_edge_strength_params = sized::read_or_defaults(params, "params")?;
-            check_ranges(&params)?;
+            let params = fields::read(params)?;
             let [x, y, _] = strength.spacing();
             let params = AxisParams {
                 min_strength: params.axis_min_strength,

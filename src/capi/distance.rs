@@ -1,7 +1,7 @@
 //! The signed distance.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
@@ -46,7 +46,6 @@ params_of!(isoline_distance_params, 24, parameters::OPERATION, [], dimensions, f
 
 impl isoline_distance_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        check_ranges(self)?;
         Ok(Params {
             dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
             spacing,
@@ -109,7 +108,7 @@ pub unsafe extern "C" fn isoline_distance(
         unsafe {
             let context = self::context(context)?;
             let mask = Checked::sliced(mask, "mask")?;
-            let params = sized::read_or_defaults(params, "params")?.translate(mask.spacing())?;
+            let params = fields::read(params)?.translate(mask.spacing())?;
             let mut progress = callback(progress)?;
             let output = Checked::sliced(output, "output")?;
             output.check_output(&mask)?;
@@ -161,7 +160,7 @@ pub unsafe extern "C" fn isoline_distance_pass(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
-            let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
+            let params = fields::read(params)?.translate(input.spacing())?;
             let mut progress = callback(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;

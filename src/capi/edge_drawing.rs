@@ -1,7 +1,7 @@
 //! Edge drawing.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
@@ -180,15 +180,7 @@ params_of!(
 );
 
 impl isoline_edge_drawing_params {
-    /// # Safety
-    /// The requirements of [`sized::read`] hold.
-    unsafe fn read(params: *const Self) -> Result<Params> {
-        // SAFETY: as the caller ensures.
-        unsafe { sized::read_or_defaults(params, "params") }?.translate()
-    }
-
     fn translate(&self) -> Result<Params> {
-        check_ranges(self)?;
         Ok(Params {
             profile: parameters::PROFILE.chosen(self.profile, &parameters::PROFILES)?,
             operator: parameters::GRADIENT_OPERATOR.chosen(self.gradient_operator, &parameters::OPERATORS)?,
@@ -289,7 +281,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
-            let params = isoline_edge_drawing_params::read(params)?;
+            let params = fields::read(params)?.translate()?;
             let mut progress = callback(progress)?;
             if edges.is_null() && segments.is_null() {
                 return Err(none_asked_for("edges and segments must not both be NULL"));
@@ -342,7 +334,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
-            let params = isoline_edge_drawing_params::read(params)?;
+            let params = fields::read(params)?.translate()?;
             let mut progress = callback(progress)?;
             if [smoothed, gradient, direction, anchors].iter().all(|output| output.is_null()) {
                 return Err(none_asked_for("smoothed, gradient, direction and anchors must not all be NULL"));
@@ -390,7 +382,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_threshold(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
-            let params = isoline_edge_drawing_params::read(params)?;
+            let params = fields::read(params)?.translate()?;
             check::not_null(threshold, "threshold")?;
             threshold.write(edge_drawing::automatic_threshold(context, input.source()?, &params)?);
             Ok(())
@@ -435,9 +427,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_lines(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let segments = self::segments(segments)?;
-            let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
-            check_ranges(&params)?;
-            let params = params.line_params();
+            let params = fields::read(params)?.line_params();
             object::compute(progress, (lines, "lines"), report, isoline_lines, |progress, found| {
                 edge_drawing::lines(context, input.source()?, segments, &params, progress, found)
             })
@@ -483,9 +473,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_ellipses(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let segments = self::segments(segments)?;
-            let params: isoline_edge_drawing_params = sized::read_or_defaults(params, "params")?;
-            check_ranges(&params)?;
-            let params = params.ellipse_params()?;
+            let params = fields::read(params)?.ellipse_params()?;
             object::compute(progress, (ellipses, "ellipses"), report, isoline_ellipses, |progress, found| {
                 edge_drawing::ellipses(context, input.source()?, segments, &params, progress, found)
             })

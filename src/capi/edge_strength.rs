@@ -1,7 +1,7 @@
 //! Edge strength.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
@@ -128,7 +128,6 @@ params_of!(
 
 impl isoline_edge_strength_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        check_ranges(self)?;
         let modes = [
             Mode::Iterate { iterations: self.iterations },
             Mode::Converged { tolerance: self.tolerance, max_cycles: self.max_cycles },
@@ -201,13 +200,12 @@ pub unsafe extern "C" fn isoline_edge_strength(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
-            let params = sized::read_or_defaults(params, "params")?;
+            let params = fields::read(params)?.translate(input.spacing())?;
             let mut progress = callback(progress)?;
             let output = Checked::sliced(output, "output")?;
             output.check_output(&input)?;
             isoline_report::check(report)?;
             let target = output.sink(PixelType::F32)?;
-            let params = params.translate(input.spacing())?;
             let done = edge_strength::run(context, input.source()?, &params, progress.as_deref_mut(), target)?;
             isoline_report::give(report, &done)
         }

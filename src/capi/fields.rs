@@ -3,7 +3,7 @@
 
 use super::check;
 use super::operation::isoline_storage::{self, ISOLINE_STORAGE_F64, ISOLINE_STORAGE_U32, ISOLINE_STORAGE_U64};
-use super::sized::Sized32;
+use super::sized::{self, Sized32};
 use crate::error::Result;
 use crate::parameter::{Kind, Operation, Parameter, same};
 use std::mem::MaybeUninit;
@@ -104,11 +104,16 @@ pub(super) fn defaults<T: Described>() -> T {
     }
 }
 
-/// Refuses a struct with a parameter out of its range, even if the call does not use it, or with a reserved field that
-/// is not 0.
-pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
+/// Reads a caller's struct; NULL stands for the defaults. Refuses a parameter out of its range, even if the call does not use
+/// it, and a reserved field that is not 0.
+///
+/// # Safety
+/// The requirements of [`sized::read`] hold.
+pub(super) unsafe fn read<T: Described>(params: *const T) -> Result<T> {
+    // SAFETY: as the caller ensures.
+    let params = if params.is_null() { T::defaults() } else { unsafe { sized::read(params, "params") }? };
     check::reserved(params.reserved(), "params")?;
-    let start = std::ptr::from_ref(params).cast::<u8>();
+    let start = std::ptr::from_ref(&params).cast::<u8>();
     T::FIELDS.iter().zip(T::OPERATION.parameters).try_for_each(|(field, parameter): (&Field, &Parameter)| {
         // SAFETY: the field lies within the struct and has this type (Described).
         parameter.check(unsafe {
@@ -119,7 +124,8 @@ pub(super) fn check_ranges<T: Described>(params: &T) -> Result<()> {
                 ISOLINE_STORAGE_F64 => place.cast::<f64>().read_unaligned(),
             }
         })
-    })
+    })?;
+    Ok(params)
 }
 
 /// Makes a struct the params struct of an operation: `params_of!(STRUCT, FIRST_SIZE, OPERATION, [RESERVED...],

@@ -1,7 +1,7 @@
 //! Isolines, and the polylines that they are.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::isoline_progress;
 use super::report::isoline_report;
@@ -47,7 +47,6 @@ params_of!(isoline_isolines_params, 32, parameters::OPERATION, [reserved], conne
 
 impl isoline_isolines_params {
     fn translate(&self, levels: &[f64], [x, y, _]: [f64; 3]) -> Result<Params> {
-        check_ranges(self)?;
         Ok(Params {
             connect: parameters::CONNECT.chosen(self.connect, &parameters::CONNECTS)?,
             levels: collected(levels.iter().copied())?,
@@ -201,7 +200,7 @@ pub unsafe extern "C" fn isoline_isolines(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let levels = check::slice(levels, level_count, "levels")?;
-            let params = sized::read_or_defaults(params, "params")?.translate(levels, input.spacing())?;
+            let params = fields::read(params)?.translate(levels, input.spacing())?;
             object::compute(progress, (polylines, "polylines"), report, isoline_polylines, |progress, found| {
                 isolines::run(context, input.source()?, &params, progress, found)
             })

@@ -1,7 +1,7 @@
 //! The isosurface, and the surface that it is.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::isoline_progress;
 use super::report::isoline_report;
@@ -35,7 +35,6 @@ params_of!(isoline_isosurface_params, 24, parameters::OPERATION, [reserved], clo
 
 impl isoline_isosurface_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        check_ranges(self)?;
         Ok(Params {
             level: parameters::LEVEL.unless_automatic(self.level),
             foreground: parameters::FOREGROUND.chosen(self.foreground, &FOREGROUNDS)?,
@@ -148,7 +147,7 @@ pub unsafe extern "C" fn isoline_isosurface(
         unsafe {
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
-            let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
+            let params = fields::read(params)?.translate(input.spacing())?;
             object::compute(progress, (surface, "surface"), report, isoline_surface, |progress, found| {
                 isosurface::run(context, input.source()?, &params, progress, found)
             })

@@ -1,7 +1,7 @@
 //! The level set, a solver that keeps its state between calls.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::object::Solver;
 use super::progress::{callback, isoline_progress};
@@ -230,7 +230,6 @@ params_of!(
 
 impl isoline_level_set_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        check_ranges(self)?;
         let given = |parameter: &Parameter, value| parameter.unless_automatic(value);
         Ok(Params {
             dimensions: parameters::DIMENSIONS.chosen(self.dimensions, &DIMENSIONS)?,
@@ -334,7 +333,7 @@ pub unsafe extern "C" fn isoline_level_set_new(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let mask = Checked::new(initial_mask, "initial_mask")?;
-            let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
+            let params = fields::read(params)?.translate(input.spacing())?;
             check::not_null(out, "out")?;
             let level_set = LevelSet::new(context, input.input(), mask.input(), &params)?;
             out.write(object::hand_out(isoline_level_set(Solver::new(context, level_set))));
@@ -418,7 +417,7 @@ pub unsafe extern "C" fn isoline_level_set_run(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let initial_mask = Checked::new(initial_mask, "initial_mask")?;
-            let params = sized::read_or_defaults(params, "params")?;
+            let params = fields::read(params)?;
             let iterations = params.iterations;
             let params = params.translate(input.spacing())?;
             let mut progress = callback(progress)?;

@@ -1,7 +1,7 @@
 //! Objects: many fronts at once, from labels to labels.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::progress::{callback, isoline_progress};
 use super::report::isoline_report;
@@ -74,7 +74,6 @@ params_of!(
 
 impl isoline_objects_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
-        check_ranges(self)?;
         Ok(Params {
             foreground: parameters::FOREGROUND.chosen(self.foreground, &FOREGROUNDS)?,
             keep_starts: self.keep_starts != 0,
@@ -187,7 +186,7 @@ pub unsafe extern "C" fn isoline_objects(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let starts = if starts.is_null() { None } else { Some(Checked::new(starts, "starts")?) };
-            let params = sized::read_or_defaults(params, "params")?.translate(input.spacing())?;
+            let params = fields::read(params)?.translate(input.spacing())?;
             let mut progress = callback(progress)?;
             let labels = Checked::new(labels, "labels")?;
             labels.check_output(&input)?;

@@ -66,15 +66,6 @@ pub(super) unsafe fn read<T: Sized32>(pointer: *const T, argument: &str) -> Resu
     })
 }
 
-/// Reads a caller's struct; NULL stands for the defaults.
-///
-/// # Safety
-/// The requirements of [`read`] hold.
-pub(super) unsafe fn read_or_defaults<T: Sized32>(pointer: *const T, argument: &str) -> Result<T> {
-    // SAFETY: as the caller ensures.
-    if pointer.is_null() { Ok(T::defaults()) } else { unsafe { read(pointer, argument) } }
-}
-
 /// Writes `value` to a caller's struct as far as it reaches, keeping its `struct_size`.
 ///
 /// # Safety

@@ -1,7 +1,7 @@
 //! Region snakes: parameters, and a solver that keeps its state between calls. `snake_results.rs` reads its results.
 
 use super::context::{context, isoline_context};
-use super::fields::{check_ranges, params_of};
+use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::object::Solver;
 use super::polygons::isoline_polygons;
@@ -146,15 +146,7 @@ params_of!(
 );
 
 impl isoline_snake_params {
-    /// # Safety
-    /// The requirements of [`sized::read`] hold.
-    unsafe fn read(params: *const Self) -> Result<Params> {
-        // SAFETY: as the caller ensures.
-        unsafe { sized::read_or_defaults(params, "params") }?.translate()
-    }
-
     fn translate(&self) -> Result<Params> {
-        check_ranges(self)?;
         let backgrounds = [Background::Image, Background::Window { margin: self.margin }];
         Ok(Params {
             noise: parameters::NOISE.chosen(self.noise, &parameters::noises(self.looks))?,
@@ -277,7 +269,7 @@ pub unsafe extern "C" fn isoline_snake_new(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let initial = isoline_polygons::read_optional(initial, "initial")?;
-            let params = isoline_snake_params::read(params)?;
+            let params = fields::read(params)?.translate()?;
             check::not_null(out, "out")?;
             let snake = Snake::new(context, input.input(), initial.as_ref(), &params)?;
             out.write(isoline_snake::hand_out(context, snake));
@@ -308,7 +300,7 @@ pub unsafe extern "C" fn isoline_snake_restart(
             let mut held = lock(snake)?;
             // The polygons are copied before the borrowed ones end, because they may be the same.
             let initial = isoline_polygons::read_optional(initial, "initial")?;
-            held.snake.restart(initial.as_ref(), &isoline_snake_params::read(params)?)?;
+            held.snake.restart(initial.as_ref(), &fields::read(params)?.translate()?)?;
             let count = held.changing().len();
             (*snake).count.store(count, Ordering::Relaxed);
             Ok(())
@@ -410,7 +402,7 @@ pub unsafe extern "C" fn isoline_snake_run(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let initial = isoline_polygons::read_optional(initial, "initial")?;
-            let params = isoline_snake_params::read(params)?;
+            let params = fields::read(params)?.translate()?;
             let mut progress = callback(progress)?;
             if labels.is_null() && out.is_null() {
                 let what = "labels and out must not both be NULL; give at least one of them";
