@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized;
 use super::{guard, isoline_status};
@@ -109,13 +109,12 @@ pub unsafe extern "C" fn isoline_distance(
             let context = self::context(context)?;
             let mask = Checked::sliced(mask, "mask")?;
             let params = fields::read(params)?.translate(mask.spacing())?;
-            let mut progress = callback(progress)?;
             let output = Checked::sliced(output, "output")?;
             output.check_output(&mask)?;
-            isoline_report::check(report)?;
             let target = output.sink(PixelType::F32)?;
-            let done = distance::run(context, mask.source()?, &params, progress.as_deref_mut(), target)?;
-            isoline_report::give(report, &done)
+            isoline_report::of(report, progress, |progress| {
+                distance::run(context, mask.source()?, &params, progress, target)
+            })
         }
     })
 }
@@ -161,13 +160,12 @@ pub unsafe extern "C" fn isoline_distance_pass(
             let context = self::context(context)?;
             let input = Checked::new(input, "input")?;
             let params = fields::read(params)?.translate(input.spacing())?;
-            let mut progress = callback(progress)?;
             let output = Checked::new(output, "output")?;
             output.check_output(&input)?;
-            isoline_report::check(report)?;
-            let (pixels, target) = (input.input(), output.output(PixelType::F32)?);
-            let done = distance::pass(context, pixels, axis as usize, &params, progress.as_deref_mut(), target)?;
-            isoline_report::give(report, &done)
+            let target = output.output(PixelType::F32)?;
+            isoline_report::of(report, progress, |progress| {
+                distance::pass(context, input.input(), axis as usize, &params, progress, target)
+            })
         }
     })
 }

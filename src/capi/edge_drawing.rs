@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::segments::{isoline_ellipses, isoline_lines, isoline_segments, segments};
 use super::sized;
@@ -282,18 +282,16 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let params = fields::read(params)?.translate()?;
-            let mut progress = callback(progress)?;
             if edges.is_null() && segments.is_null() {
                 return Err(none_asked_for("edges and segments must not both be NULL"));
             }
             let edges = Checked::optional(edges, "edges")?;
             check_outputs(&input, &[edges])?;
-            isoline_report::check(report)?;
             let edges = edges.map(|edges| edges.sink(PixelType::U8)).transpose()?;
             let mut found = (!segments.is_null()).then(Segments::default);
-            let done =
-                edge_drawing::run(context, input.source()?, &params, progress.as_deref_mut(), edges, found.as_mut())?;
-            isoline_report::give(report, &done)?;
+            isoline_report::of(report, progress, |progress| {
+                edge_drawing::run(context, input.source()?, &params, progress, edges, found.as_mut())
+            })?;
             if let Some(found) = found {
                 segments.write(object::hand_out(isoline_segments(found)));
             }
@@ -335,7 +333,6 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let params = fields::read(params)?.translate()?;
-            let mut progress = callback(progress)?;
             if [smoothed, gradient, direction, anchors].iter().all(|output| output.is_null()) {
                 return Err(none_asked_for("smoothed, gradient, direction and anchors must not all be NULL"));
             }
@@ -344,7 +341,6 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let direction = Checked::optional(direction, "direction")?;
             let anchors = Checked::optional(anchors, "anchors")?;
             check_outputs(&input, &[smoothed, gradient, direction, anchors])?;
-            isoline_report::check(report)?;
             let target = |output: Option<Checked>, wanted| output.map(|output| output.sink(wanted)).transpose();
             let maps = Maps {
                 smoothed: target(smoothed, input.pixel_type())?,
@@ -352,8 +348,9 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
                 direction: target(direction, PixelType::U8)?,
                 anchors: target(anchors, PixelType::U8)?,
             };
-            let done = edge_drawing::maps(context, input.source()?, &params, progress.as_deref_mut(), maps)?;
-            isoline_report::give(report, &done)
+            isoline_report::of(report, progress, |progress| {
+                edge_drawing::maps(context, input.source()?, &params, progress, maps)
+            })
         }
     })
 }

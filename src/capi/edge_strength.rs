@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized;
 use super::{guard, isoline_status};
@@ -201,13 +201,12 @@ pub unsafe extern "C" fn isoline_edge_strength(
             let context = self::context(context)?;
             let input = Checked::sliced(input, "input")?;
             let params = fields::read(params)?.translate(input.spacing())?;
-            let mut progress = callback(progress)?;
             let output = Checked::sliced(output, "output")?;
             output.check_output(&input)?;
-            isoline_report::check(report)?;
             let target = output.sink(PixelType::F32)?;
-            let done = edge_strength::run(context, input.source()?, &params, progress.as_deref_mut(), target)?;
-            isoline_report::give(report, &done)
+            isoline_report::of(report, progress, |progress| {
+                edge_strength::run(context, input.source()?, &params, progress, target)
+            })
         }
     })
 }

@@ -4,7 +4,7 @@ use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::object::Solver;
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized;
 use super::{check, guard, isoline_status, object};
@@ -373,10 +373,7 @@ pub unsafe extern "C" fn isoline_level_set_step(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut level_set = lock(level_set)?;
-            let mut progress = callback(progress)?;
-            isoline_report::check(report)?;
-            let done = level_set.step(iterations, progress.as_deref_mut())?;
-            isoline_report::give(report, &done)
+            isoline_report::of(report, progress, |progress| level_set.step(iterations, progress))
         }
     })
 }
@@ -420,16 +417,13 @@ pub unsafe extern "C" fn isoline_level_set_run(
             let params = fields::read(params)?;
             let iterations = params.iterations;
             let params = params.translate(input.spacing())?;
-            let mut progress = callback(progress)?;
             let mask = Checked::new(mask, "mask")?;
             mask.check_output(&input)?;
             mask.check_apart(&initial_mask)?;
-            isoline_report::check(report)?;
             let target = mask.output(PixelType::U8)?;
-            let (input, initial_mask) = (input.input(), initial_mask.input());
-            let done =
-                level_set::run(context, input, initial_mask, &params, iterations, progress.as_deref_mut(), target)?;
-            isoline_report::give(report, &done)
+            isoline_report::of(report, progress, |progress| {
+                level_set::run(context, input.input(), initial_mask.input(), &params, iterations, progress, target)
+            })
         }
     })
 }

@@ -1,7 +1,7 @@
 //! The objects that a caller is given: how they are locked and freed.
 
 use super::log::log_error;
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::{check, guard, guard_or, isoline_status, null};
 use crate::device::{CallGuard, CallLock, Context};
@@ -124,7 +124,7 @@ pub(super) unsafe fn borrow<'a, T>(object: *const T, argument: &str) -> Result<&
 /// gives the object to the caller, who knows it as `argument`, with the report.
 ///
 /// # Safety
-/// `progress` and `report` are as [`callback`] and [`isoline_report::give`] require; `out` is NULL or writable.
+/// The requirements of [`isoline_report::of`] hold; `out` is NULL or writable.
 pub(super) unsafe fn compute<R: Default, T: Send + Sync>(
     progress: *const isoline_progress,
     (out, argument): (*mut *mut T, &str),
@@ -134,12 +134,9 @@ pub(super) unsafe fn compute<R: Default, T: Send + Sync>(
 ) -> Result<()> {
     // SAFETY: as the caller ensures.
     unsafe {
-        let mut progress = callback(progress)?;
         check::not_null(out, argument)?;
-        isoline_report::check(report)?;
         let mut found = R::default();
-        let done = run(progress.as_deref_mut(), &mut found)?;
-        isoline_report::give(report, &done)?;
+        isoline_report::of(report, progress, |progress| run(progress, &mut found))?;
         out.write(hand_out(object(found)));
     }
     Ok(())

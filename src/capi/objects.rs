@@ -3,7 +3,7 @@
 use super::context::{context, isoline_context};
 use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized::{self, same_layout};
 use super::{guard, isoline_status, object};
@@ -187,19 +187,17 @@ pub unsafe extern "C" fn isoline_objects(
             let input = Checked::new(input, "input")?;
             let starts = if starts.is_null() { None } else { Some(Checked::new(starts, "starts")?) };
             let params = fields::read(params)?.translate(input.spacing())?;
-            let mut progress = callback(progress)?;
             let labels = Checked::new(labels, "labels")?;
             labels.check_output(&input)?;
             if let Some(starts) = &starts {
                 labels.check_apart(starts)?;
             }
-            isoline_report::check(report)?;
             let target = labels.output(labels.pixel_type())?;
             let starts = starts.map(|starts| starts.input());
             let mut found = Objects::new();
-            let progress = progress.as_deref_mut();
-            let done = objects::run(context, input.input(), starts, &params, progress, target, &mut found)?;
-            isoline_report::give(report, &done)?;
+            isoline_report::of(report, progress, |progress| {
+                objects::run(context, input.input(), starts, &params, progress, target, &mut found)
+            })?;
             if !objects.is_null() {
                 objects.write(object::hand_out(isoline_object_list(found)));
             }

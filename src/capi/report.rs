@@ -1,8 +1,10 @@
 //! The report of a call.
 
 use super::level_set::isoline_level_set_outcome;
+use super::progress::{callback, isoline_progress};
 use super::sized::{self, sized_struct, text};
 use crate::error::Result;
+use crate::progress::Progress;
 use crate::report::Report;
 use std::ffi::c_char;
 
@@ -78,22 +80,25 @@ impl From<&Report> for isoline_report {
 }
 
 impl isoline_report {
-    /// Checks, before the work of a call, the report that [`give`](Self::give) writes after it; NULL is none.
+    /// Does the work of a call with the caller's callback, and writes its report; NULL is none.
     ///
     /// # Safety
-    /// The requirements of [`sized::read`] hold.
-    pub(super) unsafe fn check(report: *const Self) -> Result<()> {
+    /// The requirements of [`callback`] and of [`sized::write`] hold.
+    pub(super) unsafe fn of(
+        report: *mut Self,
+        progress: *const isoline_progress,
+        work: impl FnOnce(Option<&mut Progress<'_>>) -> Result<Report>,
+    ) -> Result<()> {
         // SAFETY: as the caller ensures.
-        if report.is_null() { Ok(()) } else { unsafe { sized::read(report, "report") }.map(drop) }
-    }
-
-    /// Writes a report; NULL is none.
-    ///
-    /// # Safety
-    /// The requirements of [`sized::write`] hold.
-    pub(super) unsafe fn give(report: *mut Self, done: &Report) -> Result<()> {
-        // SAFETY: as the caller ensures.
-        if report.is_null() { Ok(()) } else { unsafe { sized::write(report, &done.into(), "report") } }
+        unsafe {
+            let mut progress = callback(progress)?;
+            // A struct that cannot be written is refused before the work.
+            if !report.is_null() {
+                sized::read(report, "report")?;
+            }
+            let done = work(progress.as_deref_mut())?;
+            if report.is_null() { Ok(()) } else { sized::write(report, &Self::from(&done), "report") }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::fields::{self, params_of};
 use super::image::{Checked, isoline_image};
 use super::object::Solver;
 use super::polygons::isoline_polygons;
-use super::progress::{callback, isoline_progress};
+use super::progress::isoline_progress;
 use super::report::isoline_report;
 use super::sized;
 use super::{check, guard, guard_or, isoline_status, object};
@@ -333,10 +333,7 @@ pub unsafe extern "C" fn isoline_snake_step(
         // SAFETY: every pointer is NULL or valid, as the caller ensures; NULL is refused or allowed by each reader.
         unsafe {
             let mut held = lock(snake)?;
-            let mut progress = callback(progress)?;
-            isoline_report::check(report)?;
-            let done = held.changing().step(iterations, progress.as_deref_mut())?;
-            isoline_report::give(report, &done)
+            isoline_report::of(report, progress, |progress| held.changing().step(iterations, progress))
         }
     })
 }
@@ -403,20 +400,15 @@ pub unsafe extern "C" fn isoline_snake_run(
             let input = Checked::sliced(input, "input")?;
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             let params = fields::read(params)?.translate()?;
-            let mut progress = callback(progress)?;
             if labels.is_null() && out.is_null() {
                 let what = "labels and out must not both be NULL; give at least one of them";
                 return Err(Error::new(ErrorKind::NullPointer, what));
             }
             let labels = Checked::optional(labels, "labels")?;
-            let labels = match &labels {
-                None => None,
-                Some(labels) => {
-                    labels.check_output(&input)?;
-                    Some(labels.labels()?)
-                }
-            };
-            isoline_report::check(report)?;
+            if let Some(labels) = &labels {
+                labels.check_output(&input)?;
+            }
+            let labels = labels.map(|labels| labels.labels()).transpose()?;
             let input = input.source()?;
             if let Some(labels) = &labels {
                 // Before any work.
@@ -425,14 +417,17 @@ pub unsafe extern "C" fn isoline_snake_run(
                 Snake::check_labels(labels, shape, initial.as_ref().map_or(shape[2], Polygons::len))?;
             }
             let started = Instant::now();
-            let mut progress = progress.as_deref_mut();
-            let (snake, mut done) = Snake::run(context, input, initial.as_ref(), &params, progress.as_deref_mut())?;
-            if let Some(labels) = labels {
-                snake.read_labels_while(labels, &mut progress)?;
-            }
-            done.seconds_total = started.elapsed().as_secs_f64();
-            isoline_report::give(report, &done)?;
-            if !out.is_null() {
+            let mut found = None;
+            isoline_report::of(report, progress, |mut progress| {
+                let (snake, mut done) = Snake::run(context, input, initial.as_ref(), &params, progress.as_deref_mut())?;
+                if let Some(labels) = labels {
+                    snake.read_labels_while(labels, &mut progress)?;
+                }
+                done.seconds_total = started.elapsed().as_secs_f64();
+                found = Some(snake);
+                Ok(done)
+            })?;
+            if let Some(snake) = found.filter(|_| !out.is_null()) {
                 out.write(isoline_snake::hand_out(context, snake));
             }
             Ok(())
