@@ -9,12 +9,6 @@ use std::ffi::{CStr, c_char};
 /// A device and the resources that calls on it share: worker threads, kernels and pooled memory. Opaque.
 pub struct isoline_context(Context);
 
-impl object::Owned for isoline_context {
-    fn is_of_this_process(&self) -> bool {
-        self.0.is_of_this_process()
-    }
-}
-
 /// Returns the context that a caller's pointer points to, unless it is one of the parent of a fork.
 ///
 /// # Safety
@@ -115,5 +109,5 @@ pub unsafe extern "C" fn isoline_context_trim(context: *mut isoline_context) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_free(context: *mut isoline_context) {
     // SAFETY: as the caller ensures.
-    unsafe { object::free(context, "a context") }
+    unsafe { object::free_if(context, "a context", |context| context.0.is_of_this_process()) }
 }

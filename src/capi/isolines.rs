@@ -121,9 +121,6 @@ same_layout!(isoline_polyline, Polyline, first, count, parent, level, length, ar
 /// Polylines, created by isoline_isolines and isoline_edge_strength_axes. The object never changes. Opaque.
 pub struct isoline_polylines(pub(super) Polylines);
 
-// Memory alone.
-impl object::Owned for isoline_polylines {}
-
 /// All polylines as flat arrays, which are borrowed: they are valid until the polylines are freed, and must only be read.
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -47,9 +47,6 @@ impl isoline_isosurface_params {
 /// A surface, created by isoline_isosurface or isoline_surface_new. The object never changes. Opaque.
 pub struct isoline_surface(Surface);
 
-// Memory alone.
-impl object::Owned for isoline_surface {}
-
 /// A surface as flat arrays, and what was measured on it. The arrays are borrowed: they are valid until the surface is freed,
 /// and must only be read.
 #[repr(C)]

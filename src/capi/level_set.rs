@@ -258,12 +258,6 @@ impl isoline_level_set_params {
 /// A level set that evolves on one image, created by isoline_level_set_new. Opaque.
 pub struct isoline_level_set(Solver<LevelSet>);
 
-impl object::Owned for isoline_level_set {
-    fn is_of_this_process(&self) -> bool {
-        self.0.is_of_this_process()
-    }
-}
-
 /// Locks the level set that a caller's pointer points to.
 ///
 /// # Safety
@@ -385,7 +379,7 @@ pub unsafe extern "C" fn isoline_level_set_step(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_free(level_set: *mut isoline_level_set) {
     // SAFETY: as the caller ensures.
-    unsafe { object::free(level_set, "a level set") }
+    unsafe { object::free_if(level_set, "a level set", |level_set| level_set.0.is_of_this_process()) }
 }
 
 /// Runs a level set in one call: starts from a mask, evolves it by up to params->iterations or until the stopping

@@ -42,6 +42,10 @@ impl<T> Solver<T> {
         Self { context: context.clone(), lock: CallLock::default(), state: Mutex::new(state) }
     }
 
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.lock.is_of_this_process()
+    }
+
     /// Locks the state of a solver; `None` is the caller's NULL. `argument` is the name of the argument, with `_` for
     /// the spaces of the noun.
     pub(super) fn lock<'a>(solver: Option<&'a Self>, argument: &str) -> Result<SolverGuard<'a, T>> {
@@ -91,21 +95,6 @@ pub(super) unsafe fn all<T, E, C>(
     })
 }
 
-/// An object that C holds.
-pub(super) trait Owned {
-    /// Returns whether this process can free the object: always what is memory alone. The child of a fork has none of the
-    /// threads that a context of the parent would wait for.
-    fn is_of_this_process(&self) -> bool {
-        true
-    }
-}
-
-impl<T> Owned for Solver<T> {
-    fn is_of_this_process(&self) -> bool {
-        self.lock.is_of_this_process()
-    }
-}
-
 /// Gives an object to the caller, who may use it on any thread: C has no compiler that checks this.
 pub(super) fn hand_out<T: Send + Sync>(object: T) -> *mut T {
     Box::into_raw(Box::new(object))
@@ -142,13 +131,23 @@ pub(super) unsafe fn compute<R: Default, T: Send + Sync>(
     Ok(())
 }
 
-/// Frees an object; NULL is none. In the child of a fork an object of the parent stays, until the child ends.
+/// Frees an object that is memory alone; NULL is none.
 ///
 /// # Safety
 /// `object` is NULL or came from [`hand_out`], and is not used again.
-pub(super) unsafe fn free<T: Owned>(object: *mut T, what: &str) {
+pub(super) unsafe fn free<T>(object: *mut T, what: &str) {
+    // SAFETY: as the caller ensures.
+    unsafe { free_if(object, what, |_| true) }
+}
+
+/// Frees an object; NULL is none. In the child of a fork an object of the parent stays, until the child ends: that has none of
+/// the threads which a context of the parent would wait for.
+///
+/// # Safety
+/// The requirements of [`free`] hold.
+pub(super) unsafe fn free_if<T>(object: *mut T, what: &str, is_of_this_process: impl FnOnce(&T) -> bool) {
     // SAFETY: NULL, or made by Box::into_raw in `hand_out` and not freed yet, as the caller ensures.
-    if !unsafe { object.as_ref() }.is_some_and(Owned::is_of_this_process) {
+    if !unsafe { object.as_ref() }.is_some_and(is_of_this_process) {
         return;
     }
     let freed = guard_or(false, || {

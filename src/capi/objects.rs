@@ -123,9 +123,6 @@ same_layout!(isoline_object, Object, label, flags, voxels, volume, centre, mean,
 /// The objects of a call in the order of their labels, created by isoline_objects. The list never changes. Opaque.
 pub struct isoline_object_list(Objects);
 
-// Memory alone.
-impl object::Owned for isoline_object_list {}
-
 /// Fills `params` with the defaults.
 ///
 /// @param params the struct to fill; not NULL.

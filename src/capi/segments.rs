@@ -31,9 +31,6 @@ const _: () = assert!(Segments::CLOSED == isoline_segment_flags::ISOLINE_SEGMENT
 /// Ordered chains of pixels, created by isoline_edge_drawing. The object never changes. Opaque.
 pub struct isoline_segments(pub(super) Segments);
 
-// Memory alone.
-impl object::Owned for isoline_segments {}
-
 /// All segments as flat arrays, which are borrowed: they are valid until the segments are freed, and must only be
 /// read. Segment i has the points from `offsets[i]` up to but not including `offsets[i + 1]`.
 #[repr(C)]
@@ -290,9 +287,6 @@ same_layout!(isoline_line, Line, x0, y0, x1, y1, rms, log_false_alarms, segment,
 /// Straight lines, created by isoline_edge_drawing_lines. The object never changes. Opaque.
 pub struct isoline_lines(pub(super) Vec<Line>);
 
-// Memory alone.
-impl object::Owned for isoline_lines {}
-
 /// Returns all lines in one call, without a copy.
 ///
 /// @param lines not NULL.
@@ -387,9 +381,6 @@ const _: () = assert!(Ellipse::BRIGHT == isoline_ellipse_flags::ISOLINE_ELLIPSE_
 
 /// Circles and ellipses, created by isoline_edge_drawing_ellipses. The object never changes. Opaque.
 pub struct isoline_ellipses(pub(super) Vec<Ellipse>);
-
-// Memory alone.
-impl object::Owned for isoline_ellipses {}
 
 /// Returns all circles and ellipses in one call, without a copy.
 ///

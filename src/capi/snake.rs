@@ -171,12 +171,6 @@ pub struct isoline_snake {
     solver: Solver<Held>,
 }
 
-impl object::Owned for isoline_snake {
-    fn is_of_this_process(&self) -> bool {
-        self.solver.is_of_this_process()
-    }
-}
-
 /// The snake, and its polygons while the caller borrows them.
 pub(super) struct Held {
     pub(super) snake: Snake,
@@ -356,7 +350,7 @@ pub unsafe extern "C" fn isoline_snake_count(snake: *const isoline_snake) -> usi
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_free(snake: *mut isoline_snake) {
     // SAFETY: as the caller ensures.
-    unsafe { object::free(snake, "a snake") }
+    unsafe { object::free_if(snake, "a snake", |snake| snake.solver.is_of_this_process()) }
 }
 
 /// Runs region snakes in one call: starts them, continues until every target has ended, and returns labels, the
