@@ -1,12 +1,26 @@
 //! Checks of arguments that several operations share.
 
 use super::null;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::progress::Ticker;
 
 /// Refuses the field of an argument that is reserved for later versions and is not 0.
 pub(super) fn reserved(value: u32, argument: &str) -> Result<()> {
     if value == 0 { Ok(()) } else { Err(Error::argument(format!("{argument}->reserved must be 0, but it is {value}"))) }
+}
+
+/// Refuses an index that none of `count` items has.
+pub(super) fn index(index: usize, count: usize, item: &str) -> Result<()> {
+    match count {
+        0 => Err(Error::argument(format!("there are no {item}s, so no index is valid, but it is {index}"))),
+        count if index < count => Ok(()),
+        count => Err(Error::argument(format!("the {item}'s index must be less than {count}, but it is {index}"))),
+    }
+}
+
+/// Returns the error of optional outputs that are all NULL.
+pub(super) fn none_asked_for(what: &str) -> Error {
+    Error::new(ErrorKind::NullPointer, format!("{what}; give at least one of them"))
 }
 
 /// Refuses a pointer that is NULL.

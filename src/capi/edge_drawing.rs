@@ -9,7 +9,7 @@ use super::segments::{isoline_ellipses, isoline_lines, isoline_segments, segment
 use super::sized;
 use super::{check, guard, isoline_status, object};
 use crate::edge_drawing::{self, EllipseParams, LineParams, Maps, Params, Segments, parameters};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::image::PixelType;
 use crate::parameter::ends;
 
@@ -219,11 +219,6 @@ impl isoline_edge_drawing_params {
     }
 }
 
-/// Returns the error of optional outputs that are all NULL.
-fn none_asked_for(what: &str) -> Error {
-    Error::new(ErrorKind::NullPointer, format!("{what}; give at least one of them"))
-}
-
 /// Fills `params` with the defaults.
 ///
 /// @param params the struct to fill; not NULL.
@@ -283,7 +278,7 @@ pub unsafe extern "C" fn isoline_edge_drawing(
             let input = Checked::sliced(input, "input")?;
             let params = fields::read(params)?.translate()?;
             if edges.is_null() && segments.is_null() {
-                return Err(none_asked_for("edges and segments must not both be NULL"));
+                return Err(check::none_asked_for("edges and segments must not both be NULL"));
             }
             let edges = Checked::optional(edges, "edges")?;
             check_outputs(&input, &[edges])?;
@@ -334,7 +329,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
             let input = Checked::sliced(input, "input")?;
             let params = fields::read(params)?.translate()?;
             if [smoothed, gradient, direction, anchors].iter().all(|output| output.is_null()) {
-                return Err(none_asked_for("smoothed, gradient, direction and anchors must not all be NULL"));
+                return Err(check::none_asked_for("smoothed, gradient, direction and anchors must not all be NULL"));
             }
             let smoothed = Checked::optional(smoothed, "smoothed")?;
             let gradient = Checked::optional(gradient, "gradient")?;

@@ -210,14 +210,14 @@ impl Checked {
                 )));
             }
         }
-        let layout = Layout::new(&image, name, pixel_type.bytes() as u64)?;
+        let (shape, strides, extent) = layout(&image, name, pixel_type.bytes() as u64)?;
         let checked = Self {
             name,
             pixel_type,
             on_device: image.memory == isoline_memory::ISOLINE_CUDA as u32,
             slices: None,
-            shape: layout.shape,
-            strides: layout.strides,
+            shape,
+            strides,
             extent: 0,
             address: 0,
             spacing: image.spacing,
@@ -243,10 +243,10 @@ impl Checked {
                 pixel_type.bytes()
             )));
         }
-        if address.checked_add(layout.extent).is_none() {
+        if address.checked_add(extent).is_none() {
             return Err(too_large(name, &image));
         }
-        Ok(Self { extent: layout.extent, address, ..checked })
+        Ok(Self { extent, address, ..checked })
     }
 
     /// Does what [`sliced`](Self::sliced) does with a description that may be NULL, which stands for no image.
@@ -474,55 +474,44 @@ fn too_large(name: &str, image: &isoline_image) -> Error {
     ))
 }
 
-/// The sizes, the strides with 0 replaced by the packed ones, and the bytes that they span.
-struct Layout {
-    shape: [usize; 3],
-    strides: [usize; 2],
-    extent: usize,
-}
-
-impl Layout {
-    fn new(image: &isoline_image, name: &str, pixel: u64) -> Result<Self> {
-        let [width, height, depth] = [image.width, image.height, image.depth];
-        if width == 0 || height == 0 || depth == 0 {
-            return Err(Error::size(format!(
-                "{name} must have at least one pixel along every axis, but its size is {width} x {height} x {depth}"
-            )));
-        }
-        let overflow = || too_large(name, image);
-        let row = width.checked_mul(pixel).ok_or_else(overflow)?;
-        let row_stride = if image.row_stride == 0 { row } else { image.row_stride };
-        let packed_slice = height.checked_mul(row_stride).ok_or_else(overflow)?;
-        let slice_stride = if image.slice_stride == 0 { packed_slice } else { image.slice_stride };
-        for (which, stride) in [("row_stride", row_stride), ("slice_stride", slice_stride)] {
-            if stride % pixel != 0 {
-                return Err(Error::size(format!(
-                    "{name}->{which} must be a multiple of the pixel's {pixel} bytes, but it is {stride}"
-                )));
-            }
-        }
-        if height > 1 && row_stride < row {
-            return Err(Error::size(format!(
-                "{name}->row_stride is {row_stride} bytes, but a row has {row}; make it larger or 0 for packed rows"
-            )));
-        }
-        let extent = (|| {
-            let slices = (depth - 1).checked_mul(slice_stride)?;
-            let rows = (height - 1).checked_mul(row_stride)?;
-            slices.checked_add(rows)?.checked_add(row)
-        })();
-        // ndarray and pointer arithmetic need every offset in an isize; the same pixels as f32 must fit too.
-        let limit = isize::MAX as u64 / 4;
-        let extent = extent.filter(|extent| *extent <= limit).ok_or_else(overflow)?;
-        let pixels = width.checked_mul(height).and_then(|area| area.checked_mul(depth));
-        pixels.filter(|pixels| *pixels <= limit / 4).ok_or_else(overflow)?;
-        // A stride along an axis of one pixel is never used; keep it small so that it cannot overflow an index.
-        let row_stride = if height == 1 { row } else { row_stride };
-        let slice_stride = if depth == 1 { height * row_stride } else { slice_stride };
-        Ok(Self {
-            shape: [width as usize, height as usize, depth as usize],
-            strides: [row_stride as usize, slice_stride as usize],
-            extent: extent as usize,
-        })
+/// Returns the sizes, the strides with 0 replaced by the packed ones, and the bytes that they span.
+fn layout(image: &isoline_image, name: &str, pixel: u64) -> Result<([usize; 3], [usize; 2], usize)> {
+    let [width, height, depth] = [image.width, image.height, image.depth];
+    if width == 0 || height == 0 || depth == 0 {
+        return Err(Error::size(format!(
+            "{name} must have at least one pixel along every axis, but its size is {width} x {height} x {depth}"
+        )));
     }
+    let overflow = || too_large(name, image);
+    let row = width.checked_mul(pixel).ok_or_else(overflow)?;
+    let row_stride = if image.row_stride == 0 { row } else { image.row_stride };
+    let packed_slice = height.checked_mul(row_stride).ok_or_else(overflow)?;
+    let slice_stride = if image.slice_stride == 0 { packed_slice } else { image.slice_stride };
+    for (which, stride) in [("row_stride", row_stride), ("slice_stride", slice_stride)] {
+        if stride % pixel != 0 {
+            return Err(Error::size(format!(
+                "{name}->{which} must be a multiple of the pixel's {pixel} bytes, but it is {stride}"
+            )));
+        }
+    }
+    if height > 1 && row_stride < row {
+        return Err(Error::size(format!(
+            "{name}->row_stride is {row_stride} bytes, but a row has {row}; make it larger or 0 for packed rows"
+        )));
+    }
+    let extent = (|| {
+        let slices = (depth - 1).checked_mul(slice_stride)?;
+        let rows = (height - 1).checked_mul(row_stride)?;
+        slices.checked_add(rows)?.checked_add(row)
+    })();
+    // ndarray and pointer arithmetic need every offset in an isize; the same pixels as f32 must fit too.
+    let limit = isize::MAX as u64 / 4;
+    let extent = extent.filter(|extent| *extent <= limit).ok_or_else(overflow)?;
+    let pixels = width.checked_mul(height).and_then(|area| area.checked_mul(depth));
+    pixels.filter(|pixels| *pixels <= limit / 4).ok_or_else(overflow)?;
+    // A stride along an axis of one pixel is never used; keep it small so that it cannot overflow an index.
+    let row_stride = if height == 1 { row } else { row_stride };
+    let slice_stride = if depth == 1 { height * row_stride } else { slice_stride };
+    let shape = [width as usize, height as usize, depth as usize];
+    Ok((shape, [row_stride as usize, slice_stride as usize], extent as usize))
 }

@@ -3,7 +3,7 @@
 use super::sized::{self, Sized32, same_layout, sized_struct};
 use super::{check, guard, guard_or, isoline_status, object};
 use crate::edge_drawing::{Ellipse, Line, Point, Segments};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// The position of a pixel: column and row, counted from the top left pixel, which is (0, 0). The struct never
 /// changes.
@@ -68,15 +68,6 @@ pub(super) unsafe fn segments<'a>(segments: *const isoline_segments) -> Result<&
     Ok(&unsafe { object::borrow(segments, "segments") }?.0)
 }
 
-/// Refuses an index that no segment has.
-fn check_index(segments: &Segments, index: usize) -> Result<()> {
-    match segments.len() {
-        count if index < count => Ok(()),
-        0 => Err(Error::argument(format!("there are no segments, so no index is valid, but it is {index}"))),
-        count => Err(Error::argument(format!("the segment's index must be less than {count}, but it is {index}"))),
-    }
-}
-
 /// Writes the result of `of` for the segment `index` to `out`, an argument named `name`.
 ///
 /// # Safety
@@ -92,7 +83,7 @@ unsafe fn write_property<T>(
         // SAFETY: as the caller ensures.
         let segments = unsafe { self::segments(segments) }?;
         check::not_null(out, name)?;
-        check_index(segments, index)?;
+        check::index(index, segments.len(), "segment")?;
         // SAFETY: not NULL; writable, as the caller ensures.
         unsafe { out.write(of(segments)) };
         Ok(())
@@ -130,7 +121,7 @@ pub unsafe extern "C" fn isoline_segments_points(
         let segments = unsafe { self::segments(segments) }?;
         check::not_null(points, "points")?;
         check::not_null(count, "count")?;
-        check_index(segments, index)?;
+        check::index(index, segments.len(), "segment")?;
         let found = segments.get(index).map_or(&[][..], |segment| segment.points);
         // SAFETY: not NULL; writable, as the caller ensures. A Point has the layout of an isoline_point (asserted
         // above).

@@ -10,7 +10,7 @@ use super::report::isoline_report;
 use super::sized;
 use super::{check, guard, guard_or, isoline_status, object};
 use crate::device::Context;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::parameter::ends;
 use crate::snake::{self, Background, Params, Polygons, Snake, parameters};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -395,8 +395,7 @@ pub unsafe extern "C" fn isoline_snake_run(
             let initial = isoline_polygons::read_optional(initial, "initial")?;
             let params = fields::read(params)?.translate()?;
             if labels.is_null() && out.is_null() {
-                let what = "labels and out must not both be NULL; give at least one of them";
-                return Err(Error::new(ErrorKind::NullPointer, what));
+                return Err(check::none_asked_for("labels and out must not both be NULL"));
             }
             let labels = Checked::optional(labels, "labels")?;
             if let Some(labels) = &labels {

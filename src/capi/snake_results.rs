@@ -5,7 +5,6 @@ use super::polygons::{isoline_node, isoline_polygons};
 use super::sized;
 use super::snake::{isoline_snake, lock};
 use super::{check, guard, isoline_status};
-use crate::error::Error;
 use crate::image::PixelType;
 use crate::progress::Ticker;
 use crate::snake::{Statistics, Status};
@@ -177,12 +176,8 @@ pub unsafe extern "C" fn isoline_snake_polygon(
         check::not_null(nodes, "nodes")?;
         check::not_null(count, "count")?;
         let polygons = held.polygons()?;
-        let Some(found) = polygons.get(index) else {
-            return Err(Error::argument(match polygons.len() {
-                0 => format!("there are no targets, so no index is valid, but it is {index}"),
-                count => format!("the target's index must be less than {count}, but it is {index}"),
-            }));
-        };
+        check::index(index, polygons.len(), "target")?;
+        let found = polygons.get(index).unwrap_or_default();
         // SAFETY: not NULL; writable, as the caller ensures.
         unsafe {
             nodes.write(check::address(found).cast());
