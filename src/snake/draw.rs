@@ -6,7 +6,7 @@ use super::sums::Rows;
 use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{ImageMut, collected, par_collected, push, reserved};
+use crate::image::{ImageMut, collected, par_collected, push, try_collected};
 use crate::parallel::try_par_each;
 use crate::progress::{self, Progress, Ticker};
 use crate::stream::Output;
@@ -121,22 +121,15 @@ pub(super) fn overlapping(targets: &[&Target], ticker: &Ticker) -> Result<Vec<bo
     collected(found.into_iter().map(AtomicBool::into_inner))
 }
 
-/// Returns the rows of each target.
+/// Returns the rows of each target; none of one that is outside the image.
 fn extents(targets: &[&Target], ticker: &Ticker) -> Result<Vec<Range<i64>>> {
-    let mut extents = reserved(targets.len())?;
-    for target in targets {
+    try_collected(targets.iter().map(|target| {
         ticker.check()?;
-        extents.push(extent(target));
-    }
-    Ok(extents)
-}
-
-/// Returns the rows of a target; none of one that is outside the image.
-fn extent(target: &Target) -> Range<i64> {
-    match target.status {
-        Status::StartOutside => 0..0,
-        _ => rows_of(target.nodes.iter().copied()),
-    }
+        Ok(match target.status {
+            Status::StartOutside => 0..0,
+            _ => rows_of(target.nodes.iter().copied()),
+        })
+    }))
 }
 
 /// Calls `visit` with the number of a target, a row and a run of pixels of the target's polygon there, for some rows, of

@@ -63,7 +63,43 @@ impl Curves {
 
     /// Returns the offsets of the curves alone.
     pub(crate) fn without_points(polygons: &Polygons, longest_edge: Option<f64>, points_per_edge: u32) -> Result<Self> {
-        Ok(Self { points: Vec::new(), offsets: offsets(polygons, longest_edge, points_per_edge)? })
+        if let Some(longest_edge) = longest_edge
+            && !(longest_edge > 0.0 && longest_edge.is_finite())
+        {
+            return Err(Error::argument(format!(
+                "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; give the node spacing"
+            )));
+        }
+        if !(1..=MAX_POINTS_PER_EDGE).contains(&points_per_edge) {
+            return Err(Error::argument(format!(
+                "points_per_edge must be from 1 to {MAX_POINTS_PER_EDGE}, but it is {points_per_edge}; take 8"
+            )));
+        }
+        let ticker = Ticker::new(STAGE);
+        let mut offsets = reserved(polygons.len() + 1)?;
+        let mut end = 0u64;
+        offsets.push(end);
+        for (index, polygon) in polygons.iter().enumerate() {
+            ticker.check()?;
+            if polygon.len() < 3 {
+                return Err(Error::argument(format!(
+                    "polygon {index} must have at least 3 nodes, but it has {}; leave it out",
+                    polygon.len()
+                )));
+            }
+            let longest_edge = longest_edge.unwrap_or_else(|| automatic_spacing(polygon));
+            for (a, b) in edges(polygon) {
+                end = end.saturating_add(parts(a, b, longest_edge).saturating_mul(points_per_edge.into()));
+            }
+            offsets.push(end);
+        }
+        if end == u64::MAX {
+            return Err(Error::size(format!(
+                "cannot make curves of {end} points or more; raise longest_edge ({longest_edge:?}), or lower points_per_edge \
+                 ({points_per_edge})"
+            )));
+        }
+        Ok(Self { points: Vec::new(), offsets })
     }
 
     /// Returns the points of curve `index`, or `None` beyond the last.
@@ -81,47 +117,6 @@ impl Curves {
     pub fn offsets(&self) -> &[u64] {
         &self.offsets
     }
-}
-
-/// Returns the [`Curves::offsets`] of the curves of these polygons.
-fn offsets(polygons: &Polygons, longest_edge: Option<f64>, points_per_edge: u32) -> Result<Vec<u64>> {
-    if let Some(longest_edge) = longest_edge
-        && !(longest_edge > 0.0 && longest_edge.is_finite())
-    {
-        return Err(Error::argument(format!(
-            "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; give the node spacing"
-        )));
-    }
-    if !(1..=MAX_POINTS_PER_EDGE).contains(&points_per_edge) {
-        return Err(Error::argument(format!(
-            "points_per_edge must be from 1 to {MAX_POINTS_PER_EDGE}, but it is {points_per_edge}; take 8"
-        )));
-    }
-    let ticker = Ticker::new(STAGE);
-    let mut offsets = reserved(polygons.len() + 1)?;
-    let mut end = 0u64;
-    offsets.push(end);
-    for (index, polygon) in polygons.iter().enumerate() {
-        ticker.check()?;
-        if polygon.len() < 3 {
-            return Err(Error::argument(format!(
-                "polygon {index} must have at least 3 nodes, but it has {}; leave it out",
-                polygon.len()
-            )));
-        }
-        let longest_edge = longest_edge.unwrap_or_else(|| automatic_spacing(polygon));
-        for (a, b) in edges(polygon) {
-            end = end.saturating_add(parts(a, b, longest_edge).saturating_mul(points_per_edge.into()));
-        }
-        offsets.push(end);
-    }
-    if end == u64::MAX {
-        return Err(Error::size(format!(
-            "cannot make curves of {end} points or more; raise longest_edge ({longest_edge:?}), or lower points_per_edge \
-             ({points_per_edge})"
-        )));
-    }
-    Ok(offsets)
 }
 
 /// Returns the ends of each edge.
