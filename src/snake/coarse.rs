@@ -11,8 +11,7 @@ use super::territory::Territory;
 use super::{MEASURING, Node, Noise, Params, Snake, Status, Watch, parameters};
 use crate::device::Context;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{Image, PixelType, collected, push, reserved, try_par_indexed};
-use crate::levels::MAX_LEVEL;
+use crate::image::{Image, collected, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker, part};
 use crate::pyramid;
 use crate::stream::Input;
@@ -63,22 +62,17 @@ pub(super) fn start(
         let extremes = Image::from(image.view()).extremes_while(ticker)?;
         Ok((image, extremes.map_or(0.0, |[_, highest]| highest)))
     })?;
-    let [low, high] = range_of(level_scale);
+    let [low, high] = level_scale.range();
     let range = match params.noise {
         Noise::Bernoulli => [0.0, 1.0],
         _ if highest - low <= (high - low) / CELL => [low, low + (high - low) / CELL],
         _ => [low, high],
     };
     let params = reduced_params(params, level_scale, range);
-    let targets = reduced_targets(context, targets, [width, height], &params, watch)?;
+    let targets = reduced_targets(context, targets, &Bounds::of_image([width, height]), &params, watch)?;
     let level_scale = LevelScale::new(context, &mut Input::from(image.view()), &params, watch.progress)?;
     let snake = Snake::on_level(context, image.view().into(), &params, level_scale, targets, watch)?;
     Ok(Some(Box::new(snake)))
-}
-
-/// Returns the range of the levels of an image.
-fn range_of(level_scale: &LevelScale) -> [f64; 2] {
-    if level_scale.pixel_type == PixelType::F32 { level_scale.range() } else { [0.0, MAX_LEVEL] }
 }
 
 /// Returns the parameters of the next coarser level, whose pixels are in `range`.
@@ -86,7 +80,7 @@ fn range_of(level_scale: &LevelScale) -> [f64; 2] {
 /// A cell of four pixels is as likely as its pixels are together where its noise is that of their sum. So Poisson noise, whose
 /// strength depends on the level, has the levels of the sum if they fit, else nodes that cost less.
 fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) -> Params {
-    let is_sum = range != range_of(level_scale);
+    let is_sum = range != level_scale.range();
     let weight = if is_sum || params.noise != Noise::Poisson { 1.0 } else { 1.0 / CELL };
     let noise = match params.noise {
         Noise::Gamma { looks } => Noise::Gamma { looks: (CELL * looks).min(parameters::LOOKS.maximum) },
@@ -107,15 +101,14 @@ fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) ->
 fn reduced_targets(
     context: &Context,
     targets: &[Target],
-    [width, height]: [usize; 2],
+    image: &Bounds,
     params: &Params,
     watch: &mut Watch<'_, '_, '_>,
 ) -> Result<Vec<Target>> {
-    let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
     watch.run(context, |ticker| {
         try_par_indexed(targets.len(), |index| {
             ticker.check()?;
-            reduced_target(&targets[index], &image, params)
+            reduced_target(&targets[index], image, params)
         })
     })
 }
@@ -222,15 +215,14 @@ impl Snake {
     pub(super) fn start_from_coarse(&mut self, progress: &mut Option<&mut Progress<'_>>) -> Result<()> {
         let Self { context, coarse, targets, backend, params, .. } = self;
         let Some(coarse) = coarse else { return Ok(()) };
-        let [width, height] = backend.size();
+        let image = Bounds::of_image(backend.size());
         part(progress, [0.0, SHARE], COARSE_STAGE, |progress| {
             let mut watch = Watch { ticker: &Ticker::new(MEASURING), progress };
-            let reduced = reduced_targets(context, targets, [width, height], &coarse.params, &mut watch)?;
+            let reduced = reduced_targets(context, targets, &image, &coarse.params, &mut watch)?;
             coarse.targets = coarse.backend.measure(context, &coarse.params, reduced, &mut watch)?;
             coarse.is_at_start = true;
             coarse.advance(u64::MAX, progress)
         })?;
-        let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
         let enlarged = |index: usize| enlarged_target(&targets[index], &coarse.targets[index], &image);
         let enlarged = context.pool().install(|| try_par_indexed(targets.len(), enlarged))?;
         let mut watch = Watch { ticker: &Ticker::following(MEASURING), progress: &mut None };

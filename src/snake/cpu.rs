@@ -1,12 +1,11 @@
 //! The CPU backend: one thread per target, or all threads for a few targets.
 
 use super::image::HostImage;
-use super::polygon::{Bounds, normalise};
 use super::search::{Plan, Target};
-use super::{Background, MOVING, Node, Params, Polygons, Status, Watch};
+use super::{MOVING, Params, Status, Watch};
 use crate::device::Context;
-use crate::error::{Error, Result};
-use crate::image::{collected, try_par_collected, try_par_indexed};
+use crate::error::Result;
+use crate::image::try_par_collected;
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
 use rayon::prelude::*;
@@ -37,56 +36,6 @@ pub(super) fn measure(
         };
         try_par_collected(targets.into_par_iter().map(measure))
     })
-}
-
-/// Returns the targets of the polygons, unmeasured.
-pub(super) fn initial_targets(
-    context: &Context,
-    params: &Params,
-    initial: &Polygons,
-    image: &Bounds,
-    watch: &mut Watch<'_, '_, '_>,
-) -> Result<Vec<Target>> {
-    for (index, polygon) in initial.iter().enumerate() {
-        if polygon.len() > params.max_nodes as usize {
-            return Err(Error::argument(format!(
-                "polygon {index} has {} nodes, but max_nodes is {}; raise it or leave out nodes",
-                polygon.len(),
-                params.max_nodes
-            )));
-        }
-    }
-    let start = |index: usize, ticker: &Ticker| {
-        ticker.check()?;
-        let polygon = initial.get(index).unwrap_or_default();
-        Ok(match normalise(polygon, image, index)? {
-            Some(nodes) => {
-                let bounds = bounds_of(&nodes, params, image);
-                let spacing_squared = params.spacing_squared(&nodes);
-                Target::unmeasured(nodes, bounds, params.largest_step as i32, spacing_squared)
-            }
-            None => Target::start_outside(collected(polygon.iter().copied())?, *image),
-        })
-    };
-    watch.run(context, |ticker| try_par_indexed(initial.len(), |index| start(index, ticker)))
-}
-
-/// Returns the bounds of a target's nodes: the window, or the image.
-fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
-    let Background::Window { margin } = params.background else { return *image };
-    let extent = |of: fn(&Node) -> i32| {
-        let values = nodes.iter().map(of);
-        (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
-    };
-    let ((x0, x1), (y0, y1)) = (extent(|node| node.x), extent(|node| node.y));
-    let longer = f64::from((x1 - x0).max(y1 - y0));
-    let margin = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
-    Bounds {
-        x0: (x0 - margin).max(image.x0),
-        y0: (y0 - margin).max(image.y0),
-        x1: (x1 + margin).min(image.x1),
-        y1: (y1 + margin).min(image.y1),
-    }
 }
 
 /// Makes up to `iterations` iterations of every running target.

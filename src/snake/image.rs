@@ -42,17 +42,16 @@ impl LevelScale {
         Ok(Self { pixel_type, unit: (high - low) / MAX_LEVEL, origin: low, quantise })
     }
 
-    /// Returns the pixel values of the first and the last level of an f32 image.
+    /// Returns the pixel values of the first and the last level.
     pub(super) fn range(&self) -> [f64; 2] {
         [self.origin, self.origin + MAX_LEVEL * self.unit]
     }
 
     /// Returns a target's statistics, in the image's own units.
-    pub(super) fn statistics(&self, target: &Target, overlaps: bool, [width, height]: [usize; 2]) -> Statistics {
-        let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+    pub(super) fn statistics(&self, target: &Target, overlaps: bool, image: &Bounds) -> Statistics {
         let there = target.status != Status::StartOutside;
         let touches = |inside: fn(Node, &Bounds, &Bounds) -> bool| {
-            there && target.nodes.iter().any(|node| inside(*node, &target.bounds, &image))
+            there && target.nodes.iter().any(|node| inside(*node, &target.bounds, image))
         };
         let background = target.whole - target.inside;
         let [mean, deviation] = self.moments(&target.inside);

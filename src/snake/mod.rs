@@ -366,8 +366,9 @@ impl Snake {
                 self.overlapping.get_or_init(|| found)
             }
         };
+        let image = Bounds::of_image(self.backend.size());
         let targets = self.targets.iter().zip(overlapping).skip(first);
-        Ok(targets.map(|(target, overlaps)| self.level_scale.statistics(target, *overlaps, self.backend.size())))
+        Ok(targets.map(move |(target, overlaps)| self.level_scale.statistics(target, *overlaps, &image)))
     }
 
     /// Returns for each target whether it overlaps another one on its slice.
@@ -391,8 +392,7 @@ impl Snake {
     /// of several slices, or of slices that a function read; a device failure.
     pub fn region_sums(&self, polygons: &Polygons) -> Result<Vec<RegionSum>> {
         self.backend.check_kept()?;
-        let [width, height] = self.backend.size();
-        let image = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+        let image = Bounds::of_image(self.backend.size());
         let mut sums = reserved(polygons.len())?;
         sums.resize(polygons.len(), RegionSum::default());
         let ticker = Ticker::new("summing polygons");

@@ -171,6 +171,11 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    /// Returns the bounds of an image.
+    pub(super) fn of_image([width, height]: [usize; 2]) -> Self {
+        Self { x0: 0, y0: 0, x1: width as i32, y1: height as i32 }
+    }
+
     /// Returns whether a node lies within or on the rectangle.
     pub(super) fn contain(&self, node: Node) -> bool {
         (self.x0..=self.x1).contains(&node.x) && (self.y0..=self.y1).contains(&node.y)

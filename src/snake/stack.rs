@@ -3,12 +3,12 @@
 
 use super::backend::Backend;
 use super::image::LevelScale;
-use super::polygon::Bounds;
+use super::polygon::{Bounds, normalise};
 use super::search::Target;
-use super::{MEASURING, MOVING, Overlap, Params, Polygons, Snake, Watch, check, cpu, territory};
+use super::{Background, MEASURING, MOVING, Node, Overlap, Params, Polygons, Snake, Watch, check, territory};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, collected, push, sort_while};
+use crate::image::{Image, collected, push, sort_while, try_par_indexed};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::{Parts, Report};
 use crate::stream::Input;
@@ -24,12 +24,12 @@ pub(super) fn initial_targets(
     [width, height, depth]: [usize; 3],
     watch: &mut Watch<'_, '_, '_>,
 ) -> Result<(Vec<Target>, Vec<u32>)> {
-    let bounds = Bounds { x0: 0, y0: 0, x1: width as i32, y1: height as i32 };
+    let image = Bounds::of_image([width, height]);
     let default;
     let polygons = match initial {
         Some(polygons) => polygons,
         None => {
-            let corners = bounds.default_rectangle();
+            let corners = image.default_rectangle();
             let mut on_each_slice = Polygons::try_with_capacity(depth, corners.len() * depth)?;
             (0..depth as u32).for_each(|slice| on_each_slice.push_on(slice, &corners));
             default = on_each_slice;
@@ -44,8 +44,47 @@ pub(super) fn initial_targets(
             slices[index]
         )));
     }
-    let targets = cpu::initial_targets(context, params, polygons, &bounds, watch)?;
+    for (index, polygon) in polygons.iter().enumerate() {
+        if polygon.len() > params.max_nodes as usize {
+            return Err(Error::argument(format!(
+                "polygon {index} has {} nodes, but max_nodes is {}; raise it or leave out nodes",
+                polygon.len(),
+                params.max_nodes
+            )));
+        }
+    }
+    let start = |index: usize, ticker: &Ticker| {
+        ticker.check()?;
+        let polygon = polygons.get(index).unwrap_or_default();
+        Ok(match normalise(polygon, &image, index)? {
+            Some(nodes) => {
+                let bounds = bounds_of(&nodes, params, &image);
+                let spacing_squared = params.spacing_squared(&nodes);
+                Target::unmeasured(nodes, bounds, params.largest_step as i32, spacing_squared)
+            }
+            None => Target::start_outside(collected(polygon.iter().copied())?, image),
+        })
+    };
+    let targets = watch.run(context, |ticker| try_par_indexed(polygons.len(), |index| start(index, ticker)))?;
     Ok((targets, collected(slices.iter().copied())?))
+}
+
+/// Returns the bounds of a target's nodes: the window, or the image.
+fn bounds_of(nodes: &[Node], params: &Params, image: &Bounds) -> Bounds {
+    let Background::Window { margin } = params.background else { return *image };
+    let extent = |of: fn(&Node) -> i32| {
+        let values = nodes.iter().map(of);
+        (values.clone().min().unwrap_or(0), values.max().unwrap_or(0))
+    };
+    let ((x0, x1), (y0, y1)) = (extent(|node| node.x), extent(|node| node.y));
+    let longer = f64::from((x1 - x0).max(y1 - y0));
+    let margin = (margin * longer).ceil().clamp(16.0, f64::from(i32::MAX / 4)) as i32;
+    Bounds {
+        x0: (x0 - margin).max(image.x0),
+        y0: (y0 - margin).max(image.y0),
+        x1: (x1 + margin).min(image.x1),
+        y1: (y1 + margin).min(image.y1),
+    }
 }
 
 /// Returns targets of one slice with their territories, where they compete.

@@ -221,7 +221,7 @@ impl Kernels {
     /// Sums over all pixels of each target's window, on the device.
     pub(super) fn whole(&self, stream: &Stream, job: &SearchJob) -> Result<()> {
         let config = geometry([job.target_count.clamp(1, 1 << 16) as usize, 1, 1], [ALONE_THREADS, 1, 1]);
-        // SAFETY: the kernel's argument; bounds lie within the image, to which `cpu::bounds_of` clips them.
+        // SAFETY: the kernel's argument; bounds lie within the image, to which `stack::bounds_of` clips them.
         unsafe { stream.launch(&self.whole, config, &[job]) }
     }
 
