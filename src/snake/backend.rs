@@ -8,6 +8,7 @@ use super::{MEASURING, MOVING, Node, Params, RegionSum, Schedule, Watch, cpu, cu
 use crate::device::{Context, DeviceNeeds, Job, shares};
 use crate::error::{Error, Result};
 use crate::image::{Image, collected, extend, try_collected, try_par_indexed};
+use crate::parallel::take_first;
 use crate::progress::{Progress, Ticker};
 use crate::report::{Parts, Report};
 use std::ops::Range;
@@ -163,9 +164,8 @@ impl Backend {
             Self::Several(backends) => {
                 let (mut jobs, mut rest) = (Vec::new(), targets);
                 for (range, backend) in shares(backends.len(), rest.len()).into_iter().zip(backends) {
-                    let (own, after) = rest.split_at_mut(range.len());
+                    let own = take_first(&mut rest, range.len());
                     jobs.push((range, (backend, own)));
-                    rest = after;
                 }
                 let reports = context.run_shares(MOVING, jobs, progress, |part, (backend, targets), progress| {
                     backend.iterate(part, params, targets, iterations, progress)

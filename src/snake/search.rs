@@ -214,9 +214,6 @@ impl Target {
     /// It polls for cancellation throughout, as an iteration over very many nodes takes a second. A cancelled target is
     /// as it was before the iteration.
     pub(super) fn iterate<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
-        if self.status != Status::Running {
-            return Ok(());
-        }
         let before = self.try_clone()?;
         let outcome = self.whole_iteration(sums, plan, ticker);
         if outcome.is_err() {
