@@ -53,6 +53,7 @@ fn add_stairs(a: Node, b: Node, bounds: &Bounds, corners: &mut Vec<Node>, ticker
 
 #[cfg(test)]
 mod tests {
+    use super::super::polygon::random;
     use super::super::sums::{RegionSum, RowPrefixSums};
     use super::*;
 
@@ -80,11 +81,7 @@ mod tests {
         let image = sums(image, W as usize, H as usize);
         let [canvas, ones] = [canvas, ones].map(|pixels| sums(pixels, width, height));
         let bounds = Bounds { x0: 0, y0: 0, x1: W, y1: H };
-        let mut seed = 1u32;
-        let mut random = |bound: i32| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ((seed >> 8) % bound as u32) as i32
-        };
+        let mut random = random(1);
         let mut parts = 0;
         for _ in 0..4000 {
             // These may cross themselves: sums are signed.

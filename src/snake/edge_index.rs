@@ -131,17 +131,8 @@ fn meet(a: &Bounds, b: &Bounds) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::polygon::first_crossing;
+    use super::super::polygon::{first_crossing, random};
     use super::*;
-
-    /// Returns a polygon of random nodes, whose edges cross.
-    fn random(count: usize, side: u32, state: &mut u32) -> Vec<Node> {
-        let mut next = || {
-            *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (*state >> 8) as i32 % side as i32
-        };
-        (0..count).map(|_| Node::new(next(), next())).collect()
-    }
 
     fn touches_any(nodes: &[Node], a: Node, b: Node, left_out: &[usize]) -> bool {
         let count = nodes.len();
@@ -150,12 +141,14 @@ mod tests {
 
     #[test]
     fn the_index_finds_what_a_test_of_all_edges_finds() {
-        let (mut state, mut found) = (1, [0; 2]);
+        let (mut random, mut found) = (random(1), [0; 2]);
+        // Their edges cross.
+        let mut random_nodes = |count| -> Vec<Node> { (0..count).map(|_| Node::new(random(60), random(60))).collect() };
         for count in [3, 4, 5, 7, 8, 31, 100] {
             for _ in 0..200 {
-                let mut nodes = random(count, 60, &mut state);
+                let mut nodes = random_nodes(count);
                 let mut index = EdgeIndex::new(&nodes).unwrap();
-                let ends = random(5, 60, &mut state);
+                let ends = random_nodes(5);
                 let node = ends[2].x as usize % count;
                 for attempt in 0..2 {
                     assert_eq!(index.twice_area, twice_area(&nodes));

@@ -402,6 +402,16 @@ fn name_edges(polygon: &[Node], nodes: &[Node], (first, second): (usize, usize))
     format!("its edges {} and {} meet", edge(first), edge(second))
 }
 
+/// Returns a generator of numbers from 0 up to, not including, their bound: the same ones in every run.
+#[cfg(test)]
+pub(super) fn random(seed: u32) -> impl FnMut(i32) -> i32 {
+    let mut state = seed;
+    move |bound| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((state >> 8) % bound as u32) as i32
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -479,11 +489,7 @@ mod tests {
                 }
             }
         };
-        let mut state = 7u32;
-        let mut random = |bound: u32| {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ((state >> 8) % bound) as i32
-        };
+        let mut random = random(7);
         let mut shorter = 0;
         for _ in 0..20_000 {
             let count = 3 + random(12);

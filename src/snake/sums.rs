@@ -321,32 +321,20 @@ impl Iterator for Rows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::polygon::{first_crossing, normalise};
+    use super::super::polygon::{first_crossing, normalise, random};
     use super::*;
-
-    /// A xorshift generator: the same pseudo-random numbers in every run.
-    pub(super) struct Random(u64);
-
-    impl Random {
-        fn below(&mut self, bound: i64) -> i64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 % bound as u64) as i64
-        }
-    }
 
     #[test]
     fn rows_of_an_edge_match_the_formula() {
-        let mut random = Random(7);
+        let mut random = random(7);
         for _ in 0..20_000 {
-            let mut node = || Node::new(random.below(60) as i32, random.below(60) as i32);
+            let mut node = || Node::new(random(60), random(60));
             let (a, b) = (node(), node());
             let (upper, lower) = if a.y <= b.y { (a, b) } else { (b, a) };
             let dy = i64::from(lower.y - upper.y);
             let rows: Vec<_> = Rows::new(upper, lower).collect();
             assert_eq!(rows.len() as i64, dy);
-            let some = random.below(70) - 5..random.below(70) - 5;
+            let some = i64::from(random(70) - 5)..i64::from(random(70) - 5);
             let within = rows.iter().copied().filter(|(_, y)| some.contains(y));
             assert!(Rows::between(a, b).within(&some).eq(within), "{a:?} {b:?} {some:?}");
             for (k, (x, y)) in rows.into_iter().enumerate() {
@@ -373,19 +361,18 @@ mod tests {
         inside
     }
 
-    fn check_polygons<T: Level>(largest: i64, count: usize, make: impl Fn(i64) -> T) {
+    fn check_polygons<T: Level>(largest: i32, count: usize, make: impl Fn(i32) -> T) {
         const W: usize = 83;
         const H: usize = 71;
-        let mut random = Random(42);
-        let pixels: Vec<T> = (0..W * H).map(|_| make(random.below(largest + 1))).collect();
+        let mut random = random(42);
+        let pixels: Vec<T> = (0..W * H).map(|_| make(random(largest + 1))).collect();
         let sums = RowPrefixSums::new(W, H, &Ticker::new("test"), |y, row| row.copy_from_slice(&pixels[y * W..][..W]))
             .unwrap();
         let bounds = Bounds { x0: 0, y0: 0, x1: W as i32, y1: H as i32 };
         let mut simple = 0;
         while simple < count {
-            let nodes: Vec<Node> = (0..3 + random.below(5))
-                .map(|_| Node::new(random.below(W as i64 + 1) as i32, random.below(H as i64 + 1) as i32))
-                .collect();
+            let nodes: Vec<Node> =
+                (0..3 + random(5)).map(|_| Node::new(random(W as i32 + 1), random(H as i32 + 1))).collect();
             if first_crossing(&nodes).is_some() {
                 continue;
             }

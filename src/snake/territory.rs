@@ -299,6 +299,7 @@ fn along_row(owners: &[u32], distances: &[u32], x0: i32, ticker: &Ticker) -> Res
 
 #[cfg(test)]
 mod tests {
+    use super::super::polygon::random;
     use super::*;
 
     fn target(nodes: &[(i32, i32)], bounds: Bounds) -> Target {
@@ -317,11 +318,7 @@ mod tests {
 
     #[test]
     fn each_pixel_belongs_to_the_nearest_start() {
-        let mut seed = 5u32;
-        let mut random = |bound: i32| {
-            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ((seed >> 8) % bound as u32) as i32
-        };
+        let mut random = random(5);
         for _ in 0..60 {
             let (w, h) = (1 + random(70), 1 + random(60));
             let image = Bounds { x0: 0, y0: 0, x1: w, y1: h };
