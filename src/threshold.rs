@@ -42,6 +42,15 @@ pub(crate) fn bits<T: Copy>(pixels: &[T], is_set: impl Fn(T) -> bool) -> u32 {
     }
 }
 
+/// Calls `visit` with the place of each bit of a word that is set, from the lowest one on.
+#[inline(always)]
+pub(crate) fn for_each_bit(mut word: u32, mut visit: impl FnMut(usize)) {
+    while word != 0 {
+        visit(word.trailing_zeros() as usize);
+        word &= word - 1;
+    }
+}
+
 macro_rules! integer_pixel {
     ($pixel:ty) => {
         impl Pixel for $pixel {

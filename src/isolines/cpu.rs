@@ -9,7 +9,7 @@ use crate::image::{Image, extend, packed_row, push, try_par_collected, zeroed};
 use crate::parallel::{take_first, try_par_each};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::{Parts, Report};
-use crate::threshold::{Pixel, WORD, bits};
+use crate::threshold::{Pixel, WORD, bits, for_each_bit};
 use ndarray::{ArrayView2, ArrayView3, Axis};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -243,11 +243,8 @@ fn crossings<T: Pixel + Into<f64>>(
                         continue;
                     }
                     let around = Surroundings::new(&classes, y, w);
-                    let mut left = *word;
-                    while left != 0 {
-                        let bit = left.trailing_zeros() as usize;
+                    for_each_bit(*word, |bit| {
                         let x = w * WORD + bit;
-                        left &= left - 1;
                         let end = if line == 0 { [y, x + 1] } else { [y + 1, x] };
                         let [a, b] = [view[[y, x]].into(), view[end].into()];
                         let share = (level - a) / (b - a);
@@ -255,7 +252,7 @@ fn crossings<T: Pixel + Into<f64>>(
                         points[at] = if line == 0 { [px + share, py] } else { [px, py + share] };
                         next[at] = around.follower(&exits, &marks, [x, y], bit, line);
                         at += 1;
-                    }
+                    });
                 }
             }
         }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::image::{Foreground, Image, extend, packed_row, push, zeroed};
 use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
-use crate::threshold::{Pixel, WORD, bits};
+use crate::threshold::{Pixel, WORD, bits, for_each_bit};
 use ndarray::ArrayView3;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -195,18 +195,15 @@ impl<T: Pixel + Into<f64>> Volume<'_, T> {
                 high.iter().fold(!0, |all, row| all & row & row >> 1),
                 high.iter().fold(0, |any, row| any | row | row >> 1),
             ];
-            let mut left = cells & any as u32 & !all as u32;
-            while left != 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                let x = w * WORD + bit as usize;
+            for_each_bit(cells & any as u32 & !all as u32, |bit| {
+                let x = w * WORD + bit;
                 let case = high.iter().rev().fold(0, |case, row| case << 2 | (row >> bit & 3) as usize);
                 // Only corners of ambiguous faces are read, which are inside the volume.
                 let sign = if self.plan.foreground == Foreground::Below { -1.0 } else { 1.0 };
                 let inside =
                     |place: u8| sign * (self.value(corner(x, place as usize)).unwrap_or(f64::NAN) - self.plan.level);
                 visit(corner(x, 0), self.table.variant(case, inside));
-            }
+            });
         }
     }
 }
@@ -504,12 +501,4 @@ fn mean_of<T: Pixel + Into<f64>>(volume: &Volume<'_, T>, [x, y, z]: [usize; 3], 
         sum = std::array::from_fn(|axis| sum[axis] + position[axis]);
     });
     sum.map(|sum| (sum / f64::from(edges.count_ones())) as f32)
-}
-
-#[inline(always)]
-fn for_each_bit(mut word: u32, mut visit: impl FnMut(usize)) {
-    while word != 0 {
-        visit(word.trailing_zeros() as usize);
-        word &= word - 1;
-    }
 }
