@@ -1,7 +1,7 @@
 //! The caller's image as integer levels, which are summed.
 
 use super::criterion::Noise;
-use super::search::{Plan, Target};
+use super::search::{Plan, Setting, Target};
 use super::sums::{Level, RegionSum, RowPrefixSums};
 use super::{Bounds, MEASURING, Node, Params, Statistics, Status, Watch};
 use crate::device::Context;
@@ -137,8 +137,8 @@ impl HostImage {
     /// Returns a target at its start, with its sums.
     pub(super) fn measured(&self, plan: &Plan, target: Target, ticker: &Ticker) -> Result<Target> {
         match self {
-            Self::U8(sums) => Target::measured(sums, plan, target, ticker),
-            Self::U16(sums) => Target::measured(sums, plan, target, ticker),
+            Self::U8(sums) => Target::measured(&Setting { sums, plan, ticker }, target),
+            Self::U16(sums) => Target::measured(&Setting { sums, plan, ticker }, target),
         }
     }
 
@@ -153,8 +153,8 @@ impl HostImage {
     /// Makes one iteration of a target.
     pub(super) fn iterate(&self, plan: &Plan, target: &mut Target, ticker: &Ticker) -> Result<()> {
         match self {
-            Self::U8(sums) => target.iterate(sums, plan, ticker),
-            Self::U16(sums) => target.iterate(sums, plan, ticker),
+            Self::U8(sums) => target.iterate(&Setting { sums, plan, ticker }),
+            Self::U16(sums) => target.iterate(&Setting { sums, plan, ticker }),
         }
     }
 }

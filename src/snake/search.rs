@@ -22,7 +22,7 @@ use super::sums::{Level, RegionSum, RowPrefixSums, TASK};
 use super::territory::Territory;
 use super::{Schedule, Status};
 use crate::error::Result;
-use crate::image::{collected, par_collected, reserved, resize};
+use crate::image::{collected, par_collected, reserved, resize, try_collected};
 use crate::progress::Ticker;
 use rayon::prelude::*;
 use std::iter::StepBy;
@@ -47,6 +47,20 @@ pub(super) struct Plan {
     pub(super) node_cost: f64,
     /// On the CPU, several threads share the work of this target.
     pub(super) parallel: bool,
+}
+
+/// What a search goes by: the image, the plan, and the ticker that can cancel it.
+pub(super) struct Setting<'a, T> {
+    pub(super) sums: &'a RowPrefixSums<T>,
+    pub(super) plan: &'a Plan,
+    pub(super) ticker: &'a Ticker,
+}
+
+impl<T: Level> Setting<'_, T> {
+    /// Returns the sums of edges of a target.
+    fn edges<const N: usize>(&self, target: &Target, ends: [(Node, Node); N]) -> Result<[RegionSum; N]> {
+        self.sums.try_edges(ends, target.territory.as_deref(), self.plan.parallel, self.ticker)
+    }
 }
 
 /// The phases of a search.
@@ -109,14 +123,10 @@ struct Change {
 
 impl Target {
     /// Returns a target at its start with its sums.
-    pub(super) fn measured<T: Level>(
-        sums: &RowPrefixSums<T>,
-        plan: &Plan,
-        mut target: Self,
-        ticker: &Ticker,
-    ) -> Result<Self> {
+    pub(super) fn measured<T: Level>(setting: &Setting<'_, T>, mut target: Self) -> Result<Self> {
+        let Setting { sums, plan, ticker } = *setting;
         target.whole = sums.rectangle(&target.bounds, plan.parallel, ticker)?;
-        let edges = target.edge_sums(sums, plan, ticker)?;
+        let edges = target.edge_sums(setting)?;
         target.set_edges(plan, edges);
         if target.inside.pixels == 0 {
             target.status = Status::Vanished;
@@ -188,13 +198,8 @@ impl Target {
     }
 
     /// Returns the sums of all edges, computed anew.
-    fn edge_sums<T: Level>(&self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<Vec<RegionSum>> {
-        let mut edges = reserved(self.nodes.len())?;
-        for (a, b) in self.ends() {
-            let [edge] = sums.try_edges([(a, b)], self.territory.as_deref(), plan.parallel, ticker)?;
-            edges.push(edge);
-        }
-        Ok(edges)
+    fn edge_sums<T: Level>(&self, setting: &Setting<'_, T>) -> Result<Vec<RegionSum>> {
+        try_collected(self.ends().map(|ends| Ok(setting.edges(self, [ends])?[0])))
     }
 
     /// Takes the sums of the edges of a new polygon, and computes the target's sum and criterion from them.
@@ -213,9 +218,9 @@ impl Target {
     /// Makes one iteration, with the change of phase, distance or number of nodes that follows when it moves no node.
     /// It polls for cancellation throughout, as an iteration over very many nodes takes a second. A cancelled target is
     /// as it was before the iteration.
-    pub(super) fn iterate<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
+    pub(super) fn iterate<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<()> {
         let before = self.try_clone()?;
-        let outcome = self.whole_iteration(sums, plan, ticker);
+        let outcome = self.whole_iteration(setting);
         if outcome.is_err() {
             *self = before;
             self.candidate_sums.clear();
@@ -224,9 +229,9 @@ impl Target {
     }
 
     /// Makes one iteration; after a cancel it may be incomplete.
-    fn whole_iteration<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<()> {
+    fn whole_iteration<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<()> {
         // 1. Move nodes.
-        let mut changed = self.move_nodes(sums, plan, ticker)?;
+        let mut changed = self.move_nodes(setting)?;
         self.iterations += 1;
         if self.inside.pixels == 0 {
             self.status = Status::Vanished;
@@ -236,26 +241,26 @@ impl Target {
         if !changed {
             changed = match self.phase {
                 Phase::Evolve => {
-                    let added = self.add_nodes(sums, plan, ticker)?;
+                    let added = self.add_nodes(setting)?;
                     let halved = self.distance > 1;
                     if halved {
                         self.distance /= 2;
                         self.candidate_sums.clear();
                     }
-                    if !added && !halved && plan.node_cost > 0.0 {
+                    if !added && !halved && setting.plan.node_cost > 0.0 {
                         self.phase = Phase::Prune;
-                        self.remove_nodes(sums, plan, ticker)?
+                        self.remove_nodes(setting)?
                     } else {
                         added || halved
                     }
                 }
-                Phase::Prune => self.remove_nodes(sums, plan, ticker)?,
+                Phase::Prune => self.remove_nodes(setting)?,
             };
         }
         // 3. The search ends when nothing changed, or at the limit.
         if !changed {
             self.status = Status::Converged;
-        } else if self.iterations >= plan.max_iterations {
+        } else if self.iterations >= setting.plan.max_iterations {
             self.status = Status::IterationLimit;
         }
         if self.status != Status::Running {
@@ -266,7 +271,8 @@ impl Target {
     }
 
     /// Moves nodes; returns whether any moved.
-    fn move_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+    fn move_nodes<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<bool> {
+        let Setting { plan, ticker, .. } = *setting;
         // Targets that have not begun need no memory for the sums of candidates.
         resize(&mut self.candidate_sums, self.nodes.len(), None)?;
         let mut moved = false;
@@ -280,7 +286,7 @@ impl Target {
                 let far = |other: Node| i64::from((here.y - other.y).abs() + self.distance);
                 CANDIDATES.len() as i64 * self.neighbours(node).map(far).iter().sum::<i64>()
             };
-            let measure = |node| Ok(Some((node, self.measure_candidates(sums, plan, node, ticker)?)));
+            let measure = |node| Ok(Some((node, self.measure_candidates(setting, node)?)));
             for (node, candidate_sums) in for_each_node(plan, unknown, rows, measure)? {
                 self.candidate_sums[node] = Some(candidate_sums);
             }
@@ -300,9 +306,10 @@ impl Target {
     }
 
     /// Removes nodes; returns whether any was removed.
-    fn remove_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+    fn remove_nodes<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<bool> {
+        let Setting { plan, ticker, .. } = *setting;
         let index = self.index()?;
-        let removal = |node| self.removal(sums, plan, &index, node, ticker);
+        let removal = |node| self.removal(setting, &index, node);
         let changes = match plan.schedule {
             // Only the first one is taken, because its removal changes the polygon.
             Schedule::Sequential => {
@@ -350,20 +357,12 @@ impl Target {
     }
 
     /// Returns the sums of a node's edges at each of its candidate positions.
-    fn measure_candidates<T: Level>(
-        &self,
-        sums: &RowPrefixSums<T>,
-        plan: &Plan,
-        node: usize,
-        ticker: &Ticker,
-    ) -> Result<CandidateSums> {
+    fn measure_candidates<T: Level>(&self, setting: &Setting<'_, T>, node: usize) -> Result<CandidateSums> {
         let [previous, next] = self.neighbours(node);
         // For a candidate where no node may lie the node itself is measured; the result is not used.
         let candidates = self.candidates(node).map(|to| to.unwrap_or(self.nodes[node]));
-        let arrivals =
-            sums.try_edges(candidates.map(|to| (previous, to)), self.territory.as_deref(), plan.parallel, ticker)?;
-        let departures =
-            sums.try_edges(candidates.map(|to| (to, next)), self.territory.as_deref(), plan.parallel, ticker)?;
+        let arrivals = setting.edges(self, candidates.map(|to| (previous, to)))?;
+        let departures = setting.edges(self, candidates.map(|to| (to, next)))?;
         Ok(std::array::from_fn(|index| [arrivals[index], departures[index]]))
     }
 
@@ -398,20 +397,14 @@ impl Target {
     }
 
     /// Returns the removal of one node, if it improves the criterion with the cost of nodes and crosses nothing.
-    fn removal<T: Level>(
-        &self,
-        sums: &RowPrefixSums<T>,
-        plan: &Plan,
-        index: &EdgeIndex,
-        node: usize,
-        ticker: &Ticker,
-    ) -> Result<Option<Change>> {
+    fn removal<T: Level>(&self, setting: &Setting<'_, T>, index: &EdgeIndex, node: usize) -> Result<Option<Change>> {
+        let Setting { plan, ticker, .. } = *setting;
         ticker.check()?;
         if self.nodes.len() <= 3 {
             return Ok(None);
         }
         let [previous, next] = self.neighbours(node);
-        let [edge] = sums.try_edges([(previous, next)], self.territory.as_deref(), plan.parallel, ticker)?;
+        let [edge] = setting.edges(self, [(previous, next)])?;
         let change = self.change(plan, node, None, [edge, RegionSum::default()]);
         let good = change.cost - plan.node_cost < self.cost && !index.crosses_after(&self.nodes, node, None);
         Ok(good.then_some(change))
@@ -507,7 +500,8 @@ impl Target {
     /// Adds a node in the middle of every long edge, up to the maximum; returns whether it added any. The middle is
     /// rounded to a corner, which can make the polygon touch itself where edges are less than a pixel apart: an edge
     /// that would, so bent, touch another one, straight or bent, gets none.
-    fn add_nodes<T: Level>(&mut self, sums: &RowPrefixSums<T>, plan: &Plan, ticker: &Ticker) -> Result<bool> {
+    fn add_nodes<T: Level>(&mut self, setting: &Setting<'_, T>) -> Result<bool> {
+        let Setting { plan, ticker, .. } = *setting;
         let count = self.nodes.len();
         let middles: Vec<Option<Node>> = collected(self.ends().map(|(a, b)| {
             let (dx, dy) = (i64::from(b.x) - i64::from(a.x), i64::from(b.y) - i64::from(a.y));
@@ -532,7 +526,7 @@ impl Target {
         self.index = (!added).then_some(edge_index);
         if added {
             self.nodes = nodes;
-            let edges = self.edge_sums(sums, plan, ticker)?;
+            let edges = self.edge_sums(setting)?;
             self.set_edges(plan, edges);
         }
         Ok(added)
