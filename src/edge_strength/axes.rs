@@ -134,11 +134,10 @@ pub fn axes(
     context: &Context,
     strength: Input<'_>,
     params: &AxisParams,
-    progress: Option<&mut Progress<'_>>,
+    mut progress: Option<&mut Progress<'_>>,
     found: &mut Polylines,
 ) -> Result<Report> {
     let started = Instant::now();
-    let mut progress = progress;
     parameters::AXIS_MIN_STRENGTH.check(params.min_strength)?;
     parameters::AXIS_MIN_LENGTH.check(params.min_length)?;
     check_spacing(&params.spacing, MOST_ANISOTROPY)?;

@@ -347,11 +347,10 @@ pub fn run(
     context: &Context,
     mut input: Input<'_>,
     params: &Params,
-    progress: Option<&mut Progress<'_>>,
+    mut progress: Option<&mut Progress<'_>>,
     output: Output<'_>,
 ) -> Result<Report> {
     let started = Instant::now();
-    let mut progress = progress;
     let plan = params.plan()?;
     check_shapes(input.shape(), output.shape())?;
     check_type("output", output.pixel_type(), PixelType::F32)?;

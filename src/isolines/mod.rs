@@ -277,11 +277,10 @@ pub fn run(
     context: &Context,
     mut input: Input<'_>,
     params: &Params,
-    progress: Option<&mut Progress<'_>>,
+    mut progress: Option<&mut Progress<'_>>,
     polylines: &mut Polylines,
 ) -> Result<Report> {
     let started = Instant::now();
-    let mut progress = progress;
     params.check()?;
     let shape = input.shape();
     check_shapes(shape, shape)?;

@@ -199,11 +199,11 @@ pub fn run(
     context: &Context,
     mut input: Input<'_>,
     params: &Params,
-    progress: Option<&mut Progress<'_>>,
+    mut progress: Option<&mut Progress<'_>>,
     surface: &mut Surface,
 ) -> Result<Report> {
     let started = Instant::now();
-    let (shape, mut progress) = (input.shape(), progress);
+    let shape = input.shape();
     params.check()?;
     check_shapes(shape, shape)?;
     let _lock = context.lock()?;
@@ -240,11 +240,10 @@ pub fn of_mesh(
     context: &Context,
     vertices: &[[f32; 3]],
     triangles: &[[u32; 3]],
-    progress: Option<&mut Progress<'_>>,
+    mut progress: Option<&mut Progress<'_>>,
     surface: &mut Surface,
 ) -> Result<Report> {
     let started = Instant::now();
-    let mut progress = progress;
     let _lock = context.lock()?;
     let ticker = Ticker::new("mesh");
     ticker.expect(2);

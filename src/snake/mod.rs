@@ -273,9 +273,8 @@ impl Snake {
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled): every target keeps its last whole iteration.
-    pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
+    pub fn step(&mut self, iterations: u64, mut progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
-        let mut progress = progress;
         let context = self.context.clone();
         let _lock = context.lock()?;
         self.overlapping.take();

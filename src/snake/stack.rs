@@ -127,10 +127,9 @@ impl Snake {
         input: Input<'_>,
         initial: Option<&Polygons>,
         params: &Params,
-        progress: Option<&mut Progress<'_>>,
+        mut progress: Option<&mut Progress<'_>>,
     ) -> Result<(Self, Report)> {
         let started = Instant::now();
-        let mut progress = progress;
         let (snake, mut report) = match input {
             Input::Image(image) if image.shape()[2] == 1 => {
                 let mut snake = Self::start(context, image, initial, params, &mut progress)?;
