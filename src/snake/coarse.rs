@@ -225,8 +225,10 @@ impl Snake {
         })?;
         let enlarged = |index: usize| enlarged_target(&targets[index], &coarse.targets[index], &image);
         let enlarged = context.pool().install(|| try_par_indexed(targets.len(), enlarged))?;
-        let mut watch = Watch { ticker: &Ticker::following(MEASURING), progress: &mut None };
-        self.targets = backend.measure(context, params, enlarged, &mut watch)?;
+        self.targets = part(progress, [SHARE, SHARE], COARSE_STAGE, |progress| {
+            let mut watch = Watch { ticker: &Ticker::following(MEASURING), progress };
+            backend.measure(context, params, enlarged, &mut watch)
+        })?;
         log::info!(
             "region snakes: at most {} iterations on a reduced image of {:?} pixels",
             coarse.targets.iter().map(|target| target.iterations).max().unwrap_or(0),
