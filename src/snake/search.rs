@@ -49,7 +49,7 @@ pub(super) struct Plan {
     pub(super) parallel: bool,
 }
 
-/// What a search goes by: the image, the plan, and the ticker that can cancel it.
+/// The image in which targets are searched, the plan of the search, and the ticker that can cancel it.
 pub(super) struct Setting<'a, T> {
     pub(super) sums: &'a RowPrefixSums<T>,
     pub(super) plan: &'a Plan,
