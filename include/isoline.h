@@ -22,9 +22,9 @@
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
  *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
  *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image: a call
- *   that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or _PANIC may have written any
- *   part of them. After another error, such as a wrong argument, they are untouched.
+ * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image and the
+ *   elements of an array: a call that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or
+ *   _PANIC may have written any part of them. After another error, such as a wrong argument, they are untouched.
  * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_lines,
  *   isoline_ellipses, isoline_polylines, isoline_surface, isoline_object_list, isoline_level_set, isoline_snake) and frees
  *   it with its isoline_..._free, which accepts NULL. An object is created
@@ -2798,7 +2798,7 @@ typedef struct {
     /**
      * The number of iterations over which the stopping criterion is computed. 0 (default): automatic, as many as a
      * front at the speed α ε + (1 - α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of
-     * `reinitialise_every`. With a larger number it takes longer until the front counts as at rest.
+     * `reinitialise_every`, or of 1000 if that is more. With a larger number it takes longer until the front counts as at rest.
      */
     uint32_t check_interval;
     /** An isoline_level_set_side. Default: ISOLINE_LEVEL_SET_AUTO_SIDE. */
@@ -2935,7 +2935,8 @@ isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
  * If the mask (with 2
  * dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
  * Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
- * count as far from T as the farthest finite pixel of the image, but at least 2ε.
+ * count as far from T as the farthest finite pixel of the image, but at least 2ε. With ISOLINE_LEVEL_SET_OUTSIDE, where
+ * that is the object's side, they count as the object's.
  *
  * @param context not NULL. The level set keeps the device alive; the two may be freed in either order.
  * @param input not NULL; any type, floats within ±1e30; host or CUDA memory. Its spacing is the size of a voxel: along
@@ -3131,7 +3132,8 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  *   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
  *   spacing are clamped to that.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
- *   isoline_level_set_read_mask. After an error the level set is unchanged.
+ *   isoline_level_set_read_mask. After an error the level set is unchanged, but after ISOLINE_DEVICE_FAILED, and after
+ *   ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known: write it again, or free the level set.
  */
 isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,
                                            const isoline_image *phi);
@@ -3937,10 +3939,10 @@ isoline_status isoline_snake_statistics(isoline_snake *snake,
  * @param snake not NULL. Its targets have no influence. One that isoline_snake_run made of several slices or of
  *   ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
  * @param polygons not NULL; up to 65536 nodes each.
- * @param out memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
+ * @param out memory for polygons->count sums. May be NULL if there are no polygons.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
- *   message names polygon and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads:
- *   as for isoline_snake_step.
+ *   message names polygon and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
+ *   Threads: as for isoline_snake_step.
  */
 isoline_status isoline_snake_region_sums(isoline_snake *snake,
                                          const isoline_polygons *polygons,

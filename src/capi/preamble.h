@@ -22,9 +22,9 @@
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
  *   the parameter, even if the call does not use it. An automatic parameter is computed from the image by the
  *   operation: where the field allows it, ISOLINE_AUTOMATIC in a double or 0 in an integer asks for that.
- * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image: a call
- *   that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or _PANIC may have written any
- *   part of them. After another error, such as a wrong argument, they are untouched.
+ * - Outputs. Output arguments come last and are written only on success, but for the pixels of an output image and the
+ *   elements of an array: a call that ends with ISOLINE_CANCELLED, _OUT_OF_MEMORY, _DEVICE_FAILED, _CALLBACK_FAILED or
+ *   _PANIC may have written any part of them. After another error, such as a wrong argument, they are untouched.
  * - Objects. The caller owns every object that a function returns (isoline_context, isoline_segments, isoline_lines,
  *   isoline_ellipses, isoline_polylines, isoline_surface, isoline_object_list, isoline_level_set, isoline_snake) and frees
  *   it with its isoline_..._free, which accepts NULL. An object is created

@@ -6,7 +6,6 @@ use super::sized;
 use super::snake::{isoline_snake, lock};
 use super::{check, guard, isoline_status};
 use crate::image::PixelType;
-use crate::progress::Ticker;
 use crate::snake::{Statistics, Status};
 
 /// The status of a target's search.
@@ -221,10 +220,10 @@ pub unsafe extern "C" fn isoline_snake_statistics(
 /// @param snake not NULL. Its targets have no influence. One that isoline_snake_run made of several slices or of
 ///   ISOLINE_SLICES keeps no pixels (ISOLINE_UNSUPPORTED).
 /// @param polygons not NULL; up to 65536 nodes each.
-/// @param out memory for polygons->count sums. May be NULL if there are no polygons. Not written on failure.
+/// @param out memory for polygons->count sums. May be NULL if there are no polygons.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon that touches itself (the
-///   message names polygon and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _BUSY. Threads:
-///   as for isoline_snake_step.
+///   message names polygon and edges, counted from 0); _INVALID_SIZE; _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED; _BUSY.
+///   Threads: as for isoline_snake_step.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_region_sums(
     snake: *mut isoline_snake,
@@ -232,19 +231,18 @@ pub unsafe extern "C" fn isoline_snake_region_sums(
     out: *mut isoline_region_sum,
 ) -> isoline_status {
     guard(|| {
+        let mut written = 0;
         // SAFETY: both are NULL or valid, as the caller ensures; NULL is refused by each reader.
         let (held, polygons) = unsafe { (lock(snake)?, isoline_polygons::read(polygons, "polygons")?) };
         check::array(out, polygons.len(), "out")?;
-        let ticker = Ticker::new("copying results");
-        for (index, sum) in held.snake.region_sums(&polygons)?.iter().enumerate() {
-            ticker.check()?;
+        let sums = held.snake.region_sums(&polygons)?;
+        let described = sums.iter().map(|sum| {
             let [mean, deviation] = held.snake.moments(sum);
             let [pixels, z, zz] = [sum.pixels, sum.z, sum.zz].map(i64::cast_unsigned);
-            let found = isoline_region_sum { pixels, sum: z, sum_of_squares: zz, mean, deviation };
-            // SAFETY: not NULL, with room for as many as there are polygons, as the caller ensures.
-            unsafe { out.add(index).write(found) };
-        }
-        Ok(())
+            isoline_region_sum { pixels, sum: z, sum_of_squares: zz, mean, deviation }
+        });
+        // SAFETY: `out` is NULL or has room for as many as there are polygons, as the caller ensures.
+        unsafe { check::give(described, sums.len(), out, &raw mut written) }
     })
 }
 
