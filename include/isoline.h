@@ -431,7 +431,8 @@ isoline_status isoline_context_device(const isoline_context *context,
                                       isoline_device *out);
 
 /**
- * Sets the memory budget of a context: the device memory that its calls may use.
+ * Sets the memory budget of a context: the device memory that each of its calls may use, beside what level sets and snakes of
+ * earlier calls keep.
  *
  * @param context not NULL.
  * @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a

@@ -75,7 +75,8 @@ pub unsafe extern "C" fn isoline_context_device(
     guard(|| unsafe { sized::write(out, &isoline_device::from(&self::context(context)?.device_now()), "out") })
 }
 
-/// Sets the memory budget of a context: the device memory that its calls may use.
+/// Sets the memory budget of a context: the device memory that each of its calls may use, beside what level sets and snakes of
+/// earlier calls keep.
 ///
 /// @param context not NULL.
 /// @param bytes the limit, of each device of a list; 0 (the default) means 90 % of the device memory that is free when a
