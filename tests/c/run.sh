@@ -116,12 +116,6 @@ build() { # build LIBRARY-FOLDER OUT FLAGS...: every test program
 
 # --------------------------------------------------------------------------------------------------------------- run
 
-run_programs() { # run_programs FOLDER LOG COMMAND...: runs every program of FOLDER by COMMAND
-    local folder=$1 log=$2
-    shift 2
-    run_part 0 1 "$folder" "$@" > "$log"
-}
-
 run_part() { # run_part FIRST STEP FOLDER COMMAND...: runs program FIRST of FOLDER, and each STEP programs on, by COMMAND
     local next=$1 step=$2 folder=$3 index=0 program status
     shift 3
@@ -163,32 +157,39 @@ finish() {
 # A pass each. The library is found by the programs' own path, or here.
 plain() { # plain FOLDER LOG
     # shellcheck disable=SC2086 # the command and its arguments
-    run_programs "$1" "$2" ${ISOLINE_TESTS_RUNNER:-env}
+    run_part 0 1 "$1" ${ISOLINE_TESTS_RUNNER:-env} > "$2"
 }
 
-# valgrind runs one thread at a time, and the programs in two parts side by side. Without turns, busy worker threads keep the one
-# that cancels them waiting for minutes.
-under_valgrind() { # under_valgrind FOLDER LOG
-    local part command=(valgrind --quiet --fair-sched=try --leak-check=full "--errors-for-leak-kinds=definite,indirect"
-        "--show-leak-kinds=definite,indirect" --error-exitcode=99 --suppressions="$here/valgrind.supp" --num-callers=30)
+# Under an instrument times are not judged, and programs that wait leave a core idle.
+side_by_side() { # side_by_side FOLDER LOG COMMAND...: runs the programs by COMMAND, two at a time
+    local folder=$1 log=$2 part parts=()
+    shift 2
     for part in 0 1; do
-        ISOLINE_TESTS_UNDER=valgrind run_part $part 2 "$1" "${command[@]}" > "$2.$part" &
+        run_part $part 2 "$folder" "$@" > "$log.$part" &
+        parts+=($!)
     done
-    wait
-    cat "$2.0" "$2.1" > "$2"
-    rm "$2.0" "$2.1"
+    wait "${parts[@]}"
+    cat "$log.0" "$log.1" > "$log"
+    rm "$log.0" "$log.1"
+}
+
+# valgrind runs one thread at a time. Without turns, busy worker threads keep the one that cancels them waiting for minutes.
+under_valgrind() { # under_valgrind FOLDER LOG
+    local command=(valgrind --quiet --fair-sched=try --leak-check=full "--errors-for-leak-kinds=definite,indirect"
+        "--show-leak-kinds=definite,indirect" --error-exitcode=99 --suppressions="$here/valgrind.supp" --num-callers=30)
+    ISOLINE_TESTS_UNDER=valgrind side_by_side "$1" "$2" "${command[@]}"
 }
 
 under_asan() { # under_asan FOLDER LOG
     ISOLINE_TESTS_UNDER=asan ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=98 \
-        UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 run_programs "$1" "$2" env
+        UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 side_by_side "$1" "$2" env
 }
 
 # Every program is a thread test, since loops over images run on the worker threads. A test with a race fails: its process
 # ends with the status 66. A child of a fork may have threads.
 tsan_flags=(-fsanitize=thread -static-libtsan -fno-omit-frame-pointer -Wno-maybe-uninitialized)
 under_tsan() { # under_tsan FOLDER LOG
-    ISOLINE_TESTS_UNDER=tsan TSAN_OPTIONS=die_after_fork=0 run_programs "$1" "$2" env
+    ISOLINE_TESTS_UNDER=tsan TSAN_OPTIONS=die_after_fork=0 side_by_side "$1" "$2" env
 }
 
 a_race_is_noticed() { # a_race_is_noticed LIBRARY-FOLDER

@@ -28,7 +28,7 @@ abstract class RunScenes extends GuiDriver.Scenes {
             Overlay overlay = image.getOverlay();
             for (Roi roi : overlay == null ? new Roi[0] : overlay.toArray()) {
                 if (element.equals(roi.getName())) {
-                    seen.add(roi.getBounds() + " " + roi.getLength());
+                    seen.add(roi.getBounds() + " " + roi.getContainedPoints().length);
                 }
             }
             if (seen.size() == pictured && !taken) {
