@@ -25,9 +25,8 @@ pub fn iterate_f64(
             if shape[at] {
                 continue;
             }
-            let neighbours = neighbours(old.dim(), at, dimensions);
-            let pairs = neighbours.chunks_exact(2).zip(spacing);
-            let laplacian: f64 = pairs.map(|(n, h)| (old[n[0]] - 2.0 * old[at] + old[n[1]]) / (h * h)).sum();
+            let pairs = neighbours(&old, at).into_iter().zip(spacing).take(axes_of(dimensions));
+            let laplacian: f64 = pairs.map(|([a, b], h)| (a - 2.0 * old[at] + b) / (h * h)).sum();
             *new = old[at] + time_step * smallest * smallest * (laplacian - old[at] / (rho * rho));
         }
     }
@@ -48,8 +47,7 @@ pub fn iterate_f32(
     iterations: u64,
 ) -> Array3<f32> {
     let weights = spacing.map(|h| (spacing[0] / h * (spacing[0] / h)) as f32);
-    let axes = if dimensions == Dimensions::Volume { 3 } else { 2 };
-    let neighbours_weight = 2.0 * weights[..axes].iter().map(|weight| f64::from(*weight)).sum::<f64>();
+    let neighbours_weight = 2.0 * weights[..axes_of(dimensions)].iter().map(|weight| f64::from(*weight)).sum::<f64>();
     let lambda = 1.0 / (rho / spacing[0] * (rho / spacing[0]));
     let mut carry = 0.0;
     let mut v = start.clone();
@@ -59,13 +57,10 @@ pub fn iterate_f32(
         let k = wanted as f32;
         carry = wanted - f64::from(k);
         for (at, new) in v.indexed_iter_mut() {
-            let n: Vec<f32> = neighbours(old.dim(), at, dimensions).iter().map(|n| old[*n]).collect();
-            let sum = match n[..] {
-                [left, right, up, down] => (left + right) + (up + down),
-                [left, right, up, down, front, back] => {
-                    (front + back).mul_add(weights[2], (up + down).mul_add(weights[1], left + right))
-                }
-                _ => unreachable!(),
+            let [[left, right], [up, down], [front, back]] = neighbours(&old, at);
+            let sum = match dimensions {
+                Dimensions::Slices => (left + right) + (up + down),
+                _ => (front + back).mul_add(weights[2], (up + down).mul_add(weights[1], left + right)),
             };
             let change = (-k).mul_add(old[at], sum);
             *new = if shape[at] { 0.0f32 } else { time_step }.mul_add(change, old[at]).min(1.0);
@@ -77,17 +72,18 @@ pub fn iterate_f32(
     v
 }
 
-/// Returns left, right, up, down (front, back) of (z, y, x); beyond the border, the pixel itself.
-fn neighbours(
-    (depth, height, width): (usize, usize, usize),
-    (z, y, x): (usize, usize, usize),
-    dimensions: Dimensions,
-) -> Vec<(usize, usize, usize)> {
-    let before = |i: usize| i.saturating_sub(1);
-    let after = |i: usize, size: usize| (i + 1).min(size - 1);
-    let mut all = vec![(z, y, before(x)), (z, y, after(x, width)), (z, before(y), x), (z, after(y, height), x)];
-    if dimensions == Dimensions::Volume {
-        all.extend([(before(z), y, x), (after(z, depth), y, x)]);
-    }
-    all
+fn axes_of(dimensions: Dimensions) -> usize {
+    if dimensions == Dimensions::Volume { 3 } else { 2 }
+}
+
+/// Returns the values left and right of (z, y, x), above and below, in front and behind; beyond the border, that of the pixel
+/// itself.
+fn neighbours<T: Copy>(values: &Array3<T>, (z, y, x): (usize, usize, usize)) -> [[T; 2]; 3] {
+    let (depth, height, width) = values.dim();
+    let around = |i: usize, size: usize| [i.saturating_sub(1), (i + 1).min(size - 1)];
+    [
+        around(x, width).map(|x| values[[z, y, x]]),
+        around(y, height).map(|y| values[[z, y, x]]),
+        around(z, depth).map(|z| values[[z, y, x]]),
+    ]
 }

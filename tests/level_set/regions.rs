@@ -230,7 +230,7 @@ fn the_fast_path_gives_the_bits_of_the_plain_loop_with_regions() {
         let start_mask = ball(DIM, CENTRE, 6.0, SPACING);
         let [scalar, dense] = [Variant::Scalar, Variant::Dense].map(|variant| {
             let mut surface = start(&context, image.view(), &start_mask, &Params { variant, ..params(regions) });
-            surface.step(100, None).unwrap();
+            surface.step(50, None).unwrap();
             surface
         });
         common::assert_bits(&phi_of(&dense, DIM), &phi_of(&scalar, DIM), &format!("{regions:?}"));

@@ -108,7 +108,8 @@ impl Streamed {
 fn compare<T: PartialEq>(what: &str, run: impl Fn(&Context, Streamed) -> T) {
     for context in contexts() {
         let expected = run(&context, MEMORY);
-        for way in WAYS {
+        // On several devices slices are read and written as on one.
+        for &way in if context.devices().len() > 1 { &WAYS[..1] } else { &WAYS } {
             assert!(run(&context, way) == expected, "{what}: other bits on {:?}, {way:?}", context.device().id);
         }
     }
