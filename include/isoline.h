@@ -3133,8 +3133,9 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  *   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
  *   spacing are clamped to that.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
- *   isoline_level_set_read_mask. After an error the level set is unchanged, but after ISOLINE_DEVICE_FAILED, and after
- *   ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known: write it again, or free the level set.
+ *   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
+ *   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the
+ *   level set.
  */
 isoline_status isoline_level_set_write_phi(isoline_level_set *level_set,
                                            const isoline_image *phi);

@@ -183,8 +183,9 @@ pub unsafe extern "C" fn isoline_level_set_read_phi(
 ///   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
 ///   spacing are clamped to that.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
-///   isoline_level_set_read_mask. After an error the level set is unchanged, but after ISOLINE_DEVICE_FAILED, and after
-///   ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known: write it again, or free the level set.
+///   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
+///   ISOLINE_DEVICE_FAILED, and after ISOLINE_OUT_OF_MEMORY with `stored_tiles`, φ is not known. Write it again, or free the
+///   level set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_write_phi(
     level_set: *mut isoline_level_set,

@@ -324,10 +324,11 @@ impl Context {
         info
     }
 
-    /// Limits the device memory that each call with this context takes of each of its devices, in bytes, beside what level sets
-    /// and snakes of earlier calls keep; 0 (the default) means 90 % of the memory that is free when a call starts. The distance, the edge strength and the isosurface of a volume over
-    /// the limit are computed in parts, with the same bits; the narrow band of a level set stores φ near the front only. Any other
-    /// call over the limit is refused (`cuda:N`) or runs on the CPU (`auto`). Has no effect on the CPU.
+    /// Limits the device memory that each call with this context takes of each of its devices, in bytes, beside what level
+    /// sets and snakes of earlier calls keep; 0 (the default) means 90 % of the memory that is free when a call starts. The
+    /// distance, the edge strength and the isosurface of a volume over the limit are computed in parts, with the same bits;
+    /// the narrow band of a level set stores φ near the front only. Any other call over the limit is refused (`cuda:N`) or
+    /// runs on the CPU (`auto`). Has no effect on the CPU.
     pub fn set_memory_limit(&self, bytes: u64) {
         for part in self.parts() {
             if let Backend::Cuda(cuda) = &part.shared.backend {

@@ -135,7 +135,8 @@ pub struct Params {
     /// The number of iterations between two reinitialisations of φ. Default 6; 0 is never.
     pub reinitialise_every: u32,
     /// The number of iterations that the stopping criterion tests together. `None` (default): as many as a front at the
-    /// speed α·ε + (1 − α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of `reinitialise_every`, or of 1000 if that is more.
+    /// speed α·ε + (1 − α)/h needs for one voxel, 12 to 1000, rounded up to a multiple of `reinitialise_every`, or of
+    /// 1000 if that is more.
     pub check_interval: Option<u32>,
     /// Stopping criterion: the amount by which the mean count of voxels inside may differ between a check interval and
     /// the one before, as a share of the mean count of voxels near the front: about the distance in voxels that the

@@ -31,9 +31,9 @@ const RELEASED_MARGIN: f64 = 1.5;
 const PLACE_BYTES: u64 = 2 * (TILE_VOXELS * size_of::<f32>()) as u64 + 4;
 /// The most layers of tiles of a slab.
 const MOST_LAYERS: usize = 8;
-/// A slab of several layers takes at most one part in so many of the budget.
+/// A slab of several layers takes at most the memory budget divided by this number.
 const SLAB_SHARE: u64 = 8;
-/// There must be memory for one tile in so many.
+/// A sparse φ needs memory for at least as many tiles as the volume has, divided by this number.
 const LEAST_STORED: u64 = 64;
 
 /// A slab: the planes of whole tiles, and as many beside them as the distance up to `FAR` depends on.
