@@ -109,7 +109,7 @@ impl Solver {
                     self.reinitialisation_steps_left -= 1;
                 }
                 // Without a front nothing can move.
-                monitor.converged |= self.inside == 0 || self.inside == self.plan.voxels() as u64;
+                monitor.converged |= self.plan.front_vanished(self.inside);
                 if left == 0 || monitor.converged {
                     return Ok(());
                 }

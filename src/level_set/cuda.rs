@@ -171,7 +171,7 @@ impl Solver {
             Phi::Rows(phi) => solver.inside = solver.start(phi)?,
             Phi::Sparse(phi) => {
                 solver.inside = solver.start_sparse(phi, pool, mask, ticker)?;
-                solver.stored_tiles = phi.stored_tiles(&solver.cuda, &solver.stream)?;
+                solver.stored_tiles = phi.stored_tiles_of_all(&solver.cuda, &solver.stream)?;
             }
         }
         Ok(solver)
@@ -255,8 +255,8 @@ impl Solver {
         ticker.report(progress)?;
         let result = self.evolve(monitor, iterations, progress, ticker);
         self.phi_unknown = matches!(&result, Err(error) if error.kind() != ErrorKind::Cancelled);
-        self.check_places(monitor)?;
-        result.map(|()| self.cuda.memory().peak())
+        let all_placed = if self.phi_unknown { Ok(()) } else { self.check_places(monitor) };
+        result.and(all_placed).map(|()| self.cuda.memory().peak())
     }
 
     /// Replaces the plan by one that differs in its range and what follows from that. All of the front may move again.
@@ -308,11 +308,6 @@ impl Solver {
         Ok(())
     }
 
-    /// Tells whether no voxel is inside any more, or none outside: nothing can move then.
-    fn front_vanished(&self) -> bool {
-        self.inside == 0 || self.inside == self.plan.voxels() as u64
-    }
-
     fn evolve(
         &mut self,
         monitor: &mut ConvergenceMonitor,
@@ -320,9 +315,7 @@ impl Solver {
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
     ) -> Result<()> {
-        if self.front_vanished() {
-            monitor.converged = true;
-        }
+        monitor.converged |= self.plan.front_vanished(self.inside);
         if monitor.converged || iterations == 0 {
             return Ok(());
         }
@@ -356,9 +349,7 @@ impl Solver {
             }
             first_batch = false;
         }
-        if self.front_vanished() {
-            monitor.converged = true;
-        }
+        monitor.converged |= self.plan.front_vanished(self.inside);
         if monitor.converged { Ok(()) } else { cancelled }
     }
 
@@ -418,21 +409,19 @@ impl Solver {
     /// iteration then; the tiles that it needs are found anew before the next.
     fn check_places(&mut self, monitor: &mut ConvergenceMonitor) -> Result<()> {
         let Phi::Sparse(phi) = &self.phi else { return Ok(()) };
-        match phi.stored_tiles(&self.cuda, &self.stream) {
-            Ok(stored) => {
-                self.stored_tiles = stored;
-                Ok(())
-            }
-            Err(error) => {
-                // A new check interval begins, on the device, too.
-                (self.lists_valid, self.lacks_places, self.interval_iterations) = (false, true, 0);
-                monitor.converged = false;
-                monitor.begin_interval();
-                self.stream.fill(&self.tables.convergence, 0, CONVERGENCE_BYTES, 0)?;
-                self.stream.synchronize()?;
-                Err(error)
-            }
+        // After an error of the device φ is not known.
+        self.phi_unknown = true;
+        let (stored, lacks_places) = phi.stored_tiles(&self.cuda, &self.stream)?;
+        if lacks_places {
+            // A new check interval begins, on the device, too.
+            (self.lists_valid, self.lacks_places, self.interval_iterations) = (false, true, 0);
+            monitor.converged = false;
+            monitor.begin_interval();
+            self.stream.fill(&self.tables.convergence, 0, CONVERGENCE_BYTES, 0)?;
+            self.stream.synchronize()?;
         }
+        (self.stored_tiles, self.phi_unknown) = (stored, false);
+        if lacks_places { Err(phi.no_place()) } else { Ok(()) }
     }
 
     /// Records the iterations of a finished batch, up to the one at which it stopped. The device

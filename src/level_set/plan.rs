@@ -252,6 +252,11 @@ impl Plan {
     pub(super) fn voxels(&self) -> usize {
         self.shape.iter().product()
     }
+
+    /// Tells whether no voxel is inside any more, or none outside: nothing can move then.
+    pub(super) fn front_vanished(&self, inside: u64) -> bool {
+        inside == 0 || inside == self.voxels() as u64
+    }
 }
 
 /// Returns the sides of a tile along x, y, z.

@@ -154,11 +154,6 @@ impl Slabs {
         result.map(|()| self.slabs.iter().map(|slab| slab.solver.cuda.memory().peak()).max().unwrap_or_default())
     }
 
-    /// Tells whether no voxel is inside any more, or none outside: nothing can move then.
-    fn front_vanished(&self) -> bool {
-        self.inside == 0 || self.inside == self.plan.voxels() as u64
-    }
-
     fn evolve(
         &mut self,
         monitor: &mut ConvergenceMonitor,
@@ -166,7 +161,7 @@ impl Slabs {
         progress: &mut Option<&mut Progress<'_>>,
         ticker: &Ticker,
     ) -> Result<()> {
-        monitor.converged |= self.front_vanished();
+        monitor.converged |= self.plan.front_vanished(self.inside);
         if monitor.converged || iterations == 0 {
             return Ok(());
         }
@@ -190,7 +185,7 @@ impl Slabs {
             left -= count;
             size = next_batch_size(size, begun.elapsed().as_secs_f64());
         }
-        monitor.converged |= self.front_vanished();
+        monitor.converged |= self.plan.front_vanished(self.inside);
         if monitor.converged { Ok(()) } else { cancelled }
     }
 
@@ -283,7 +278,7 @@ impl Slabs {
             monitor.record(Counts { inside: self.inside, changed, near, squares });
             monitor.converged = monitor.should_stop();
             self.interval_iterations = (self.interval_iterations + 1) % self.plan.criterion.check_interval;
-            if self.front_vanished() {
+            if self.plan.front_vanished(self.inside) {
                 break;
             }
         }

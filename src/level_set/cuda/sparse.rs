@@ -147,26 +147,32 @@ impl SparsePhi {
         })
     }
 
-    /// Waits, and returns the number of tiles that are stored, or an error if one found no place since the last call.
-    pub(super) fn stored_tiles(&self, cuda: &Cuda, stream: &Stream) -> Result<u64> {
+    /// Waits, and returns the number of tiles that are stored, and whether one found no place since the last call.
+    pub(super) fn stored_tiles(&self, cuda: &Cuda, stream: &Stream) -> Result<(u64, bool)> {
         const BYTES: usize = 2 * size_of::<u32>();
         let back = cuda.memory().pinned(BYTES)?;
         stream.copy_bytes(self.counts.side(0), back.side(), BYTES)?;
         stream.fill(&self.counts, size_of::<u32>(), size_of::<u32>(), 0)?;
         stream.synchronize()?;
         let counts: &[u32] = bytemuck::cast_slice(&back.as_slice()[..BYTES]);
-        let (free, lacking) = (counts[0], counts[1] != 0);
-        let places = self.arguments.places;
-        if !lacking {
-            return Ok(u64::from(places - free));
-        }
-        let [x, y, z] = VOLUME_TILE;
-        Err(Error::memory(format!(
+        Ok((u64::from(self.arguments.places - counts[0]), counts[1] != 0))
+    }
+
+    /// Does what [`stored_tiles`](Self::stored_tiles) does, but a tile without a place is an error.
+    pub(super) fn stored_tiles_of_all(&self, cuda: &Cuda, stream: &Stream) -> Result<u64> {
+        let (stored, lacks_places) = self.stored_tiles(cuda, stream)?;
+        if lacks_places { Err(self.no_place()) } else { Ok(stored) }
+    }
+
+    /// The error of a tile that found no place.
+    pub(super) fn no_place(&self) -> Error {
+        let (places, [x, y, z]) = (self.arguments.places, VOLUME_TILE);
+        Error::memory(format!(
             "cannot store phi near the front: it takes more than the {places} tiles of {x} x {y} x {z} voxels ({}) that fit the \
              device memory beside the image; use a smaller part of the volume, a larger memory limit or device, or the \
              device cpu",
             human_bytes(self.values.bytes() as u64)
-        )))
+        ))
     }
 
     /// Returns buffers for a slab.
@@ -223,7 +229,7 @@ impl Solver {
     pub(super) fn write_sparse(&self, phi: &SparsePhi, pool: &ThreadPool, source: &Image<'_>) -> Result<[u64; 2]> {
         self.launcher.clear_sparse(&self.cuda, &self.stream, phi.argument(0, 0))?;
         let [inside, _] = self.import_sparse(phi, pool, source, true)?;
-        Ok([inside, phi.stored_tiles(&self.cuda, &self.stream)?])
+        Ok([inside, phi.stored_tiles_of_all(&self.cuda, &self.stream)?])
     }
 
     /// Imports a φ, or looks at its values only, see `import_tiles` of the kernels; returns what that found.
