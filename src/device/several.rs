@@ -10,6 +10,7 @@ use crate::report::Parts;
 use ndarray::Axis;
 use rayon::{BroadcastContext, ThreadPool};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The beginning of the names of the threads that compute on one device each.
@@ -114,8 +115,8 @@ impl Several {
     }
 
     /// Runs `work` on as many devices as there are jobs, each with the items of its range, and returns the results with the
-    /// first item of each. The calling thread calls `progress` meanwhile. After an error the others are cancelled; then the
-    /// first error is returned.
+    /// first item of each. The calling thread calls `progress` meanwhile. After an error or a panic the others are cancelled;
+    /// then the first error is returned, or the panic goes on.
     fn run<I: Send, T: Send>(
         &self,
         stage: &'static str,
@@ -132,8 +133,12 @@ impl Several {
             let (range, items) = jobs.get(device)?.lock().unwrap_or_else(PoisonError::into_inner).take()?;
             let mut count = ticker.counting(range.len() as u64 * UNITS);
             CancelFlag::use_here(flag.clone());
-            let result = work(&self.parts[device], items, &mut Some(&mut count));
+            let worked = catch_unwind(AssertUnwindSafe(|| work(&self.parts[device], items, &mut Some(&mut count))));
             CancelFlag::use_here(None);
+            let result = worked.unwrap_or_else(|panic| {
+                ticker.cancel();
+                resume_unwind(panic)
+            });
             match &result {
                 Ok(_) => drop(count(1.0, stage)),
                 Err(_) => ticker.cancel(),
@@ -316,9 +321,14 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "boom")]
-    fn the_panic_of_one_device_reaches_the_caller() {
-        let _ = parts(2).run_shares("test", jobs(2, 2), &mut None, |_, share, _| {
+    fn the_panic_of_one_device_reaches_the_caller_and_cancels_the_others() {
+        let _ = parts(2).run_shares("test", jobs(2, 2), &mut None, |_, share, progress| {
             assert!(share.start == 0, "boom");
+            let (ticker, started) = (Ticker::new("test"), Instant::now());
+            while ticker.report(progress).is_ok() {
+                assert!(started.elapsed() < Duration::from_secs(30), "not cancelled");
+                std::thread::sleep(Duration::from_millis(1));
+            }
             Ok(())
         });
     }
