@@ -2,6 +2,7 @@
 //! place and text go to the logger.
 
 use super::floats::DefaultFloats;
+use crate::device::cuda::CallersContext;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
@@ -38,6 +39,7 @@ pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
         std::panic::set_hook(Box::new(move |panic| if is_ours() { log(panic) } else { others(panic) }));
     });
     let _floats = DefaultFloats::new();
+    let _context = CallersContext::new();
     let _call = Call::new();
     catch_unwind(AssertUnwindSafe(body))
 }

@@ -10,6 +10,7 @@
 //!    and dropping a [`Stream`] waits for it.
 #![allow(unsafe_code)]
 
+mod callers_context;
 mod code;
 pub(super) mod find;
 mod host;
@@ -23,6 +24,7 @@ mod range;
 mod transfer;
 mod upload;
 
+pub(crate) use callers_context::CallersContext;
 pub(crate) use host::HostMemory;
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};

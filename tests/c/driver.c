@@ -79,6 +79,46 @@ static void a_context_opens_its_device_once(const char *device) {
     }
 }
 
+static void *buffer_of(isoline_context *context, size_t bytes) {
+    void *buffer = NULL;
+    if (!GOOD(isoline_buffer_new(context, bytes, &buffer))) {
+        exit(1);
+    }
+    memset(buffer, 3, bytes);
+    return buffer;
+}
+
+/* Returns the CUDA context that is current on this thread. */
+static void *current_context(void) {
+    void *current = NULL;
+    CHECK_NUMBER(fake.get_current(&current), 0);
+    return current;
+}
+
+static void a_call_leaves_the_current_context_as_it_was(const char *device) {
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    int places[2];
+    /* The first call loads the driver, and the program may use it before. */
+    CHECK_NUMBER(fake.set_current(&places[0]), 0);
+    isoline_context *context = open_context("cuda:1");
+    CHECK(current_context() == &places[0]);
+    void *const callers[] = {&places[1], NULL};
+    for (int i = 0; i < 2; i++) {
+        CHECK_NUMBER(fake.set_current(callers[i]), 0);
+        void *buffer = buffer_of(context, 1 << 20);
+        CHECK(current_context() == callers[i]);
+        isoline_buffer_free(buffer);
+        (void)told(2);
+        CHECK(current_context() == callers[i]);
+    }
+    CHECK_NUMBER(fake.set_current(&places[0]), 0);
+    isoline_context_free(context);
+    CHECK(current_context() == &places[0]);
+}
+
 static void a_list_opens_each_of_its_devices_once(const char *device) {
     (void)device;
     if (!with_driver("whole")) {
@@ -354,15 +394,6 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
 }
 
-static void *buffer_of(isoline_context *context, size_t bytes) {
-    void *buffer = NULL;
-    if (!GOOD(isoline_buffer_new(context, bytes, &buffer))) {
-        exit(1);
-    }
-    memset(buffer, 3, bytes);
-    return buffer;
-}
-
 /* A volume whose result goes to host memory is cut until a slice, or a plane along x and z, does not fit. The kernels of the fake
  * do nothing, so that only the copies are made, of which the instruments see the bounds. */
 static void a_distance_that_does_not_fit_is_cut(const char *device) {
@@ -603,6 +634,7 @@ int main(void) {
     RUN_ON(counting_and_refusing_open_no_device, "fake");
     RUN_ON(an_entry_opens_its_device_only_and_closes_it, "fake");
     RUN_ON(a_context_opens_its_device_once, "fake");
+    RUN_ON(a_call_leaves_the_current_context_as_it_was, "fake");
     RUN_ON(a_list_opens_each_of_its_devices_once, "fake");
     RUN_ON(a_list_needs_each_of_its_devices_and_all_takes_those_that_work, "fake");
     RUN_ON(a_divided_call_returns_the_error_of_a_device, "fake");

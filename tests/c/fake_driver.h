@@ -21,6 +21,8 @@ static struct {
     int *starts, *opened, *closed, *locks, *locked, *slow, *calls, *held, *fail_at, *fail_on, *fail_with;
     const char **failed;
     void (*forget)(void);
+    int (*set_current)(void *);
+    int (*get_current)(void **);
 } fake;
 
 static inline void *variable_of(void *driver, const char *name) {
@@ -63,6 +65,8 @@ static inline int with_driver(const char *name) {
     fake.failed = (const char **)variable_of(driver, "fake_failed");
     /* The two sides have no common type in C. */
     *(void **)&fake.forget = dlsym(driver, "fake_forget");
+    *(void **)&fake.set_current = dlsym(driver, "cuCtxSetCurrent");
+    *(void **)&fake.get_current = dlsym(driver, "cuCtxGetCurrent");
     return checks_failed == 0;
 }
 

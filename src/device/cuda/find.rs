@@ -1,5 +1,6 @@
 //! Finds CUDA: the driver's library and its devices, and says why a device can or cannot be used.
 
+use super::callers_context::CallersContext;
 use super::code::{Code, KERNELS};
 use super::{failed, unavailable};
 use crate::device::{DeviceInfo, DeviceKind};
@@ -7,17 +8,20 @@ use crate::error::Result;
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use cudarc::driver::{CudaContext, result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The kernels are built by a compiler of CUDA 12, whose machine code drivers from 525 on load.
 const MIN_DRIVER: i32 = 12000;
 
 /// The functions of the driver that are called, here or by cudarc, which panics where one is missing.
-const FUNCTIONS: [&str; 50] = [
+const FUNCTIONS: [&str; 53] = [
     "cuCtxDestroy_v2",
+    "cuCtxEnablePeerAccess",
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
+    "cuDeviceCanAccessPeer",
     "cuDeviceGet",
     "cuDeviceGetAttribute",
     "cuDeviceGetCount",
@@ -51,6 +55,7 @@ const FUNCTIONS: [&str; 50] = [
     "cuMemcpy2DAsync_v2",
     "cuMemcpyDtoHAsync_v2",
     "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyPeerAsync",
     "cuMemsetD8Async",
     "cuModuleGetFunction",
     "cuModuleLoadData",
@@ -69,6 +74,15 @@ const FUNCTIONS: [&str; 50] = [
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
 
+/// The process that has loaded the driver; 0 is none. The child of a fork cannot use it.
+static LOADED_IN: AtomicU32 = AtomicU32::new(0);
+
+/// Returns whether this process has loaded the driver.
+pub(super) fn is_loaded() -> bool {
+    let process = LOADED_IN.load(Ordering::Relaxed);
+    process != 0 && process == std::process::id()
+}
+
 /// Returns the number of devices, or the reason for having none.
 ///
 /// An answer that cannot change is looked up only once in a process: a library that was not there is searched for under
@@ -81,6 +95,8 @@ pub(super) fn start() -> Result<u32> {
         return Ok(*count);
     }
     LIBRARY.get_or_init(find_library).clone()?;
+    LOADED_IN.store(std::process::id(), Ordering::Relaxed);
+    CallersContext::keep();
     count_devices().map(|count| *COUNT.get_or_init(|| count))
 }
 

@@ -77,7 +77,7 @@ enum {
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 static int places_of_contexts[8], place_of_an_object;
-static void *current_context;
+static _Thread_local void *current_context;
 
 /* Counts a call, and returns what it has to fail with, or 0. */
 static int fault(const char *function) {
@@ -183,7 +183,7 @@ int cuCtxSetCurrent(void *context) {
 
 int cuCtxGetCurrent(void **context) {
     MAY_FAIL();
-    *context = NULL;
+    *context = current_context;
     return 0;
 }
 
@@ -266,7 +266,9 @@ int cuGetErrorString(int error, const char **text) {
         WORKS_OR_FAILS();                                                                                              \
         return 0;                                                                                                      \
     }
+NOTHING(cuCtxEnablePeerAccess, (void *context, unsigned flags))
 NOTHING(cuCtxSynchronize, (void))
+NOTHING(cuDeviceCanAccessPeer, (int *can, int device, int peer))
 NOTHING(cuEventQuery, (void *event))
 NOTHING(cuEventRecord, (void *event, void *stream))
 NOTHING(cuEventSynchronize, (void *event))
@@ -274,6 +276,7 @@ NOTHING(cuFuncSetAttribute, (void *function, int attribute, int value))
 NOTHING(cuLaunchCooperativeKernel, (void))
 NOTHING(cuLaunchKernel, (void))
 NOTHING(cuLaunchKernelEx, (const void *config, void *function, void **parameters, void **extra))
+NOTHING(cuMemcpyPeerAsync, (size_t to, void *target, size_t from, void *source, size_t bytes, void *stream))
 NOTHING(cuStreamSynchronize, (void *stream))
 NOTHING(cuStreamWaitEvent, (void *stream, void *event, unsigned flags))
 

@@ -1,0 +1,47 @@
+//! The CUDA context of a program that calls this library.
+#![allow(unsafe_code)]
+
+use super::find;
+use cudarc::driver::{result, sys};
+use std::cell::Cell;
+
+thread_local! {
+    /// The context that was current on this thread when the call began that it is inside; `None` outside of calls, and while
+    /// the driver is not loaded.
+    static CALLERS: Cell<Option<sys::CUcontext>> = const { Cell::new(None) };
+}
+
+/// Makes the context current again, at the end of a call, that was current on the calling thread when it was made.
+pub(crate) struct CallersContext {
+    /// That of the call from whose callback this one is made.
+    outer: Option<sys::CUcontext>,
+}
+
+impl CallersContext {
+    pub(crate) fn new() -> Self {
+        Self { outer: CALLERS.replace(find::is_loaded().then(current)) }
+    }
+
+    /// Keeps the current context in a call that has just loaded the driver, which the caller may have used before.
+    pub(super) fn keep() {
+        if CALLERS.get().is_none() {
+            CALLERS.set(Some(current()));
+        }
+    }
+}
+
+impl Drop for CallersContext {
+    fn drop(&mut self) {
+        let Some(callers) = CALLERS.replace(self.outer) else { return };
+        if current() != callers {
+            // SAFETY: the caller's context was current when the call began, and lives as long as its owner lets it: the driver
+            // refuses one that has been destroyed since. NULL is none.
+            let _ = unsafe { result::ctx::set_current(callers) };
+        }
+    }
+}
+
+/// Returns the context that is current on the calling thread; NULL if there is none, also in a driver that is not started.
+fn current() -> sys::CUcontext {
+    result::ctx::get_current().ok().flatten().unwrap_or(std::ptr::null_mut())
+}
