@@ -77,7 +77,8 @@ struct IterationStatistics {
     u64 squares;   // the sum of the squared changes of the latter
     i64 inside;    // the change of the number of voxels inside
     u32 tiles;     // the number of tiles updated
-    u32 done;      // 1 if the iteration was done, 0 if the front had come to rest or vanished before it
+    u32 done;      // 1 if the iteration was done; 0 if the front had come to rest or vanished before it, or if a tile of a
+                   // sparse phi had no place
 };
 
 // The state of the stopping criterion.
