@@ -3574,9 +3574,11 @@ typedef struct {
     /** An isoline_snake_overlap. Default: ISOLINE_SNAKE_OVERLAP_ALLOWED. */
     uint32_t overlap;
     /**
-     * The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32; it is
-     * halved down to 1 during the search. A larger distance passes over noise from further away, a smaller one stays
-     * near the initial polygon.
+     * The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096; it is halved down to 1
+     * during the search. A larger distance passes over noise from further away, a smaller one stays near the initial
+     * polygon: around a small target nodes that move far leave spikes, so that its perimeter is too long. 0 (default):
+     * automatic, for each target the power of two that is at most 18 % of the root of its initial polygon's area, from
+     * 1 to 32; 32 for the default rectangle, which may be far from the object.
      */
     uint32_t largest_step;
     /** The largest number of nodes of a target, 3 to 65536. Default 1024. */
@@ -3585,10 +3587,10 @@ typedef struct {
      * The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise the first step (or
      * the run) begins on the image reduced `pyramid_levels` - 1 times to half its size, goes on with the next larger one
      * where each search ended, and ends on the image; `largest_step`, `node_spacing` and `max_iterations` are those of each
-     * level, in its pixels. A larger number comes past noise from a start that is far from the object; small objects and
-     * detail vanish. Windows and territories are those of the image. A target whose polygon has an area of fewer than 4
-     * pixels on a level, or that vanishes on it, is not searched there; nor is an image of fewer than 16 pixels a side
-     * reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
+     * level, in its pixels (an automatic `largest_step` is halved with it). A larger number comes past noise from a start
+     * that is far from the object; small objects and detail vanish. Windows and territories are those of the image. A target
+     * whose polygon has an area of fewer than 4 pixels on a level, or that vanishes on it, is not searched there; nor is an
+     * image of fewer than 16 pixels a side reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
      */
     uint32_t pyramid_levels;
     /** The largest number of iterations of a target, at least 1. Default 10000. */

@@ -356,7 +356,7 @@ fn many_snakes(context: &Context) -> Result<Vec<u8>> {
     for index in 0..2100 {
         starts.push(&square(index % 50 * 8 - 3, index / 50 * 8 - 3, 6));
     }
-    let params = snake::Params { largest_step: 2, ..snake::Params::default() };
+    let params = snake::Params { largest_step: Some(2), ..snake::Params::default() };
     let apart = snake::Params { overlap: Overlap::Excluded, ..params.clone() };
     let shape = (340, 400);
     Ok([snakes(context, shape, &starts, &params, 2)?, snakes(context, shape, &starts, &apart, 2)?].concat())
@@ -370,7 +370,7 @@ fn large_snakes(context: &Context) -> Result<Vec<u8>> {
     starts.push(&comb);
     starts.push(&square(100, 12, 30));
     let params =
-        snake::Params { max_nodes: 4096, largest_step: 1, node_spacing: Some(4.0), ..snake::Params::default() };
+        snake::Params { max_nodes: 4096, largest_step: Some(1), node_spacing: Some(4.0), ..snake::Params::default() };
     let sequential = snake::Params { schedule: Schedule::Sequential, ..params.clone() };
     let shape = (60, 2600);
     let mut found = snakes(context, shape, &starts, &params, 2)?;

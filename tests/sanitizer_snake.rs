@@ -66,7 +66,7 @@ fn sanitizer_each_snake_has_its_node_spacing() {
     starts.push(&rectangle(20, 10, 50, 44));
     starts.push(&rectangle(60, 6, 112, 62));
     let background = Background::Window { margin: 0.3 };
-    let params = Params { background, largest_step: 4, ..Params::default() };
+    let params = Params { background, largest_step: Some(4), ..Params::default() };
     let run = |context: &Context| snake::run(context, image.view().into(), Some(&starts), &params, None).unwrap().0;
     assert_eq!(run(&Context::new("cpu").unwrap()), run(&cuda));
 }
@@ -77,7 +77,7 @@ fn sanitizer_several_blocks_share_one_snake() {
     // Long edges: rows in several pieces, and blocks that meet at barriers.
     let height = if few_sizes() { 700 } else { 1500 };
     let image = picture(40, height);
-    let params = Params { largest_step: 8, node_spacing: Some(20.0), node_cost: 0.2, ..Params::default() };
+    let params = Params { largest_step: Some(8), node_spacing: Some(20.0), node_cost: 0.2, ..Params::default() };
     let run = |context: &Context| {
         let mut snake = Snake::new(context, image.view().into(), None, &params).unwrap();
         snake.step(if few_sizes() { 12 } else { u64::MAX }, None).unwrap();
@@ -97,7 +97,7 @@ fn sanitizer_several_blocks_share_a_competing_snake() {
     starts.push(&rectangle(40, 10, 80, height - 3));
     let params = Params {
         overlap: Overlap::Excluded,
-        largest_step: 8,
+        largest_step: Some(8),
         node_spacing: Some(20.0),
         node_cost: 0.2,
         ..Params::default()

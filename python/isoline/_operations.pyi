@@ -387,7 +387,7 @@ def snake(
     schedule: Literal['parallel', 'sequential'] = 'parallel',
     background: Literal['image', 'window'] = 'image',
     overlap: Literal['allowed', 'excluded'] = 'allowed',
-    largest_step: int = 32,
+    largest_step: int | None = None,
     max_nodes: int = 1024,
     max_iterations: int = 10000,
     looks: float = 1.0,

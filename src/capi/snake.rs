@@ -82,19 +82,21 @@ pub struct isoline_snake_params {
     pub background: u32,
     /// An isoline_snake_overlap. Default: ISOLINE_SNAKE_OVERLAP_ALLOWED.
     pub overlap: u32,
-    /// The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32; it is
-    /// halved down to 1 during the search. A larger distance passes over noise from further away, a smaller one stays
-    /// near the initial polygon.
+    /// The distance of the candidate positions at the start, in pixels: a power of two, 1 to 4096; it is halved down to 1
+    /// during the search. A larger distance passes over noise from further away, a smaller one stays near the initial
+    /// polygon: around a small target nodes that move far leave spikes, so that its perimeter is too long. 0 (default):
+    /// automatic, for each target the power of two that is at most 18 % of the root of its initial polygon's area, from
+    /// 1 to 32; 32 for the default rectangle, which may be far from the object.
     pub largest_step: u32,
     /// The largest number of nodes of a target, 3 to 65536. Default 1024.
     pub max_nodes: u32,
     /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise the first step (or
     /// the run) begins on the image reduced `pyramid_levels` - 1 times to half its size, goes on with the next larger one
     /// where each search ended, and ends on the image; `largest_step`, `node_spacing` and `max_iterations` are those of each
-    /// level, in its pixels. A larger number comes past noise from a start that is far from the object; small objects and
-    /// detail vanish. Windows and territories are those of the image. A target whose polygon has an area of fewer than 4
-    /// pixels on a level, or that vanishes on it, is not searched there; nor is an image of fewer than 16 pixels a side
-    /// reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
+    /// level, in its pixels (an automatic `largest_step` is halved with it). A larger number comes past noise from a start
+    /// that is far from the object; small objects and detail vanish. Windows and territories are those of the image. A target
+    /// whose polygon has an area of fewer than 4 pixels on a level, or that vanishes on it, is not searched there; nor is an
+    /// image of fewer than 16 pixels a side reduced. The image must be in host memory (ISOLINE_UNSUPPORTED).
     pub pyramid_levels: u32,
     /// The largest number of iterations of a target, at least 1. Default 10000.
     pub max_iterations: u64,
@@ -153,7 +155,7 @@ impl isoline_snake_params {
             schedule: parameters::SCHEDULE.chosen(self.schedule, &parameters::SCHEDULES)?,
             background: parameters::BACKGROUND.chosen(self.background, &backgrounds)?,
             overlap: parameters::OVERLAP.chosen(self.overlap, &parameters::OVERLAPS)?,
-            largest_step: self.largest_step,
+            largest_step: parameters::LARGEST_STEP.unless_automatic(self.largest_step.into()).map(|step| step as u32),
             node_spacing: parameters::NODE_SPACING.unless_automatic(self.node_spacing),
             max_nodes: self.max_nodes,
             max_iterations: self.max_iterations,

@@ -136,7 +136,8 @@ fn reduced_target(target: &Target, image: &Bounds, params: &Params) -> Result<Ta
             break;
         }
         let spacing_squared = params.spacing_squared(&nodes);
-        let mut reduced = Target::unmeasured(nodes, bounds, params.largest_step as i32, spacing_squared);
+        let distance = params.largest_step.map_or((target.distance / 2).max(1), |step| step as i32);
+        let mut reduced = Target::unmeasured(nodes, bounds, distance, spacing_squared);
         if let Some(territory) = &target.territory {
             reduced.territory = Some(Arc::new(reduced_territory(territory, &bounds, image)?));
         }

@@ -102,13 +102,14 @@ pub(crate) const OVERLAPS: [Overlap; 2] = [Overlap::Allowed, Overlap::Excluded];
 pub(crate) const LARGEST_STEP: Parameter = Parameter::integer(
     c"largest_step",
     c"Largest step",
-    32,
+    0,
     c"The distance d that nodes are moved at the start. A larger one comes over a larger distance past noise, a smaller one keeps to what is near.",
 )
 .at_least(1.0)
 .at_most(4096.0)
 .power_of_two()
 .unit(c"pixels")
+.automatic(c"For each target 18 % of the root of its start's area or less, from 1 to 32; 32 for the default rectangle.")
 .advanced();
 
 pub(crate) const MAX_NODES: Parameter =

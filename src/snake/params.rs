@@ -55,9 +55,12 @@ pub struct Params {
     pub background: Background,
     /// Default: allowed.
     pub overlap: Overlap,
-    /// The distance d of the candidate positions at the start, in pixels: a power of two, 1 to 4096. Default 32. A
-    /// larger one comes over a larger distance past noise, a smaller one keeps to what is near.
-    pub largest_step: u32,
+    /// The distance d of the candidate positions at the start, in pixels: a power of two, 1 to 4096. A larger one comes over
+    /// a larger distance past noise, a smaller one keeps to what is near: around a small target nodes that move far leave
+    /// spikes, so that its perimeter is too long. `None` (default): for each target by itself the power of two that is at
+    /// most 18 % of the root of its initial polygon's area, from 1 to 32; 32 for the default rectangle, which may be far
+    /// from the object.
+    pub largest_step: Option<u32>,
     /// Edges longer than this get another node, in pixels, at least 2. Smaller follows finer detail, and noise. `None`
     /// (default): for each target by itself two fifths of the root of its initial polygon's area, from 6 to 16; 16 for
     /// the default rectangle of images from 80 x 80 pixels on.
@@ -76,7 +79,7 @@ pub struct Params {
     pub range: Option<[f64; 2]>,
     /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise each is first
     /// searched on the image reduced `pyramid_levels` − 1 times to half its size, then on the next larger one, and so on, with
-    /// `largest_step` and `node_spacing` in pixels of each level. A target whose start has an area of fewer than 4 pixels on
+    /// `largest_step` and `node_spacing` in pixels of each level (an automatic `largest_step` is halved with it). A target whose start has an area of fewer than 4 pixels on
     /// a level, or that vanishes on it, is not searched there. The image must be in host memory.
     pub pyramid_levels: u32,
 }
@@ -89,7 +92,7 @@ impl Default for Params {
             background: parameters::BACKGROUND
                 .default_of(&[Background::Image, Background::Window { margin: DEFAULT_MARGIN }]),
             overlap: parameters::OVERLAP.default_of(&parameters::OVERLAPS),
-            largest_step: parameters::LARGEST_STEP.default as u32,
+            largest_step: None,
             node_spacing: None,
             max_nodes: parameters::MAX_NODES.default as u32,
             max_iterations: parameters::MAX_ITERATIONS.default as u64,
@@ -111,7 +114,9 @@ impl Params {
         if let Background::Window { margin } = self.background {
             parameters::MARGIN.check(margin)?;
         }
-        parameters::LARGEST_STEP.check(f64::from(self.largest_step))?;
+        if let Some(step) = self.largest_step {
+            parameters::LARGEST_STEP.check_given(f64::from(step))?;
+        }
         if let Some(spacing) = self.node_spacing {
             parameters::NODE_SPACING.check_given(spacing)?;
         }
@@ -120,6 +125,15 @@ impl Params {
         parameters::NODE_COST.check(self.node_cost)?;
         parameters::PYRAMID_LEVELS.check(f64::from(self.pyramid_levels))?;
         check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)
+    }
+
+    /// Returns the distance d at the start of a target.
+    pub(super) fn first_distance(&self, start: &[Node], is_default: bool) -> i32 {
+        match self.largest_step {
+            Some(step) => step as i32,
+            None if is_default => LARGEST_AUTOMATIC_STEP,
+            None => automatic_step(start),
+        }
     }
 
     /// Returns the square of the length above which an edge of a target that starts from `nodes` gets another node.
@@ -142,6 +156,23 @@ impl Params {
     }
 }
 
+/// The automatic largest step as a share of the root of a start's area, and the largest of these steps in pixels. On discs of
+/// 5 to 40 pixels in noise perimeters grow with twice this step and more; polygons that start from a rectangle round shapes
+/// of 130 pixels at low contrast need 32 pixels to come over the noise.
+const STEP_OF_SIZE: f64 = 0.18;
+const LARGEST_AUTOMATIC_STEP: i32 = 32;
+
+/// Returns the automatic [`Params::largest_step`] of a target that starts from a polygon.
+fn automatic_step(start: &[Node]) -> i32 {
+    let most = (root_of_area(start) * STEP_OF_SIZE).clamp(1.0, LARGEST_AUTOMATIC_STEP.into());
+    1 << (most as u32).ilog2()
+}
+
+/// Returns the root of the area of a polygon.
+fn root_of_area(nodes: &[Node]) -> f64 {
+    (polygon::twice_area(nodes).abs() as f64 / 2.0).sqrt()
+}
+
 /// The automatic node spacing as a share of the root of a target's area, and its bounds in pixels. On discs of 10 to 40
 /// pixels in noise these overlap most with the truth and have the best perimeters; below 6 pixels edges follow single
 /// pixels, and above 16 finer ones gain nothing.
@@ -150,6 +181,5 @@ const AUTOMATIC_SPACINGS: [f64; 2] = [6.0, 16.0];
 
 /// Returns the automatic [`Params::node_spacing`] of a target of the size of a polygon.
 pub(super) fn automatic_spacing(nodes: &[Node]) -> f64 {
-    let area = polygon::twice_area(nodes).abs() as f64 / 2.0;
-    (area.sqrt() * SPACING_OF_SIZE).clamp(AUTOMATIC_SPACINGS[0], AUTOMATIC_SPACINGS[1])
+    (root_of_area(nodes) * SPACING_OF_SIZE).clamp(AUTOMATIC_SPACINGS[0], AUTOMATIC_SPACINGS[1])
 }

@@ -60,7 +60,8 @@ pub(super) fn initial_targets(
             Some(nodes) => {
                 let bounds = bounds_of(&nodes, params, &image);
                 let spacing_squared = params.spacing_squared(&nodes);
-                Target::unmeasured(nodes, bounds, params.largest_step as i32, spacing_squared)
+                let distance = params.first_distance(&nodes, initial.is_none());
+                Target::unmeasured(nodes, bounds, distance, spacing_squared)
             }
             None => Target::start_outside(collected(polygon.iter().copied())?, image),
         })

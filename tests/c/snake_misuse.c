@@ -103,7 +103,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_GAMMA; work.params.looks = 0.9, ISOLINE_INVALID_ARGUMENT, "looks");
     SPOILT(work.params.noise = ISOLINE_SNAKE_NOISE_GAMMA; work.params.looks = 1e7, ISOLINE_INVALID_ARGUMENT, "looks");
     SPOILT(work.params.margin = 0, ISOLINE_INVALID_ARGUMENT, "margin");
-    SPOILT(work.params.largest_step = 0, ISOLINE_INVALID_ARGUMENT, "largest_step");
+    SPOILT(work.params.largest_step = 3, ISOLINE_INVALID_ARGUMENT, "largest_step");
     SPOILT(work.params.largest_step = 24, ISOLINE_INVALID_ARGUMENT, "largest_step");
     SPOILT(work.params.largest_step = 8192, ISOLINE_INVALID_ARGUMENT, "largest_step");
     SPOILT(work.params.node_spacing = 0, ISOLINE_INVALID_ARGUMENT, "node_spacing");

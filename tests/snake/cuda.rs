@@ -112,7 +112,7 @@ fn competing_targets_are_the_same_on_cuda() {
                     node_cost,
                     overlap: Overlap::Excluded,
                     node_spacing: Some(5.0),
-                    largest_step: 8,
+                    largest_step: Some(8),
                     ..Params::default()
                 };
                 let what = format!("{noise:?} {node_cost} {background:?}");
@@ -135,7 +135,7 @@ fn competing_targets_are_the_same_on_cuda() {
     assert!(of_many.len() > 4000, "{}", of_many.len());
     let params = Params { overlap: Overlap::Excluded, ..Params::default() };
     compare(&cuda, many.view(), Some(&of_many), &params, "thousands of targets");
-    for largest_step in [32, 4] {
+    for largest_step in [Some(32), Some(4)] {
         let params = Params {
             background: Background::Window { margin: 0.5 },
             overlap: Overlap::Excluded,
@@ -172,7 +172,7 @@ fn automatic_node_spacings_are_the_same_on_cuda() {
     for overlap in [Overlap::Allowed, Overlap::Excluded] {
         for node_cost in [0.0, 0.5] {
             let background = Background::Window { margin: 0.5 };
-            let params = Params { background, overlap, node_cost, largest_step: 4, ..Params::default() };
+            let params = Params { background, overlap, node_cost, largest_step: Some(4), ..Params::default() };
             compare(&cuda, image.view(), Some(&starts), &params, &format!("automatic, {overlap:?}, {node_cost}"));
         }
     }

@@ -394,7 +394,7 @@ fn labels_are_the_targets_numbers() {
 #[test]
 fn a_cancel_keeps_whole_steps() {
     let image = blob(2000, 2000, 1);
-    let params = Params { largest_step: 1, node_spacing: Some(2.0), ..Params::default() };
+    let params = Params { largest_step: Some(1), node_spacing: Some(2.0), ..Params::default() };
     let mut snake = Snake::new(&cpu(), image.view().into(), None, &params).unwrap();
     let mut stop = |_: f64, _: &str| ControlFlow::Break(());
     let error = snake.step(u64::MAX, Some(&mut stop)).unwrap_err();
@@ -424,7 +424,7 @@ fn a_cancel_within_a_long_step_is_answered_soon_and_leaves_no_trace() {
     let mut starts = comb(NODES);
     starts.push(&[Node::new(10, 2), Node::new(600, 2), Node::new(600, 38), Node::new(10, 38)]);
     for schedule in [Schedule::Parallel, Schedule::Sequential] {
-        let params = Params { schedule, largest_step: 1, max_nodes: NODES as u32, ..Params::default() };
+        let params = Params { schedule, largest_step: Some(1), max_nodes: NODES as u32, ..Params::default() };
         let made = || Snake::new(&context, image.view().into(), Some(&starts), &params).unwrap();
         let (mut cancelled, mut small) = (made(), made());
         let (start, at_start) = (cancelled.statistics()[0], cancelled.polygons());

@@ -51,7 +51,7 @@ fn touching_discs_become_one_target_each() {
                 schedule,
                 background: Background::Window { margin: 2.0 },
                 overlap: Overlap::Excluded,
-                largest_step: 4,
+                largest_step: Some(4),
                 node_spacing: Some(6.0),
                 ..Params::default()
             };

@@ -35,7 +35,7 @@ fn a_small_start_reaches_an_object_in_noise() {
     let (image, truth) = disc([501, 487], [250.0, 240.0], 170.0, 333.0);
     let start = polygon(&[(240, 230), (260, 230), (260, 250), (240, 250)]);
     let found = [1, 3].map(|pyramid_levels| {
-        let params = Params { pyramid_levels, largest_step: 4, ..Params::default() };
+        let params = Params { pyramid_levels, largest_step: Some(4), ..Params::default() };
         overlap(&mask(&converged(image.view(), Some(&start), &params), image.dim()), &truth)
     });
     assert!(found[1] >= 0.93 && found[0] < 0.5, "{found:?}");
@@ -132,7 +132,7 @@ fn targets_that_vanish_on_coarse_images_start_where_they_are() {
     let params = |pyramid_levels| Params {
         background: Background::Window { margin: 0.5 },
         overlap: Overlap::Excluded,
-        largest_step: 4,
+        largest_step: Some(4),
         pyramid_levels,
         ..Params::default()
     };
@@ -160,7 +160,7 @@ fn a_start_of_single_pixels_is_thinned() {
     let right = rows.iter().flat_map(|[y, _, right]| [(*right, *y), (*right, y + 1)]);
     let left = rows.iter().rev().flat_map(|[y, left, _]| [(*left, y + 1), (*left, *y)]);
     let start = polygon(&right.chain(left).collect::<Vec<_>>());
-    let params = |pyramid_levels| Params { pyramid_levels, largest_step: 2, max_iterations: 4, ..Params::default() };
+    let params = |pyramid_levels| Params { pyramid_levels, largest_step: Some(2), max_iterations: 4, ..Params::default() };
     let [plain, coarse] = [1, 3].map(|levels| {
         let mut snake = Snake::new(&cpu(), image.view().into(), Some(&start), &params(levels)).unwrap();
         snake.step(u64::MAX, None).unwrap();

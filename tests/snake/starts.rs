@@ -126,13 +126,13 @@ fn edges_without_length_and_straight_nodes_do_not_matter_to_the_start() {
 }
 
 #[test]
-fn automatic_node_spacing_is_that_of_each_start() {
+fn automatic_steps_and_node_spacings_are_those_of_each_start() {
     let mut random = Random::new(11);
     let mut image = Array2::from_shape_fn((160, 320), |_| (1000.0 + 100.0 * random.normal()).round() as u16);
-    // A disc a start, of a size of its own, with the start's automatic spacing.
-    let sides = [(8, 6.0), (20, 8.0), (30, 12.0), (100, 16.0)];
+    // A disc a start, of a size of its own, with the start's automatic step and spacing.
+    let sides = [(8, 1, 6.0), (20, 2, 8.0), (30, 4, 12.0), (100, 16, 16.0)];
     let mut starts = Polygons::new();
-    for (index, (side, _)) in sides.into_iter().enumerate() {
+    for (index, (side, ..)) in sides.into_iter().enumerate() {
         let (cx, cy) = (30 + 60 * index as i32 + if side == 100 { 40 } else { 0 }, 80);
         starts
             .push(&rectangle(cx - side / 2, cy - side / 2, cx + side / 2, cy + side / 2).map(|(x, y)| Node::new(x, y)));
@@ -142,25 +142,30 @@ fn automatic_node_spacing_is_that_of_each_start() {
         }
     }
     let background = Background::Window { margin: 0.5 };
-    let params = Params { background, largest_step: 4, ..Params::default() };
+    let params = Params { background, ..Params::default() };
     let together = converged(image.view(), Some(&starts), &params).polygons();
-    let mut differ = 0;
-    for (index, (side, spacing)) in sides.into_iter().enumerate() {
+    let mut differ = [0; 2];
+    for (index, (side, step, spacing)) in sides.into_iter().enumerate() {
         let mut alone = Polygons::new();
         alone.push(starts.get(index).unwrap());
-        let with = |spacing| {
-            let params = Params { node_spacing: Some(spacing), ..params.clone() };
+        let with = |step, spacing| {
+            let params = Params { largest_step: Some(step), node_spacing: Some(spacing), ..params.clone() };
             converged(image.view(), Some(&alone), &params).polygons()
         };
-        assert_eq!(together.get(index), with(spacing).get(0), "side {side}");
-        differ += usize::from(with(spacing) != with(spacing / 2.0));
+        assert_eq!(together.get(index), with(step, spacing).get(0), "side {side}");
+        differ[0] += usize::from(with(step, spacing) != with(2 * step, spacing));
+        differ[1] += usize::from(with(step, spacing) != with(step, spacing / 2.0));
     }
-    assert_eq!(differ, sides.len());
-    // The default rectangle of an image of 80 x 80 pixels has the largest one.
+    assert_eq!(differ, [sides.len(); 2]);
+    // The default rectangle of an image of 80 x 80 pixels has the largest ones.
     let square = image.slice(ndarray::s![40..120, 170..250]).to_owned();
-    let found = |node_spacing| converged(square.view(), None, &Params { node_spacing, ..Params::default() }).polygons();
-    assert_eq!(found(None), found(Some(16.0)));
-    assert_ne!(found(None), found(Some(8.0)));
+    let found = |largest_step, node_spacing| {
+        let params = Params { largest_step, node_spacing, ..Params::default() };
+        converged(square.view(), None, &params).polygons()
+    };
+    assert_eq!(found(None, None), found(Some(32), Some(16.0)));
+    assert_ne!(found(None, None), found(Some(32), Some(8.0)));
+    assert_ne!(found(None, None), found(Some(4), Some(16.0)));
 }
 
 #[test]

@@ -137,11 +137,6 @@ final class Setting {
         return of(parameter.name(), parameter, Type.CHOICE, words[0], words);
     }
 
-    /** Returns the parameter as a number or "auto" (the default), which the plugin computes. */
-    static Setting orAuto(Parameter parameter) {
-        return of(parameter.name(), parameter, Type.NUMBER_OR_AUTO, Settings.AUTO);
-    }
-
     /** Returns the parameter as a number that must be given where it is used. */
     static Setting given(Parameter parameter) {
         return of(parameter.name(), parameter, Type.NUMBER, 0.0);

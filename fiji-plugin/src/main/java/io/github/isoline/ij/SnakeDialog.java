@@ -101,14 +101,8 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
             }
             String count = here.size() == 1 ? "1 target starts" : here.size() + " targets start";
             return String.format(
-                    "%s on this slice%s, from %s%s%s",
-                    count,
-                    draw ? " (blue)" : "",
-                    start.describe(),
-                    settings.isAutomatic(SnakeSettings.LARGEST_STEP)
-                            ? "; largest step auto: " + RunLog.count(settings.largestStep(here), "pixel")
-                            : "",
-                    start.note() == null ? "" : "; " + start.note());
+                    "%s on this slice%s, from %s%s",
+                    count, draw ? " (blue)" : "", start.describe(), start.note() == null ? "" : "; " + start.note());
         }
     }
 }

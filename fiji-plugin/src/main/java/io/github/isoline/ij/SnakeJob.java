@@ -154,7 +154,6 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             tracks.keep(index, targets, targets);
             return null;
         }
-        params.set(SnakeSettings.LARGEST_STEP, settings.largestStep(targets));
         try (Snake snake = Snake.start(context, input, SnakeTarget.polygons(targets), params)) {
             search(snake, index, progress);
             TargetStatistics[] statistics = snake.statistics();

@@ -5,7 +5,6 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.Parameter;
 import io.github.isoline.Params;
 import io.github.isoline.Snake;
-import java.util.List;
 
 /** The parameters of the region snake command. */
 final class SnakeSettings extends Settings {
@@ -26,9 +25,6 @@ final class SnakeSettings extends Settings {
 
     static final String THRESHOLDED = ShapeThreshold.THRESHOLDED;
     static final String RECTANGLE = "rectangle";
-
-    /** The ratio of the root of a start's area to its automatic largest step. */
-    private static final double STEPS_OF_SIZE = 8;
 
     /** The library's largest automatic node spacing, in pixels. */
     private static final double LARGEST_AUTOMATIC_SPACING = 16;
@@ -59,7 +55,7 @@ final class SnakeSettings extends Settings {
                         .usedIf("background=window (of other starts than rectangle also auto)", s -> isWindow(s)),
                 // Users expect a label image without overlaps, so that targets compete unless they say otherwise.
                 Setting.of(parameter(OVERLAP), EXCLUDED, "allowed"),
-                Setting.orAuto(parameter(LARGEST_STEP)).unit("pixels: 1, 2, 4, ..."));
+                Setting.of(parameter(LARGEST_STEP)).unit("pixels: 1, 2, 4, ..."));
         declare(NODE_SPACING);
         declare(Setting.of(parameter("node_cost")).unit("more: fewer nodes"));
         declare(Setting.toggle(SMOOTH)
@@ -164,27 +160,7 @@ final class SnakeSettings extends Settings {
         return isAutomatic(NODE_SPACING) ? LARGEST_AUTOMATIC_SPACING : number(NODE_SPACING);
     }
 
-    /** Returns the root of the area of an outline. */
-    private static double size(int... outline) {
-        return Math.sqrt(Math.abs(SimplePolygon.twiceArea(outline)) / 2.0);
-    }
-
-    /**
-     * Returns the largest step for these starts. An automatic one depends on the median size of the starts: nodes that
-     * move farther would land in neighbouring objects.
-     */
-    int largestStep(List<SnakeTarget> starts) {
-        if (!isAutomatic(LARGEST_STEP)) {
-            return (int) number(LARGEST_STEP);
-        }
-        double[] sizes =
-                starts.stream().mapToDouble(start -> size(start.nodes)).sorted().toArray();
-        double most = sizes.length == 0 ? 0 : sizes[sizes.length / 2] / STEPS_OF_SIZE;
-        int step = Math.max(1, Integer.highestOneBit((int) most));
-        return Math.min(step, (int) parameter(LARGEST_STEP).defaultValue());
-    }
-
-    /** Returns the library's parameters, except an automatic largest step. */
+    /** Returns the library's parameters, with the background of the start. */
     @Override
     Params toParams() throws IsolineException {
         return super.toParams().set(BACKGROUND, isWindow() ? "window" : "image");

@@ -26,8 +26,7 @@ class SnakeCApiTest extends SnakeTest {
     @ParameterizedTest
     @CsvSource({
         // The columns are image, bits, noise, schedule, background, margin, step, spacing, cost,
-        // corners of the start. A step of 0 is automatic, which for a start of 100 x 110 pixels is
-        // 8.
+        // corners of the start. A step of 0 is automatic.
         "cell.png,   8, 0, 0, 0, 0.5,  0, 16, 0,   '380 320 480 320 480 430 380 430'",
         "cell.png,  16, 1, 0, 1, 0.75, 32, 8, 1,   '370 300 500 310 490 440 400 450'",
         "coins.png,  8, 2, 1, 1, 0.5,  4, 12, 0,   '300 10 370 20 350 80'",
@@ -59,7 +58,7 @@ class SnakeCApiTest extends SnakeTest {
         params.setInt(4, noise);
         params.setInt(8, schedule);
         params.setInt(12, background);
-        params.setInt(20, step == 0 ? 8 : step);
+        params.setInt(20, step);
         params.setDouble(40, noise == 2 ? 2.5 : 1);
         params.setDouble(48, margin);
         params.setDouble(56, spacing);
