@@ -160,9 +160,9 @@ fn cuda_and_cpu_agree_on_long_edges_and_many_nodes() {
 }
 
 #[test]
-fn automatic_node_spacings_are_the_same_on_cuda() {
+fn automatic_steps_and_node_spacings_are_the_same_on_cuda() {
     let Some(cuda) = cuda() else { return };
-    // Starts of 6 to 120 pixels: a spacing of its own for each, from the smallest to the largest.
+    // Starts of 6 to 120 pixels: a step and a spacing of its own for each, from the smallest to the largest.
     let (image, _) = cells(603, 431, 40, 9);
     let mut starts = Polygons::new();
     for (index, side) in [6, 11, 16, 23, 31, 38, 47, 120].into_iter().enumerate() {
@@ -172,7 +172,7 @@ fn automatic_node_spacings_are_the_same_on_cuda() {
     for overlap in [Overlap::Allowed, Overlap::Excluded] {
         for node_cost in [0.0, 0.5] {
             let background = Background::Window { margin: 0.5 };
-            let params = Params { background, overlap, node_cost, largest_step: Some(4), ..Params::default() };
+            let params = Params { background, overlap, node_cost, ..Params::default() };
             compare(&cuda, image.view(), Some(&starts), &params, &format!("automatic, {overlap:?}, {node_cost}"));
         }
     }

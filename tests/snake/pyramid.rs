@@ -160,7 +160,8 @@ fn a_start_of_single_pixels_is_thinned() {
     let right = rows.iter().flat_map(|[y, _, right]| [(*right, *y), (*right, y + 1)]);
     let left = rows.iter().rev().flat_map(|[y, left, _]| [(*left, y + 1), (*left, *y)]);
     let start = polygon(&right.chain(left).collect::<Vec<_>>());
-    let params = |pyramid_levels| Params { pyramid_levels, largest_step: Some(2), max_iterations: 4, ..Params::default() };
+    let params =
+        |pyramid_levels| Params { pyramid_levels, largest_step: Some(2), max_iterations: 4, ..Params::default() };
     let [plain, coarse] = [1, 3].map(|levels| {
         let mut snake = Snake::new(&cpu(), image.view().into(), Some(&start), &params(levels)).unwrap();
         snake.step(u64::MAX, None).unwrap();
