@@ -188,12 +188,13 @@ __device__ __forceinline__ void thin_kernel(const isoline_ed_job &job, const iso
         changed |= thin_side<1>(job, words, other, map);
         if (!vote.any(changed)) break;
     }
-    // 3. Remove the ends that are linked to junctions, pixels of more than two links.
+    // 3. Mark the junctions, pixels of more than two links.
     for (u32 i = first; i < words; i += step) {
         const LinkCounts counts = count_links(links_of(neighbours(map, job, i)));
         other[i] = (counts.ones & counts.twos) | counts.fours;
     }
     vote.sync();
+    // 4. Remove the ends that are linked to junctions: the spurs of one pixel.
     for (u32 i = first; i < words; i += step) {
         const Links links = links_of(neighbours(map, job, i));
         const LinkCounts counts = count_links(links);
@@ -204,7 +205,8 @@ __device__ __forceinline__ void thin_kernel(const isoline_ed_job &job, const iso
         out.pruned[i] = map[i] & ~(counts.ones & ~counts.twos & ~counts.fours & to_junction);
     }
     vote.sync();
-    // 4. Number the links: those of the words before a word, and the digits of its pixels' numbers of links.
+    // 5. Number the links: each word gets the number of links before it, and the digits of its pixels' numbers of links.
+    //    A block counts from its own first word on.
     const Range range = range_of_block(words);
     uint4 *numbers = static_cast<uint4 *>(out.numbers);
     u64 before = 0, total;
@@ -223,7 +225,7 @@ __device__ __forceinline__ void thin_kernel(const isoline_ed_job &job, const iso
     }
     if (threadIdx.x == 0) out.sums[blockIdx.x] = before;
     vote.sync();
-    // 5. Add those of the blocks before.
+    // 6. Add the links of the blocks before. The last block then knows the number of all.
     before = 0;
     for (u32 block = threadIdx.x; block < blockIdx.x; block += SEGMENT_THREADS) before += __ldcg(&out.sums[block]);
     block_exclusive_sum(before, &total);
@@ -464,11 +466,12 @@ __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const is
     const u64 segments = out.totals[0], points = out.totals[1];
     GridVote vote(out.votes);
     const Chaining chains{job, out, static_cast<u32>(*out.link_count)};
-    // 1. Find the ends of all chains. Loops have none: cut them at their first pixels.
+    // 1. List the links, and give each its first state: the link that it leads to in one step.
     chains.list_links();
     vote.sync();
     chains.for_links([&](u32 link) { chains.begin_link(link); });
     vote.sync();
+    // 2. Find the ends of all chains. Loops have none: cut them at their first pixels, and follow their links once more.
     if (chains.find_ends<false>(vote)) {
         chains.list_loops();
         vote.sync();
@@ -479,7 +482,7 @@ __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const is
         vote.sync();
         chains.find_ends<true>(vote);
     }
-    // 2. Count the segments that begin in each block, and their points.
+    // 3. Count the segments that begin in each block, in the upper half of a sum, and their points in the lower half.
     const Range range = range_of_block(chains.links);
     auto count = [&](u32 link) {
         const u32 own = link < range.end ? chains.length(link) : 0;
@@ -490,6 +493,7 @@ __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const is
     block_exclusive_sum(before, &total);
     if (threadIdx.x == 0) out.sums[blockIdx.x] = total;
     vote.sync();
+    // 4. Sum these over the blocks before this one, for the block's first position, and over all blocks.
     u64 blocks_before = 0, blocks_all = 0;
     for (u32 block = threadIdx.x; block < gridDim.x; block += SEGMENT_THREADS) {
         const u64 sum = __ldcg(&out.sums[block]);
@@ -498,7 +502,7 @@ __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const is
     }
     block_exclusive_sum(blocks_before, &before);
     block_exclusive_sum(blocks_all, &all);
-    // 3. Write them in order.
+    // 5. Begin the segments in the order of their first links. Prefix sums give each its number and its first point.
     for (u32 tile = range.first; tile < range.end; tile += SEGMENT_THREADS) {
         const u32 link = tile + threadIdx.x;
         const u64 sum = before + block_exclusive_sum(count(link), &total);
@@ -506,15 +510,17 @@ __device__ __forceinline__ void chain_kernel(const isoline_ed_job &job, const is
         before += total;
     }
     vote.sync();
+    // 6. Write the points, and add their gradients to those of their segments, once all segments have a position.
     chains.write_points(points);
     vote.sync();
-    // 4. Divide the sums of gradients by the numbers of points.
+    // 7. Divide the sums of gradients by the numbers of points.
     const u32 found = all >> 32;
     for (u32 i = blockIdx.x * SEGMENT_THREADS + threadIdx.x; i < found; i += gridDim.x * SEGMENT_THREADS) {
         const u64 at = segments + i, begin = i > 0 ? out.offsets[at] : points;
         const double mean = __ddiv_rn(__ull2double_rn(__ldcg(&out.gradients[i])), __ull2double_rn(out.offsets[at + 1] - begin));
         out.mean_gradients[at] = __double2float_rn(fmin(__dmul_rn(mean, out.unit), MAX_FLOAT));
     }
+    // 8. Add the slice to the totals, from which the next slice goes on.
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         out.totals[0] = segments + found;
         out.totals[1] = points + static_cast<u32>(all);

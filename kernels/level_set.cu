@@ -88,13 +88,17 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
     auto load_entry = [&](const u64 *list, u32 at) { return lists.all() || at >= lists.tiles ? 0 : __ldcg(list + at); };
     const PrefetchedEntry prefetched(first, [&](u32 at) { return load_entry(now, at); });
     u64 left = load_entry(last, first / HALVES);
+
+    // 2. The iteration begins, unless iterations have ended. One thread empties the list of the set after the next one:
+    //    other blocks may already add tiles to that of the next one.
     if (!context.begin()) return false;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         if (!lists.all()) *lists.count(set + 2) = 0;
         context.statistics_of(context.iteration)->tiles = active;
     }
 
-    // 2. The parts of the active tiles. While the first one is on its way, the tiles that left the set are copied.
+    // 3. The active tiles are split into parts, and each warp takes every `warps`-th part. A warp without a part goes
+    //    through the loop once, because it copies tiles too.
     const TileSplit split = TileSplit::of<VOLUME>(active, warps);
     u64 entry = prefetched.for_split(split);
     PartialStatistics stats{};
@@ -105,6 +109,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
         if (works && i != first && !lists.all()) entry = __ldcg(now + at);
         const TileIndex t = lists.all() ? lists.tile_at(at) : unpack_tile(entry);
         const TilePart part = split.part<VOLUME>(t, i);
+        // 4. The copy of the part to shared memory starts. While the first part is on its way, the tiles that left the
+        //    set are copied to the other phi, which does not have their last values.
         if (works) {
             if constexpr (VOLUME) load_part(shared, from, setup, part, lane);
             else load_slice_half(shared, from, setup, t, i % HALVES, lane);
@@ -112,6 +118,8 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
         if (i == first)
             copy_tiles_that_left<VOLUME, true>(from, to, setup, lists, last, set, before, left, first, warps, lane);
         if (!works) break;
+        // 5. The part is updated, and the tiles that its changes affect join the next set. The lanes wait for each other
+        //    at the end, because the next part overwrites shared memory.
         TileActivity activity;
         if constexpr (VOLUME) update_part<PIXEL, UNIT>(shared, from, to, image, setup, part, lane, stats, activity);
         else update_slice_half<PIXEL, UNIT>(shared, from, to, image, setup, t, i % HALVES, lane, stats, activity);
@@ -123,7 +131,7 @@ __device__ __forceinline__ bool tile_iteration(float *shared, const PHI &from, c
         __syncwarp();
     }
 
-    // 3. Statistics.
+    // 6. Each warp adds the sums of all its parts to the iteration's statistics.
     context.add(stats);
     return true;
 }

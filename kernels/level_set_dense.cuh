@@ -145,7 +145,8 @@ struct DenseMarch {
                                                  const WideDifferences<ROWS> &w, WideDifferences<ROWS> &w_above,
                                                  int slot, float *out)
     {
-        // 1. Differences along z and the normals of the faces towards -y.
+        // 1. The loop over the rows needs the wide differences along z and those of the plane above, and begins with the
+        //    faces towards -y of the first row.
         float wide_z[ROWS + 2][2], here4[2], low_y[2], low_dy[2];
 #pragma unroll
         for (int i = 0; i < ROWS + 2; ++i)
@@ -162,7 +163,7 @@ struct DenseMarch {
         float result[ROWS][2];
         bool near = false;
         u32 sign_changes = 0;   // the sign bit is set where a voxel changes sides
-        // 2. The update, row by row.
+        // 2. The voxels are updated row by row. The faces after a voxel become those before the next one along y and z.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
             const float wide_y_right = scaled<UNIT>(__fsub_rn(here.right[i + 2], here.right[i]), setup.inv_dy);
@@ -201,7 +202,7 @@ struct DenseMarch {
                 sign_changes |= __float_as_uint(old) ^ __float_as_uint(result[i][c]);
             }
         }
-        // 3. Statistics.
+        // 3. Statistics are added only where the warp has a voxel near the front or one that changes sides.
         if (__any_sync(ALL_LANES, near || static_cast<int>(sign_changes) < 0)) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
@@ -216,6 +217,7 @@ struct DenseMarch {
                         stats.add_crossing(here.v[i + 1][c], result[i][c], owns(i, c));
             }
         }
+        // 4. At the sides of the volume the repeated elements get the values of the pixels that they repeat.
         if (side) {
 #pragma unroll
             for (int i = 0; i < ROWS; ++i) {
@@ -227,7 +229,7 @@ struct DenseMarch {
                 if (flags & COPIES_FIRST) result[i][0] = result[i][1];
             }
         }
-        // 4. Store.
+        // 5. The rows are stored in the other phi, whole pairs at once.
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {
             float *line = offset_bytes(out, row[i + 1]);

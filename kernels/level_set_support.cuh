@@ -71,8 +71,8 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     ConvergenceState &convergence = *context.convergence;
     u64 near = 0, squares = 0;
     bool done = true;
-    // Phase 1: the statistics from the last iteration backwards, one a lane. The voxels inside after an iteration are
-    // those after the last one less the later changes.
+    // 1. The statistics are read from the last iteration backwards, one a lane. The voxels inside after an iteration are
+    //    those after the last one less the later changes.
     long long inside =
         __ldcg(&convergence.inside[context.iteration & 1]) + __ldcg(&context.statistics_of(context.iteration)->inside);
     long long inside_sum = 0, most = 0, fewest = 0x7FFFFFFFFFFFFFFFll;
@@ -91,7 +91,7 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
         }
         inside -= __shfl_sync(ALL_LANES, later, WARP - 1);
     }
-    // Phase 2: the sums of the interval.
+    // 2. The sums and extremes of all lanes are made. Nothing is counted unless all of these iterations were done.
     if (!__all_sync(ALL_LANES, done)) return;
     near = lanes_total(near), squares = lanes_total(squares), inside_sum = lanes_total(inside_sum);
 #pragma unroll
@@ -99,6 +99,8 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
         most = max(most, __shfl_xor_sync(ALL_LANES, most, offset));
         fewest = min(fewest, __shfl_xor_sync(ALL_LANES, fewest, offset));
     }
+    // 3. One lane adds them to those of the interval so far. If a batch ends within the interval, they are kept for the
+    //    next launch.
     if (lane != 0) return;
     const u64 sum = convergence.inside_sum + static_cast<u64>(inside_sum);
     near += convergence.near_sum, squares += convergence.squares_sum;
@@ -109,7 +111,9 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
         convergence.most = interval_most, convergence.fewest = interval_fewest;
         return;
     }
-    // Phase 3: the test, at the end of the interval.
+    // 4. The interval is over, and the criterion is tested. The front is at rest if the mean number of voxels inside drifts
+    //    little from the interval before, that number oscillates little within this one, and phi changes little near the
+    //    front. The first interval has none before it and never ends the run.
     const u64 last = convergence.inside_before;
     const double near_total = static_cast<double>(max(near, static_cast<u64>(1)));
     const double drift = static_cast<double>(sum > last ? sum - last : last - sum) / near_total;
@@ -121,6 +125,7 @@ __device__ __forceinline__ void check_convergence(const IterationContext &contex
     const bool never = change_tolerance == 0.0 && rms_tolerance == 0.0;
     const bool still = drift <= change_tolerance && oscillation <= MAX_OSCILLATION * change_tolerance;
     if (!never && last != 0 && still && rms <= rms_tolerance) convergence.stopped = context.iteration + 1;
+    // 5. The next interval begins, with this one as the one before.
     convergence.inside_before = sum;
     convergence.inside_sum = 0, convergence.near_sum = 0, convergence.squares_sum = 0, convergence.most = 0,
     convergence.fewest = 0;

@@ -411,14 +411,16 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
              const ColumnDifferences<UNIT> &wide_here, ColumnDifferences<UNIT> &wide_above, float (&low_z)[2],
              float (&low_dz)[2], float (&result)[2])
 {
-    // 1. The plane above, and the differences and normals of the faces.
+    // 1. The plane above is read; then the wide differences along z are known.
     above.load(at);
     wide_above.compute(setup, above);
     float wide_z[3];   // rows 0 .. 2
 #pragma unroll
     for (int i = 0; i < 3; ++i)
         wide_z[i] = scaled<UNIT>(__fsub_rn(above.here[i + 1], below.here[i + 1]), setup.inv_dz);
-    // ny[0] and dy[0] are of the face towards -y of the first voxel, the others of the faces towards +y.
+
+    // 2. Each lane computes the differences across its faces towards +x and +y, and the normals there. ny[0] and dy[0]
+    //    are of the face towards -y of the first voxel, the others of the faces towards +y.
     float nx[2], low_x[2], ny[3], here4[2], dx[2], dy[3];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -432,7 +434,7 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
     }
     dy[0] = scaled<UNIT>(__fmaf_rn(-4.0f, here.here[0], here4[0]), setup.inv_dy);
 
-    // 2. The normals of the faces towards -x and -y come from the lane there, or from the part's border.
+    // 3. The normals of the faces towards -x and -y come from the lane there, or from the part's border.
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const float beside = __shfl_up_sync(ALL_LANES, nx[i], 1);
@@ -445,7 +447,8 @@ update_plane(const LevelSetSetup &setup, const float *at, const BorderNormals<UN
         ny[0] = group == 0 ? outside : beside;
     }
 
-    // 3. The update.
+    // 4. The normals of all six faces give the divergence, and with the differences phi after the iteration. The faces
+    //    above become those below for the next plane.
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const float old = here.here[i + 1];
