@@ -241,6 +241,7 @@ impl Finder<'_, '_> {
                 run.end -= 1;
                 sums.remove(point(segment, run.end));
             }
+            // 4. Keep the run, and go on after it. The last run of a closed segment may reach up to the first one.
             if segment.closed && runs.is_empty() {
                 end = count + run.start;
             }

@@ -230,27 +230,35 @@ impl HeavyNoise {
         (range, side): Range,
         sums: [RegionSums; 2],
     ) -> Option<(Range, f64)> {
+        // 1. Find the mean and the deviation of both sides, in the image's own units.
         let [inside, outside] = [measure.moments(&sums[0])?, measure.moments(&sums[1])?];
         // Binary pixels count as 0 and 1.
         let unit = if measure.levels.binary != 0 { measure.extremes[1] } else { 1.0 };
         let [mean, mean_outside] = [inside.mean * unit, outside.mean * unit];
         let [deviation, deviation_outside] = [inside, outside].map(|side| side.variance.sqrt() * unit);
         let noise = deviation.min(deviation_outside);
+        // 2. Compare the noise with the contrast, and measure how well the front separates both sides: by the variance
+        //    between them. Noise is never heavy for a range with two limits, whose sign is 0.
         let (apart, sign) = (mean - mean_outside, f64::from(side.sign()));
         let is_heavy = sign != 0.0 && noise > apart.abs() / 2.0;
         let [n, m] = sums.map(|side| side.count as f64);
         let share = n / (n + m);
         let separation = apart * apart * share * (1.0 - share);
+        // 3. Judge the front once the inside has changed enough. If in heavy noise the separation has grown too little for
+        //    that change, the front no longer gets nearer the object, and the range is balanced from now on.
         let [share_before, separation_before] = *self.judged.get_or_insert([share, separation]);
         let moved = (share / share_before - 1.0).abs();
         if moved >= JUDGED_AFTER {
             self.is_balanced |= is_heavy && separation < (1.0 + LEAST_GAIN * moved) * separation_before;
             self.judged = Some([share, separation]);
         }
+        // 4. Leave the range as it is where noise neither drives the front inwards nor is to be balanced.
         self.goes_inwards = is_heavy && !self.is_balanced;
         if !(self.goes_inwards || self.is_balanced && sign != 0.0) {
             return Some(((range, side), noise));
         }
+        // 5. Start from the limit towards the outside, and choose how far from there intensities count in full: half the
+        //    difference of the means for a front that goes inwards, else so far that nearly all noise of the inside does.
         let mut limit = range.target - sign * range.epsilon;
         let mut epsilon = range.epsilon;
         if self.goes_inwards {

@@ -115,13 +115,14 @@ pub(super) fn arcs(
     segment: &Segment<'_>,
     index: usize,
 ) -> Result<Vec<Arc>> {
+    // 1. Divide the segment into lines.
     let mut runs = finder.runs(segment)?;
     let mut arcs = Vec::new();
     if runs.len() < LEAST_LINES {
         return Ok(arcs);
     }
     let count = segment.points.len();
-    // The lines of a closed segment are made to begin after a pair that no arc goes over, so that they divide no arc.
+    // 2. Make the lines of a closed segment begin after a pair that no arc goes over, so that they divide no arc.
     if segment.closed {
         let first = runs[0].around(count);
         let ends_arc = |at: &usize| bend(segment, [&runs[*at], runs.get(at + 1).unwrap_or(&first)]) == 0.0;
@@ -134,13 +135,13 @@ pub(super) fn arcs(
     }
     let mut start = 0;
     while start < runs.len() {
-        // 1. The lines that turn in one direction.
+        // 3. Find the lines that turn in one direction.
         let mut end = start + 1;
         let turn = if end < runs.len() { bend(segment, [&runs[start], &runs[end]]) } else { 0.0 };
         while turn != 0.0 && end < runs.len() && bend(segment, [&runs[end - 1], &runs[end]]) == turn {
             end += 1;
         }
-        // 2. All of them as one arc, else as several: of circles, unless the longest of ellipses is longer.
+        // 4. Define the two ways to make arcs of them. The first is one arc of successive lines, if a shape fits its points.
         let fit = |lines: Range<usize>, shapes: Shapes| -> Result<Option<Arc>> {
             let (first, last) = (runs[lines.start].points.start, runs[lines.end - 1].points.end);
             let range = first..last.min(first + count);
@@ -148,7 +149,7 @@ pub(super) fn arcs(
             let fit = slice.fit(&points, shapes)?;
             Ok(fit.map(|fit| Arc::new(segment, index, range, fit)))
         };
-        // Arcs of circles, or of ellipses, each as long as it can be.
+        // The second is several arcs, of circles alone or of ellipses too, each as long as it can be.
         let divided = |shapes: Shapes| -> Result<Vec<Arc>> {
             let (mut some, mut from) = (Vec::new(), start);
             while from + LEAST_LINES <= end {
@@ -167,6 +168,7 @@ pub(super) fn arcs(
             }
             Ok(some)
         };
+        // 5. Take all of them as one arc, else as several: of circles, unless the longest one of any shape is longer.
         if end - start >= LEAST_LINES {
             match fit(start..end, Shapes::All)? {
                 Some(arc) => push(&mut arcs, arc)?,
@@ -177,7 +179,7 @@ pub(super) fn arcs(
                 }
             }
         }
-        // The last line may be the first one of a bend in the other direction.
+        // 6. Go on with the last line, which may be the first one of a bend in the other direction.
         start = if end == start + 1 { end } else { end - 1 };
     }
     Ok(arcs)
@@ -276,6 +278,7 @@ impl Joining<'_, '_, '_> {
         let add = |points: &mut Vec<[f64; 2]>, arc: &Arc| {
             extend(points, positions(&segments.at(arc.segment), arc.points.clone()))
         };
+        // 1. Begin with the seed's own shape. Where circles alone are sought, a circle of its points replaces an ellipse.
         let mut attempt = Attempt::default();
         push(&mut attempt.arcs, seed)?;
         let mut points = Vec::new();
@@ -284,13 +287,14 @@ impl Joining<'_, '_, '_> {
         let known = shapes == Shapes::All || own.shape.is_circle();
         let start = if known { Some(own) } else { slice.fit(&points, shapes)? };
         let Some(mut fit) = start else { return Ok(attempt) };
-        // 1. Take in the arcs that are near, from the longest one on, where one shape fits all.
+        // 2. List the arcs that are near this shape, among those whose middle is in a column within its reach.
         let reach = (1.0 + near) * fit.shape.axes[0];
         let [from, to] = [-reach, reach]
             .map(|reach| by_column.partition_point(|arc| arcs[*arc].marks[1][0] < fit.shape.centre[0] + reach));
         let possible = |other: &usize| *other != seed && !used[*other] && arcs[*other].is_near(&fit.shape, near);
         extend(&mut attempt.arcs, by_column[from..to].iter().copied().filter(possible))?;
         attempt.arcs[1..].sort_unstable();
+        // 3. Take them in, from the longest one on, where one shape fits all. As it changes, some are no longer near.
         push(&mut attempt.joined, seed)?;
         for other in &attempt.arcs[1..] {
             if !arcs[*other].is_near(&fit.shape, near) {
@@ -306,11 +310,12 @@ impl Joining<'_, '_, '_> {
                 None => points.truncate(before),
             }
         }
-        // 2. They are a candidate if they are enough of the outline. A step from point to point is at most √2 long.
+        // 4. Give up where the points cannot cover enough of the outline: a step from one to the next is at most √2 long.
         let (params, outline) = (slice.params, PI * (fit.shape.axes[0] + fit.shape.axes[1]));
         if SQRT_2 * (points.len() as f64) < params.coverage * outline {
             return Ok(attempt);
         }
+        // 5. Replace a circle by an ellipse that is much nearer. The arcs are a candidate if they cover enough of it.
         if shapes == Shapes::Circles {
             fit = slice.fit(&points, Shapes::All)?.unwrap_or(fit);
         }
