@@ -39,8 +39,8 @@ pub mod parameter;
 mod progress;
 mod pyramid;
 mod report;
+mod slice_io;
 pub mod snake;
-mod stream;
 mod threshold;
 mod vector;
 
@@ -49,7 +49,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use image::{DevicePixels, Dimensions, Foreground, Image, ImageMut, PixelType};
 pub use progress::{Progress, set_cancel_flag};
 pub use report::Report;
-pub use stream::{Input, Output, Sink, Source};
+pub use slice_io::{Input, Output, Sink, Source};
 
 /// Every operation, in the order of the C API's numbers.
 pub static OPERATIONS: [&parameter::Operation; 8] = [

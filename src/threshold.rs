@@ -2,8 +2,8 @@
 
 use crate::image::Foreground;
 
-/// A pixel. Its comparison with a threshold in f64 is equivalent to one with the next larger number of the pixel's
-/// type.
+/// A pixel: its conversion to f32, and its comparison with a threshold. One in f64 is equivalent to one with the next larger
+/// number of the pixel's type.
 pub(crate) trait Pixel: Copy + Send + Sync {
     /// The form of a threshold that pixels of this type are compared with.
     type Threshold: Copy + Send + Sync;

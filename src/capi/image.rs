@@ -4,7 +4,7 @@ use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, null};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
-use crate::stream::{Input, Output, Sink, Source};
+use crate::slice_io::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3, ShapeBuilder};
 use std::ffi::{CStr, c_char, c_void};
 use std::marker::PhantomData;

@@ -89,7 +89,7 @@ use operation::Entry;
 use status::isoline_status;
 
 /// The operations, in the order of [`OPERATIONS`].
-static ENTRIES: [Entry; OPERATIONS.len()] = [
+static ENTRIES: &[Entry] = &[
     Entry::of::<edge_strength::isoline_edge_strength_params>(),
     Entry::of::<edge_drawing::isoline_edge_drawing_params>(),
     Entry::of::<level_set::isoline_level_set_params>(),
@@ -99,6 +99,8 @@ static ENTRIES: [Entry; OPERATIONS.len()] = [
     Entry::of::<isosurface::isoline_isosurface_params>(),
     Entry::of::<objects::isoline_objects_params>(),
 ];
+
+const _: () = assert!(ENTRIES.len() == OPERATIONS.len(), "ENTRIES must have the params struct of each of OPERATIONS");
 
 /// Runs the body of an extern function: an error or a panic becomes a status and this thread's last error.
 fn guard(body: impl FnOnce() -> Result<()>) -> isoline_status {

@@ -152,7 +152,7 @@ fn entry<'a, T>(table: &'a [T], index: usize, what: &str) -> Result<&'a T> {
 
 /// Returns the parameter that a caller asks for, with its field.
 fn parameter_of(operation: usize, index: usize) -> Result<(&'static Parameter, &'static Field)> {
-    let of = entry(&ENTRIES, operation, "operation")?;
+    let of = entry(ENTRIES, operation, "operation")?;
     Ok((entry(of.operation.parameters, index, "index")?, &of.fields[index]))
 }
 
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn isoline_operation_init(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_operation) -> isoline_status {
     guard(|| {
-        let Entry { operation, params_size, .. } = entry(&ENTRIES, index, "index")?;
+        let Entry { operation, params_size, .. } = entry(ENTRIES, index, "index")?;
         let info = isoline_operation {
             parameter_count: operation.parameters.len() as u32,
             params_size: *params_size as u64,

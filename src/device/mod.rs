@@ -1,5 +1,6 @@
 //! Devices: the list of them, the reason why each can or cannot be used, and the [`Context`] that holds one.
 
+mod batches;
 mod buffer_pool;
 mod call_lock;
 mod choice;
@@ -11,7 +12,6 @@ mod name;
 mod per_process;
 mod per_thread;
 mod several;
-mod stream;
 mod system;
 
 pub(crate) use buffer_pool::{BufferPool, PooledBuffer};

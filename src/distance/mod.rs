@@ -31,7 +31,7 @@ use crate::image::{
 use crate::parameter;
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::stream::{Input, Output, check_streamed};
+use crate::slice_io::{Input, Output, check_streamed};
 use std::time::Instant;
 
 /// The name of the stage that progress callbacks get.

@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::image::{extend, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
 use crate::report::Report;
-use crate::stream::Input;
+use crate::slice_io::Input;
 use arcs::{Arc, Candidate};
 use std::f64::consts::{LOG10_2, PI};
 use std::ops::Range;

@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, zeroed_image};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
-use crate::stream::{Input, Output, check_streamed};
+use crate::slice_io::{Input, Output, check_streamed};
 use ndarray::Array3;
 use std::time::Instant;
 

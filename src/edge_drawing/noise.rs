@@ -7,7 +7,7 @@ use crate::device::{Context, HostCopy};
 use crate::error::Result;
 use crate::image::{Image, PixelType, collected, extend, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker};
-use crate::stream::Input;
+use crate::slice_io::Input;
 use ndarray::{ArrayView3, Axis, s};
 use std::ops::Range;
 

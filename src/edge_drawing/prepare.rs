@@ -10,7 +10,7 @@ use crate::levels::MAX_LEVEL;
 pub(super) use crate::levels::Quantise;
 use crate::parameter::check_scaling;
 use crate::progress::Progress;
-use crate::stream::Input;
+use crate::slice_io::Input;
 use ndarray::ArrayView2;
 
 /// The default gradient threshold of 8-bit images. For others it is this much per 255 of the range.

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, check_shapes, extend};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
-use crate::stream::Input;
+use crate::slice_io::Input;
 use ndarray::ArrayView3;
 use std::ops::Range;
 use std::time::Instant;

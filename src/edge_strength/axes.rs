@@ -36,7 +36,7 @@ use crate::image::{
 use crate::isolines::{self, Polyline, Polylines};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::Report;
-use crate::stream::Input;
+use crate::slice_io::Input;
 use ndarray::{ArrayView2, Axis};
 use rayon::prelude::*;
 use std::cmp::Ordering;

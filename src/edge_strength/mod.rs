@@ -43,7 +43,7 @@ use crate::image::{Image, ImageMut, PixelType, check_shapes, check_spacing, chec
 use crate::parameter::{self, check_ends};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::stream::{Input, Output, check_streamed};
+use crate::slice_io::{Input, Output, check_streamed};
 pub use axes::{AxisParams, axes};
 use prepare::InitialValues;
 use std::ops::Range;

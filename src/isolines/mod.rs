@@ -33,7 +33,7 @@ use crate::image::{MOST_ANISOTROPY, check_shapes, check_spacing, collected, conc
 use crate::parameter::{AUTOMATIC, check_ends};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
-use crate::stream::Input;
+use crate::slice_io::Input;
 pub(crate) use link::measure;
 use ndarray::ArrayView2;
 use std::time::Instant;

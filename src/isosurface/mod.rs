@@ -46,7 +46,7 @@ use crate::image::{Image, MOST_ANISOTROPY, check_shapes, check_spacing};
 use crate::parameter::FOREGROUNDS;
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
 use crate::report::Report;
-use crate::stream::Input;
+use crate::slice_io::Input;
 use std::time::Instant;
 
 /// The share of the time of slices that a function reads in which their meshes are found.

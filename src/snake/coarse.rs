@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::{Image, collected, push, reserved, try_par_indexed};
 use crate::progress::{Progress, Ticker, part};
 use crate::pyramid;
-use crate::stream::Input;
+use crate::slice_io::Input;
 use std::sync::Arc;
 
 /// The stage that progress callbacks get meanwhile.

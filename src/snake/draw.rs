@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::image::{ImageMut, collected, par_collected, push, try_collected};
 use crate::parallel::try_par_each;
 use crate::progress::{self, Progress, Ticker};
-use crate::stream::Output;
+use crate::slice_io::Output;
 use ndarray::{ArrayViewMut2, Axis, s};
 use rayon::prelude::*;
 use std::ops::Range;

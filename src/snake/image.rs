@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, PixelType};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
 use crate::progress::{Progress, Ticker};
-use crate::stream::Input;
+use crate::slice_io::Input;
 use ndarray::{ArrayView2, ArrayViewMut1, Zip};
 
 /// The conversion of levels to the image's own units.

@@ -62,7 +62,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, PixelType, check_shapes, check_type, collected, push, reserved, try_par_indexed, zeroed};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::Report;
-use crate::stream::{Input, Output};
+use crate::slice_io::{Input, Output};
 use backend::Backend;
 use image::LevelScale;
 use polygon::Bounds;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::image::{Image, collected, push, sort_while, try_par_indexed};
 use crate::progress::{self, Progress, Ticker};
 use crate::report::{Parts, Report};
-use crate::stream::Input;
+use crate::slice_io::Input;
 use std::sync::OnceLock;
 use std::time::Instant;
 

@@ -49,7 +49,7 @@ pub(crate) struct Pipeline<'a, 'p, 'q> {
     pub(crate) progress: &'a mut Option<&'p mut Progress<'q>>,
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) report: Report,
-    /// The number of slices.
+    /// The number of slices, or of groups of slices or parts that are computed together.
     pub(crate) count: usize,
     /// The numbers of slices of the runs before and after this one, where a call has several.
     pub(crate) others: [usize; 2],

@@ -9,15 +9,15 @@ use crate::image::{Image, ImageMut, PixelType, push};
 use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker};
 use crate::report::Parts;
 #[cfg(doc)]
-use crate::stream::check_streamed;
-use crate::stream::{Input, Output, Sink, Source};
+use crate::slice_io::check_streamed;
+use crate::slice_io::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use std::array;
 use std::ops::Range;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 
 /// The beginning of the name of the thread that computes.
-const THREAD_NAME: &str = "isoline-stream-";
+const THREAD_NAME: &str = "isoline-batches-";
 
 /// The batches in memory: one is computed while the calling thread writes and reads the other.
 const IN_FLIGHT: usize = 2;
@@ -164,7 +164,7 @@ struct Batch<'i, 'o, const N: usize> {
 }
 
 /// A call on slices that functions read or write, some or all of them; the others are in memory.
-struct Stream<'c, 'i, 'o, const N: usize> {
+struct Batches<'c, 'i, 'o, const N: usize> {
     context: &'c Context,
     shape: [usize; 3],
     /// The number of slices of a batch, the last one of which may have fewer, and the number of slices on either side on
@@ -178,7 +178,7 @@ struct Stream<'c, 'i, 'o, const N: usize> {
     outputs: [Option<Output<'o>>; N],
 }
 
-impl<'i, 'o, const N: usize> Stream<'_, 'i, 'o, N> {
+impl<'i, 'o, const N: usize> Batches<'_, 'i, 'o, N> {
     /// Returns the next batch, from slice `first` on, with its input read. It has the staging memory of a finished one, if
     /// there is one.
     fn next(
@@ -332,7 +332,7 @@ impl Context {
         let slices =
             self.slices_of_batch(slice_bytes, shape[2]).max(least_slices(halo).saturating_mul(self.parts().len()));
         let slices = slices.min(shape[2]);
-        let stream = Stream { context: self, shape, slices, halo, input, kept: None, end: 0, outputs };
+        let batches = Batches { context: self, shape, slices, halo, input, kept: None, end: 0, outputs };
         let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);
         ticker.expect(shape[2] as u64 * UNITS);
@@ -359,7 +359,7 @@ impl Context {
         let thread = cpu::start_threads(1, THREAD_NAME)?;
         let results = thread.in_place_scope(|scope| {
             scope.spawn(|_| compute());
-            let results = stream.run(give, finished, ticker, progress);
+            let results = batches.run(give, finished, ticker, progress);
             if results.is_err() {
                 ticker.cancel();
             }
