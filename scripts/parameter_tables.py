@@ -17,6 +17,7 @@ from isoline import _operations  # noqa: E402
 from isoline._native import CHOICE, FLAG, default_library  # noqa: E402
 
 DOCS = ROOT / "docs"
+BEGIN, END = "<!-- parameters, by scripts/parameter_tables.py -->", "<!-- end -->"
 STUB = ROOT / "python" / "isoline" / "_operations.pyi"
 STUB_HEAD = """\
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
@@ -103,27 +104,28 @@ def typed(annotation):
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
+def read(path):
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
 def main(check):
-    stale = []
-    text = "\n".join(stub()) + "\n"
-    if not STUB.exists() or STUB.read_text(encoding="utf-8") != text:
-        stale.append(STUB.name)
-        if not check:
-            STUB.write_text(text, encoding="utf-8")
+    fresh, problems = {STUB: "\n".join(stub()) + "\n"}, []
     for name, operation in default_library().operations.items():
         path = DOCS / f"{name}.md"
-        text = path.read_text(encoding="utf-8")
-        block = f"<!-- parameters, by scripts/parameter_tables.py -->\n{chr(10).join(table(operation))}\n<!-- end -->"
-        fresh, count = re.subn(r"<!-- parameters, by .*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
+        block = "\n".join([BEGIN, *table(operation), END])
+        fresh[path], count = re.subn(f"{BEGIN}.*?{END}", lambda _, block=block: block, read(path), flags=re.DOTALL)
         if count != 1:
-            sys.exit(f"{path} must have one table of parameters between its comments, but it has {count}")
-        if fresh != text:
-            stale.append(path.name)
-            if not check:
-                path.write_text(fresh, encoding="utf-8")
+            problems.append(f"{path.relative_to(ROOT)} " + (f"has {count} tables" if path.exists() else "is missing"))
+    if problems:
+        sys.exit(f"{'; '.join(problems)}. Nothing was written. The document of each operation has one table of parameters, "
+                 f"in the place of these two lines:\n{BEGIN}\n{END}")
+    stale = [path for path, text in fresh.items() if read(path) != text]
+    names = ", ".join(path.name for path in stale)
     if check and stale:
-        sys.exit(f"the parameters in {', '.join(stale)} are stale; run scripts/parameter_tables.py")
-    print("parameter tables: " + (f"written: {', '.join(stale)}" if stale else "fresh"))
+        sys.exit(f"the parameters in {names} are stale; run scripts/parameter_tables.py")
+    for path in stale:
+        path.write_text(fresh[path], encoding="utf-8")
+    print("parameter tables: " + (f"written: {names}" if stale else "fresh"))
 
 
 if __name__ == "__main__":
