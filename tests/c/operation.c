@@ -74,7 +74,8 @@ static int is_a_name(const char *text) {
 
 static void every_operation_tells_its_name_and_struct(const char *device) {
     (void)device;
-    CHECK_NUMBER(isoline_operation_count(), COUNT);
+    check_that(isoline_operation_count() == COUNT, __FILE__, __LINE__, "the library has %zu operations, operations.h %d",
+               isoline_operation_count(), (int)COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         const isoline_operation operation = operation_at(i);
         CHECK_TEXT(operation.name, OPERATIONS[i].name);
