@@ -3,6 +3,7 @@
 # The jars of the sources and of the Javadoc, which are beside the plugin's, have every class that scripts use, with its calls.
 python3 - fiji-plugin/target << 'PYTHON'
 import pathlib
+import re
 import sys
 import zipfile
 
@@ -17,7 +18,10 @@ for name in public:
     assert "class " + name.split("/")[-1] in jars["sources"].read(name + ".java").decode(), name
     assert "Class " + name.split("/")[-1] in jars["javadoc"].read(name + ".html").decode(), name
 page = jars["javadoc"].read("io/github/isoline/ij/Isoline.html").decode()
-for call in ("edgeStrength", "edgeDrawing", "signedDistance", "isolines", "isosurface", "growObjects", "levelSet", "regionSnake"):
+# The names of operations in the menu: the call of level_set is levelSet.
+names = re.findall(r'StackCommand\("(\w+)"\)', pathlib.Path("fiji-plugin/src/main/resources/plugins.config").read_text())
+assert names
+for call in (re.sub("_(.)", lambda match: match[1].upper(), name) for name in names):
     assert f'id="{call}(' in page, call
 print(f"macros: jars of the sources and the Javadoc: {len(public)} classes")
 PYTHON
