@@ -23,6 +23,7 @@ PARAMETERS = {
     "edge_strength": dict(threshold=150, iterations=37), "edge_drawing": dict(gradient_threshold=60.0),
     "edge_drawing_maps": dict(),
     "distance": dict(threshold=150, spacing=(2, 1, 1.5)), "isolines": dict(levels=[60.5, 150.5]),
+    "isosurface": dict(level=110.5), "objects": dict(iterations=20),
     "level_set": dict(target=190.0, epsilon=60.0, iterations=60), "snake": dict(background="window", largest_step=4),
 }
 STARTS = [[(x, y), (x + 16, y), (x + 16, y + 16), (x, y + 16)] for y in range(8, 60, 24) for x in range(8, 80, 24)]
@@ -124,6 +125,11 @@ def results(isoline, name, image, start, context):
     if name == "isolines":
         found = isoline.isolines(image, **options)
         return found.points, found.lines
+    if name == "isosurface":
+        found = isoline.isosurface(image, **options)
+        return found.vertices, found.normals, found.triangles
+    if name == "objects":
+        return tuple(isoline.objects(image, start, **options))
     if name == "level_set":
         return (isoline.level_set(image, start, **options),)
     if name == "snake":
@@ -174,6 +180,10 @@ def main():
     options = parser.parse_args()
     os.environ["ISOLINE_LIBRARY"] = options.library
     import isoline
+    from isoline._native import default_library
+    missing = default_library().operations.keys() - PARAMETERS.keys()
+    if missing:
+        sys.exit(f"oracle: no results of {', '.join(missing)}; add them to PARAMETERS and results()")
     context = isoline.Context(options.device)
     driver = Driver(context.device.index) if context.device.kind else None
     compared, different = compare(isoline, context, driver)
