@@ -16,6 +16,7 @@ lint_java() { mvn --batch-mode --no-transfer-progress --quiet -f fiji-plugin/pom
 lint_spelling() { codespell; }
 lint_words() { python3 scripts/check_words.py; }
 lint_links() { python3 scripts/check_links.py; }
+lint_operations() { python3 scripts/check_operations.py; }
 lint_readme() { scripts/check-readme.sh; }
 # Not the advisories, whose database is not in a package registry.
 lint_crates() { cargo-deny --log-level warn check bans licenses sources; }
@@ -37,7 +38,7 @@ lint_record() { python3 scripts/check_record.py && python3 scripts/make_benchmar
 checks=("$@")
 if [ ${#checks[@]} -eq 0 ]; then
     # Those of cargo wait for a build that runs beside them.
-    checks=(fmt shell python java spelling words links readme crates notices doxygen record clippy rustdoc package)
+    checks=(fmt shell python java spelling words links operations readme crates notices doxygen record clippy rustdoc package)
 fi
 for check in "${checks[@]}"; do
     echo "lint: $check"
