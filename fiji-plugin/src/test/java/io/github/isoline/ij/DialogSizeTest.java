@@ -154,7 +154,7 @@ class DialogSizeTest extends WindowTest {
             Dialog dialog = dialog();
             for (String word :
                     new String[] {"volume", "track", "box", "detect", "gamma", "window", "polyline", "paper"}) {
-                choose(dialog, word);
+                chooseIfThere(dialog, word);
             }
             for (Checkbox box : all(dialog, Checkbox.class)) {
                 toggle(box, !box.getLabel().equals("Advanced"));

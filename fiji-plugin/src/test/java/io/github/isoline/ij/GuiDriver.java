@@ -409,12 +409,21 @@ class GuiDriver {
         });
     }
 
-    /** Chooses a word in each list that has it. */
+    /** Chooses a word in each list that has it; one must. */
     static void choose(Dialog dialog, String word) throws Exception {
+        if (!chooseIfThere(dialog, word)) {
+            throw new AssertionError("no list has " + word);
+        }
+    }
+
+    /** Chooses a word in each list that has it; returns whether one has. */
+    static boolean chooseIfThere(Dialog dialog, String word) throws Exception {
+        boolean[] found = {false};
         EventQueue.invokeAndWait(() -> {
             for (Choice choice : all(dialog, Choice.class)) {
                 for (int i = 0; i < choice.getItemCount(); i++) {
                     if (choice.getItem(i).equals(word)) {
+                        found[0] = true;
                         choice.select(i);
                         for (ItemListener l : choice.getItemListeners()) {
                             l.itemStateChanged(new ItemEvent(choice, ItemEvent.ITEM_STATE_CHANGED, word, 1));
@@ -423,6 +432,7 @@ class GuiDriver {
                 }
             }
         });
+        return found[0];
     }
 
     /** Returns the dialog's hint about its parameters. */

@@ -4,13 +4,21 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Tests channels and frames in the dialogs, and in the recorded options. */
 class HyperStackWindowTest extends WindowTest {
     @Test
     void everyDialogOffersTheAxesAndRecordsThem() throws Exception {
+        Set<String> commands =
+                Arrays.stream(HyperStackScenes.COMMANDS).map(each -> each[0]).collect(Collectors.toSet());
+        commands.add("Devices");
+        assertEquals(new HashSet<>(SampleImagesTest.commands()), commands);
         Map<String, String> seen = play("hyperstack");
         for (String[] each : HyperStackScenes.COMMANDS) {
             String command = each[0];

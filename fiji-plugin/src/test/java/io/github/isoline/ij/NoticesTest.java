@@ -9,6 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -72,6 +76,19 @@ class NoticesTest {
         assertFalse(references.contains(other), references);
         assertTrue(help.trim().endsWith("</html>"), help);
         assertFalse(help.matches("(?s).*<b>[^<]*_.*?</b>.*"), "fields are named as in the dialog, without underscores");
+    }
+
+    @Test
+    void everyHelpIsRead() throws Exception {
+        Set<String> pages = new HashSet<>();
+        for (Isoline.Call<?> call : Isoline.OPERATIONS.values()) {
+            pages.add(call.newSettings.create().kind.replace(' ', '-'));
+        }
+        String[] rows = getClass()
+                .getDeclaredMethod("helpSaysHowToCite", String.class, String.class, String.class)
+                .getAnnotation(CsvSource.class)
+                .value();
+        assertEquals(pages, Arrays.stream(rows).map(row -> row.split(",")[0]).collect(Collectors.toSet()));
     }
 
     @Test

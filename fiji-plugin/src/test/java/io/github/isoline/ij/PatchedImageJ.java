@@ -23,8 +23,8 @@ final class PatchedImageJ {
         System.exit(0);
     }
 
-    /** A line for each command. */
-    private static final String[] LINES = {
+    /** A line for each command; {@link ScriptExamplesTest} has the image that it makes. */
+    static final String[] LINES = {
         "run('Edge Strength Function...', 'threshold=110 rho=4');",
         "run('Edge Drawing...', 'edge_map');",
         "run('Signed Distance...', 'threshold=110');",

@@ -18,7 +18,6 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,16 +91,10 @@ class RecordedMacroTest extends WindowTest {
 
     /** Isosurface, which needs a volume, has a test of its own in {@link IsosurfaceWindowTest}. */
     @Test
-    void everyCommandIsRecorded() throws Exception {
-        Set<String> recorded = new HashSet<>(Arrays.asList("Isosurface", "Devices"));
-        String[] rows = getClass()
-                .getDeclaredMethod("recordedLineMakesTheSame", String.class, String.class, String.class, Path.class)
-                .getAnnotation(CsvSource.class)
-                .value();
-        for (String row : rows) {
-            recorded.add(row.substring(0, row.indexOf("...")));
-        }
-        assertEquals(new HashSet<>(SampleImagesTest.commands()), recorded);
+    void everyCommandIsRecorded() {
+        assertEquals(
+                new HashSet<>(Arrays.asList("Isosurface", "Devices")),
+                SampleImagesTest.commandsWithoutRow(getClass(), "recordedLineMakesTheSame"));
     }
 
     private static ImagePlus image(Path folder, String name) {

@@ -7,11 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import ij.IJ;
 import ij.ImagePlus;
 import ij.macro.Interpreter;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Plugins > Isoline > Sample images: each command of plugins.config. */
 class SampleImagesTest extends HeadlessTest {
@@ -35,6 +39,23 @@ class SampleImagesTest extends HeadlessTest {
             commands.add(line.group(1));
         }
         return commands;
+    }
+
+    /**
+     * Returns the commands without a row in a parameterized test.
+     *
+     * @param method the test, whose rows begin with a command and its dots
+     */
+    static Set<String> commandsWithoutRow(Class<?> test, String method) {
+        Set<String> missing = new TreeSet<>(commands());
+        for (Method each : test.getDeclaredMethods()) {
+            if (each.getName().equals(method)) {
+                for (String row : each.getAnnotation(CsvSource.class).value()) {
+                    missing.remove(row.substring(0, row.indexOf("...")));
+                }
+            }
+        }
+        return missing;
     }
 
     @Test

@@ -15,8 +15,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
+import java.util.stream.Collectors;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -102,6 +105,17 @@ class ScriptExamplesTest extends HeadlessTest {
         Roi first = wanted.getRois().get(0);
         assertEquals(first.getName() + " " + first.getLength(), lines[0]);
         assertTrue(lines[lines.length - 1].startsWith("Signed distance (pixels) of cell.png, "), outcome.text());
+    }
+
+    @Test
+    void everyCommandRunsInFijisHeadlessMode() {
+        Set<String> commands = new HashSet<>(SampleImagesTest.commands());
+        commands.remove("Devices");
+        assertEquals(
+                commands,
+                Arrays.stream(PatchedImageJ.LINES)
+                        .map(line -> line.split("'")[1].replace("...", ""))
+                        .collect(Collectors.toSet()));
     }
 
     /** Fiji's headless mode changes ImageJ's classes before they are loaded, and so needs a process of its own. */

@@ -107,6 +107,7 @@ class ScriptTest extends HeadlessTest {
         "Signed Distance..., signed_distance, inside=dark threshold=127",
         "Level Set..., level_set, start=box range=values target=20 epsilon=40 iterations=40 mask_stack",
         "Region Snake..., region_snake, start=rectangle label_image",
+        "Grow Objects..., grow_objects, label_image",
     })
     void pixelsAreThoseOfTheCommand(String command, String operation, String options) {
         ImagePlus image = open("horse.png");
@@ -124,6 +125,13 @@ class ScriptTest extends HeadlessTest {
         assertTrue(result.getSeconds() > 0);
         assertFalse(result.isStopped());
         assertTrue(result.getImage().getInfoProperty().contains("Isoline device: "));
+    }
+
+    @Test
+    void everyCommandThatMakesAnImageIsCompared() {
+        assertEquals(
+                new HashSet<>(Arrays.asList("Isolines", "Isosurface", "Devices")),
+                SampleImagesTest.commandsWithoutRow(getClass(), "pixelsAreThoseOfTheCommand"));
     }
 
     private static Result call(String operation, ImagePlus image, String options) throws IsolineException {
