@@ -2,11 +2,12 @@
 //! place and text go to the logger.
 
 use super::floats::DefaultFloats;
+use crate::device::PerProcess;
 use crate::device::cuda::CallersContext;
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
-use std::sync::Once;
+use std::sync::OnceLock;
 
 thread_local! {
     /// The number of calls, one from a callback of another, that this thread is inside.
@@ -32,8 +33,9 @@ impl Drop for Call {
 
 /// Runs the body of an extern function, and catches its panic.
 pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
+    // A fork may come while another thread is in its first call.
+    static HOOK: PerProcess<OnceLock<()>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
+    HOOK.get().get_or_init(|| {
         // Panics of the rest of a Rust program are treated as before.
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| if is_ours() { log(panic) } else { others(panic) }));

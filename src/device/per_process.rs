@@ -3,10 +3,10 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A value of each process, such as a lock.
+/// A value of each process, such as a lock, or a value that is made when it is first used.
 ///
-/// A fork copies a lock as it is: if a thread of the parent holds it, the child, which does not have that thread, would wait
-/// for ever. So the child makes a value of its own, from that of its parent.
+/// A fork copies a lock as it is: if a thread of the parent holds it, or is making the value, the child, which does not have
+/// that thread, would wait for ever. So the child makes a value of its own, from that of its parent.
 pub(crate) struct PerProcess<T> {
     /// The process whose value it is; 0 before the first use.
     process: AtomicU32,

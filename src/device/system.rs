@@ -4,12 +4,13 @@
 //! The calls into the system write to memory of the caller alone, and know its size.
 #![cfg_attr(not(target_os = "linux"), allow(unsafe_code))]
 
+use super::PerProcess;
 use std::sync::OnceLock;
 
 /// Returns the processor's name.
 pub(super) fn processor() -> &'static str {
-    static NAME: OnceLock<String> = OnceLock::new();
-    NAME.get_or_init(|| {
+    static NAME: PerProcess<OnceLock<String>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
+    NAME.get().get_or_init(|| {
         brand().map_or_else(|| format!("CPU ({})", std::env::consts::ARCH), |name| name.trim().to_owned())
     })
 }

@@ -47,7 +47,7 @@ pub(crate) const MIN_LENGTH: Parameter = Parameter::integer(
     c"min_length",
     c"Minimum length",
     10,
-    c"Edges of fewer pixels are dropped. A larger one leaves fewer, longer edges; 0 and 1 keep all.",
+    c"Edges of fewer pixels are dropped; the map of the profile paper keeps them, unless it is validated. A larger one leaves fewer, longer edges; 0 and 1 keep all.",
 )
 .unit(c"pixels");
 

@@ -4,12 +4,13 @@
 //! Corner 0 to 7 is at x + 2y + 4z. The edges along x, y, z are 0 to 3, 4 to 7, 8 to 11, each in the order of its first
 //! corner.
 
+use crate::device::PerProcess;
 use crate::device::kernels::isosurface::{
     IS_CASES, IS_EDGES, IS_MOST_TRIANGLES, IS_TABLE_WORDS, IS_VARIANT_WORDS, IS_VARIANTS,
 };
 use crate::error::Result;
 use crate::image::{extend, reserved};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 /// The edges of a cell, and the number of the vertex at the mean of a loop.
 pub(super) const EDGES: usize = IS_EDGES;
@@ -101,15 +102,19 @@ impl Variant {
 }
 
 /// All cases and their variants.
+#[derive(Clone)]
 pub(super) struct Table {
     cases: [Case; IS_CASES],
     variants: [Variant; IS_VARIANTS],
 }
 
-/// The table, made when it is first used.
-pub(super) static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
-
 impl Table {
+    /// Returns the table, which is made when it is first used.
+    pub(super) fn get() -> &'static Self {
+        static TABLE: PerProcess<OnceLock<Table>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
+        TABLE.get().get_or_init(Self::new)
+    }
+
     fn new() -> Self {
         let mut table = Self { cases: [Case::default(); IS_CASES], variants: [Variant::default(); IS_VARIANTS] };
         let mut made = 0;
@@ -216,8 +221,8 @@ mod tests {
     fn every_edge_in_a_cell_has_two_triangles_and_every_segment_one() {
         let mut means = 0;
         for case in 0..256 {
-            let own = &TABLE.cases[case];
-            for variant in &TABLE.variants[own.first as usize..][..1 << own.count] {
+            let own = &Table::get().cases[case];
+            for variant in &Table::get().variants[own.first as usize..][..1 << own.count] {
                 let mut sides = [[0i32; EDGES + 1]; EDGES + 1];
                 for triangle in variant.triangles() {
                     for at in 0..3 {

@@ -2,7 +2,7 @@
 //! bits and triangles the place of each vertex and triangle in its list.
 
 use super::Plan;
-use super::cells::{EDGES, TABLE, Table, Variant, edge};
+use super::cells::{EDGES, Table, Variant, edge};
 use crate::device::Own;
 use crate::device::kernels::isosurface::IS_LINES;
 use crate::error::{Error, Result};
@@ -123,7 +123,7 @@ fn mesh_of<T: Pixel + Into<f64>>(plan: &Plan, view: ArrayView3<'_, T>, own: &Own
     let size = [width + 2 * border, height + 2 * border, depth + ends[0] + ends[1]];
     let pitch = size[0].div_ceil(WORD);
     let first = own.first - own.at.start;
-    let volume = Volume { view, border, ends, first, size, pitch, plan, table: &TABLE };
+    let volume = Volume { view, border, ends, first, size, pitch, plan, table: Table::get() };
     ticker.expect(PARTS * volume.rows() as u64);
     let classes = Classes::new(&volume, ticker)?;
     let marks = Marks::new(&volume, &classes, ticker)?;

@@ -6,7 +6,7 @@
 //! bits and numbers, 1.5 bytes per voxel, and the mesh must fit; if not, the call is out of memory.
 #![allow(unsafe_code)]
 
-use super::cells::TABLE;
+use super::cells::Table;
 use super::cpu::check_count;
 use super::measure::Sums;
 use super::{Plan, STAGE, Surface};
@@ -187,7 +187,7 @@ impl<'a> Finder<'a> {
             buffers: Vec::new(),
         };
         finder.stream.fill(&finder.counts, 0, COUNTS_BYTES, 0)?;
-        let table = TABLE.words()?;
+        let table = Table::get().words()?;
         let plane = grid.words() * WORD_BYTES;
         let [high, finite, cells, cells_before, words, before, on_device] = finder.allocate([
             plane,

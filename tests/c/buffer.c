@@ -634,6 +634,44 @@ static void a_child_of_many_threads_can_make_a_context(const char *device) {
     pthread_join(other, NULL);
 }
 
+static void *make_a_context(void *unused) {
+    isoline_context_free(open_context("cpu"));
+    return unused;
+}
+
+static void a_child_of_a_first_call_can_make_a_context(const char *device) {
+    enum { ROUNDS = 400, DELAY = 20 };
+    if (slow()) {
+        skip("in such a child the instrument's own locks stay locked");
+        return;
+    }
+    fflush(stdout);
+    for (int round = 0; round < ROUNDS; round++) {
+        /* This process has not called the library, so that each round has a first call. */
+        pid_t fresh = fork();
+        if (fresh == 0) {
+            pthread_t other;
+            pthread_create(&other, NULL, make_a_context, NULL);
+            for (volatile int i = 0; i < round * DELAY; i++) {
+            }
+            pid_t child = fork();
+            if (child == 0) {
+                alarm(20);
+                isoline_context_free(open_context(device));
+                end_child();
+            }
+            int state = -1;
+            CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+            pthread_join(other, NULL);
+            end_child();
+        }
+        int state = -1;
+        if (!CHECK(fresh > 0 && waitpid(fresh, &state, 0) == fresh && state == 0)) {
+            return;
+        }
+    }
+}
+
 static void make_and_free(void *context) {
     const size_t sizes[] = {1, 70000, 3 * MIB};
     void *buffers[3];
@@ -670,6 +708,7 @@ int main(void) {
     RUN_ON_EACH(the_child_of_a_fork_is_refused_the_parents_objects);
     RUN_ON_EACH(a_child_of_many_threads_can_free);
     RUN_ON(a_child_of_many_threads_can_make_a_context, "cpu");
+    RUN_ON(a_child_of_a_first_call_can_make_a_context, "cpu");
     RUN_ON_EACH(cycles_of_making_and_freeing_do_not_grow);
     return summary();
 }
