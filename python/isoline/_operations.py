@@ -83,7 +83,10 @@ def from_table(name: str, *, omit: Sequence[str] = (), **arguments: str) -> Call
     """Makes a function one of the package: it has the parameters of the operation `name`, without those in `omit`;
     `arguments` are described."""
     def decorate(function):
-        function.complete = functools.cache(lambda: complete(function, default_library().operations[name], omit, arguments))
+        # Two threads may complete it at the same time, each from what is taken here.
+        own, text = inspect.signature(function), inspect.cleandoc(function.__doc__ or "")
+        function.complete = functools.cache(lambda: complete(
+            function, own, text, default_library().operations[name], omit, arguments))
         __all__.append(function.__name__)
         OPERATIONS[function.__name__] = name
         return function
@@ -91,9 +94,10 @@ def from_table(name: str, *, omit: Sequence[str] = (), **arguments: str) -> Call
     return decorate
 
 
-def complete(function: Callable, operation: Operation, omit: Sequence[str], arguments: dict[str, str]) -> None:
-    """Gives a function its signature and its documentation."""
-    signature, name = inspect.signature(function), operation.info.name.decode()
+def complete(function: Callable, signature: inspect.Signature, text: str, operation: Operation, omit: Sequence[str],
+             arguments: dict[str, str]) -> None:
+    """Gives a function its signature and its documentation, from those that it is written with."""
+    name = operation.info.name.decode()
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     parameters = [key for key in operation.parameters if key not in omit]
     table = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=operation.default(key),
@@ -101,8 +105,8 @@ def complete(function: Callable, operation: Operation, omit: Sequence[str], argu
     function.__signature__ = signature.replace(parameters=[*own, *table])
     told = {"image": IMAGE, **COMMON, **arguments}
     function.__doc__ = "\n".join([
-        inspect.cleandoc(function.__doc__ or "").replace("{help}", operation.info.help.decode()), "", "Parameters",
-        "----------", *(described(one.name, told[one.name]) for one in own), "", f"Parameters of {name}",
+        text.replace("{help}", operation.info.help.decode()), "", "Parameters", "----------",
+        *(described(one.name, told[one.name]) for one in own), "", f"Parameters of {name}",
         "-" * len(f"Parameters of {name}"), *(entry(operation, key) for key in parameters)])
 
 

@@ -51,6 +51,13 @@ def test_signatures_and_help_come_from_the_table(name, operation):
     assert pickle.loads(pickle.dumps(function)) is function
 
 
+def test_several_threads_may_ask_for_a_function_first():
+    """Each may complete it, with the same signature and documentation."""
+    before = inspect.signature(isoline.edge_drawing), isoline.edge_drawing.__doc__
+    _operations.edge_drawing.complete.__wrapped__()
+    assert (inspect.signature(isoline.edge_drawing), isoline.edge_drawing.__doc__) == before
+
+
 def test_status_numbers_are_those_of_the_library():
     for status in isoline.Status:
         assert default_library().library.isoline_status_name(int(status)).decode() == f"ISOLINE_{status.name}"
