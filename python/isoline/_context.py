@@ -123,12 +123,10 @@ class Context(Owned):
         """The edge map and the Segments of an image or stack; see isoline.edge_drawing."""
         out, handle = numpy.empty(shape_of(image), numpy.uint8) if out is None else out, c_void_p()
         call = self.caller("edge_drawing", image, out, byref(handle) if segments else None, **options)
-        with Watch(progress) as watch:
-            call(watch.argument)
-        if not segments:
-            return out, None
         try:
-            return out, self._copied(Segments, handle)
+            with Watch(progress) as watch:
+                call(watch.argument)
+            return out, self._copied(Segments, handle) if segments else None
         finally:
             self.library.free("segments")(handle)
 

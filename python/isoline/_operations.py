@@ -26,8 +26,8 @@ COMMON = {
     "out": "The array that receives the result; None makes one. It can be in the memory of a GPU.",
     "device": '"auto", "cpu", "cuda", "cuda:N", "cuda:all" or a Context; "auto" takes the GPU that the image is on, or what '
               "is fastest.",
-    "progress": "True for a bar of tqdm, or a function of the share done and the name of the step; what it raises, or True, "
-                "cancels the call.",
+    "progress": "True for a bar of tqdm, or a function of the share done, 1 at the end, and the name of the step; what it "
+                "raises, or True, cancels the call.",
     "report": "A Report, which the call fills: device, times, iterations.",
 }
 IMAGE = "An array (y, x) or (z, y, x) of bool, uint8, uint16 or float32, in host memory or on a GPU."

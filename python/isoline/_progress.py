@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ctypes import CFUNCTYPE, byref, c_char_p, c_double, c_int, c_void_p, cast
+from ctypes import CFUNCTYPE, byref, c_char_p, c_double, c_int, c_void_p
 
 from ._native import Progress
 
-# True for a bar, or a function of the share done (0 to 1) and the name of the step, which cancels by True or an exception.
+# True for a bar, or a function of the share done (0 to 1, and 1 at the end of a call that succeeds) and the name of the
+# step, which cancels by True or an exception.
 ProgressLike = bool | Callable[[float, str], object] | None
 Callback = CFUNCTYPE(c_int, c_void_p, c_double, c_char_p)
 
@@ -20,15 +21,16 @@ class Watch:
             raise TypeError(f"progress must be True, a function or None, but it is {progress!r}")
         self.tell = None if isinstance(progress, bool) else progress
         self.bar, self.raised = bar() if progress is True else None, None
-        self.argument, self.done, self.calls = None, 0, calls
+        self.argument, self.done, self.calls, self.last = None, 0, calls, (0.0, b"")
         if self.bar is not None or self.tell is not None:
-            # The struct and the function must live as long as the call.
+            # The function must live as long as the call. The struct has its address alone: Python before 3.12 does not
+            # collect a cycle through byref.
             self.function = Callback(self.told)
-            self.struct = Progress(callback=cast(self.function, c_void_p))
-            self.argument = byref(self.struct)
+            self.argument = byref(Progress(callback=c_void_p.from_buffer(self.function).value))
 
     def told(self, _user, fraction, stage):
         fraction = (self.done + fraction) / self.calls
+        self.last = fraction, stage
         try:
             cancel = self.tell is not None and self.tell(fraction, stage.decode())
             if self.bar is not None:
@@ -43,10 +45,13 @@ class Watch:
         return self
 
     def __exit__(self, kind, *_):
+        share, stage = self.last
+        if self.argument is not None and kind is None and self.raised is None and share < 1:
+            self.done = self.calls - 1
+            self.told(None, 1.0, stage)
         if self.bar is not None:
-            if kind is None:
-                self.bar.update(1 - self.bar.n)
             self.bar.close()
+        self.function = None
         if self.raised is not None:
             raise self.raised
 

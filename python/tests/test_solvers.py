@@ -1,5 +1,7 @@
 """Level sets and region snakes step by step, progress, and the end of a call by an exception or Ctrl-C."""
+import contextlib
 import copy
+import gc
 import os
 import pickle
 import signal
@@ -8,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import numpy
 import pytest
@@ -95,6 +98,40 @@ def test_progress_is_told():
     isoline.edge_strength(LARGE, iterations=300, progress=lambda *what: told.append(what))
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 1 and all(isinstance(step, str) for _, step in told)
+
+
+def test_progress_is_told_of_the_end():
+    """A solver that has come to rest does fewer iterations than its progress counts."""
+    with isoline.LevelSet(IMAGE, START, target=200, epsilon=50) as surface:
+        for call in (surface.step, lambda _, progress: isoline.isolines(IMAGE, [9.5], progress=progress)):
+            told = []
+            call(10 ** 6, progress=lambda *what, told=told: told.append(what))
+            shares, steps = zip(*told)
+            assert shares[-1] == 1 and shares.count(1) == 1 and steps[-1] == steps[-2]
+    # A result is there, so that the call can no longer be cancelled; an exception is raised all the same.
+    assert len(isoline.isolines(IMAGE, [9.5], progress=lambda share, _: share == 1)) == 1
+
+    def fails(share, _):
+        assert share < 1, "at the end"
+
+    with pytest.raises(AssertionError, match="at the end"):
+        isoline.isolines(IMAGE, [9.5], progress=fails)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_function_that_was_told_goes(ended):
+    class Told:
+        def __call__(self, *_):
+            if ended:
+                raise KeyError("mine")
+
+    told = Told()
+    gone = weakref.ref(told)
+    with pytest.raises(KeyError) if ended else contextlib.nullcontext():
+        isoline.edge_strength(LARGE, iterations=300, progress=told)
+    del told
+    gc.collect()
+    assert gone() is None
 
 
 @pytest.mark.parametrize("call, options", [
