@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import selectors
 import signal
 import socket
 import threading
@@ -88,23 +89,33 @@ class Watcher:
 
     def __init__(self):
         self.reader, self.writer = socket.socketpair()
+        self.reader.setblocking(False)
         self.writer.setblocking(False)
         self.state, self.other = None, -1
         threading.Thread(target=self.run, name="isoline-interrupts", daemon=True).start()
 
     def run(self):
-        while signals := self.reader.recv(64):
-            with LOCK:
-                if self.state is not None and signal.SIGINT in signals:
-                    self.state.interrupt()
-                if self.other != -1:
-                    with contextlib.suppress(OSError):
-                        os.write(self.other, signals)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.reader, selectors.EVENT_READ)
+            while True:
+                selector.select()
+                self.take()
+
+    def take(self):
+        """Passes on the signals that have come; another thread may have taken them."""
+        with LOCK, contextlib.suppress(OSError):
+            signals = self.reader.recv(4096)
+            if self.state is not None and signal.SIGINT in signals:
+                self.state.interrupt()
+            if self.other != -1:
+                os.write(self.other, signals)
 
     def begin(self, state):
-        other = signal.set_wakeup_fd(self.writer.fileno(), warn_on_full_buffer=False)
         with LOCK:
-            self.state, self.other = state, other
+            # Those of the call before, after which the thread has not yet run, must not end this one.
+            self.take()
+            self.state = state
+            self.other = signal.set_wakeup_fd(self.writer.fileno(), warn_on_full_buffer=False)
 
     def end(self):
         with LOCK:
@@ -134,12 +145,13 @@ def interruptible(state: State) -> Iterator[None]:
             or signal.getsignal(signal.SIGINT) is not signal.default_int_handler):
         yield
         return
-    watcher().begin(state)
+    watching = watcher()
     signal.signal(signal.SIGINT, state.interrupt)
+    watching.begin(state)
     try:
         yield
     finally:
-        watcher().end()
+        watching.end()
         signal.signal(signal.SIGINT, signal.default_int_handler)
         interrupted, state.interrupted = state.interrupted, False
         state.update()

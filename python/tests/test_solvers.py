@@ -231,6 +231,24 @@ def test_an_interrupt_ends_a_call_without_progress(interrupts):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and signal.set_wakeup_fd(-1) == -1
 
 
+def test_an_interrupt_ends_one_call(interrupts):
+    """Python's handler may have seen it before the thread that waits for signals runs."""
+    noise = numpy.random.default_rng(0).integers(0, 256, (200, 200), numpy.uint8)
+    for _ in range(20):
+        sent = []
+
+        def tell(*_, sent=sent):
+            if not sent:
+                sent.append(os.kill(os.getpid(), signal.SIGINT))
+
+        with pytest.raises(KeyboardInterrupt):
+            isoline.edge_strength(noise, iterations=500, device="cpu", progress=tell)
+        try:
+            isoline.isolines(noise, [100], device="cpu")
+        except KeyboardInterrupt:
+            pytest.fail("the interrupt ended a second call")
+
+
 def test_a_handler_of_the_program_stays(interrupts):
     noted = []
     signal.signal(signal.SIGINT, lambda *_: noted.append(1))
