@@ -141,7 +141,8 @@ def in_numpy(array) -> numpy.ndarray:
         raise InvalidArgument("cannot use a masked array: its masked pixels have no value (got "
                               f"{numpy.ma.count_masked(array)} of them); fill it first, as by array.filled(0)")
     found = numpy.asarray(array)
-    return numpy.from_dlpack(array) if found.dtype == object and hasattr(array, "__dlpack__") else found
+    alone = found.dtype == object and hasattr(array, "__dlpack__") and not isinstance(array, numpy.ndarray)
+    return numpy.from_dlpack(array) if alone else found
 
 
 def pixels_of(array) -> Pixels:
@@ -252,8 +253,12 @@ def check_unread(array, spacing: Spacing, name: str) -> bool:
     return unread
 
 
-def check_kind(shape: tuple, dtype: numpy.dtype, name: str) -> None:
-    """Refuses the axes and the types of pixels that no operation has."""
+def check_kind(shape: tuple, dtype: numpy.dtype, name: str, output: tuple = ()) -> None:
+    """Refuses the axes and the types of pixels that no operation has, and of an output others than those."""
+    if output and dtype.newbyteorder("=") not in map(numpy.dtype, output):
+        kinds = [kind.__name__ for kind in output]
+        raise InvalidType(f"{name} must be {' or '.join(kinds)} (got {dtype}); pass numpy.empty(image.shape, "
+                          f"numpy.{kinds[0]})")
     if dtype.newbyteorder("=") not in TYPES:
         raise InvalidType(f"cannot use {name}: pixels must be bool, uint8, uint16 or float32 (got {dtype}); convert "
                           "them, as by array.astype(numpy.float32)")
@@ -262,14 +267,15 @@ def check_kind(shape: tuple, dtype: numpy.dtype, name: str) -> None:
                           "pass channels and frames one by one")
 
 
-def describe(array, spacing: Spacing = None, name="image", output=False, by_slices=False) -> tuple[Image, object]:
+def describe(array, spacing: Spacing = None, name="image", output: tuple = (), by_slices=False) -> tuple[Image, object]:
     """The Image of an array, and the object whose memory it points into, which must live as long.
 
-    That is the array itself, unless its bytes are swapped or its rows are not packed: then it is a packed copy. An output
-    is never copied. One that is not in memory is read as a whole, unless the call works `by_slices`; then such an output is
-    written, too, and else it is refused.
+    That is the array itself, unless its bytes are swapped or its rows are not packed: then it is a packed copy. An output,
+    of which `output` has the types that its pixels may have, is never copied. One that is not in memory is read as a whole,
+    unless the call works `by_slices`; then such an output is written, too, and else it is refused.
     """
-    check_unread(array, spacing, name)
+    if not output:
+        check_unread(array, spacing, name)
     if by_slices and is_lazy(array) and (output or len(array.shape) == 3):
         dtype = numpy.dtype(array.dtype).newbyteorder("=")
         slices = Slices(array, dtype)
@@ -282,9 +288,10 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
     else:
         pixels = pixels_of(array)
     if pixels.dtype.kind in "OUS" or hasattr(array, "keys") and not hasattr(array, "shape"):
-        raise InvalidType(f"cannot use {name}: it must be an array of numbers (got {type(array).__name__}); read the file, "
-                          "or name an array of the group")
-    check_kind(pixels.shape, pixels.dtype, name)
+        got = f"an array of {pixels.dtype}" if isinstance(array, numpy.ndarray) else type(array).__name__
+        raise InvalidType(f"cannot use {name}: it must be an array of numbers (got {got}); read the file, name an array of "
+                          "the group, or convert the array, as by array.astype(numpy.float32)")
+    check_kind(pixels.shape, pixels.dtype, name, output)
     if output and not pixels.writable:
         raise InvalidArgument(f"cannot write {name}: it must be writable (got a read-only array); pass a copy of it")
     usable = pixels.dtype.isnative and (readable(pixels) or 0 in pixels.shape)
@@ -296,12 +303,12 @@ def describe(array, spacing: Spacing = None, name="image", output=False, by_slic
     return image_of(pixels, spacing), pixels.owner
 
 
-def describe_both(image, out, spacing: Spacing = None, by_slices=False) -> tuple:
-    """The Images of an input and its output, which may be None, each with the object whose memory it points into. An input
-    that is not in memory is read when all else is checked."""
+def describe_both(image, out, kinds: tuple, spacing: Spacing = None, by_slices=False) -> tuple:
+    """The Images of an input and its output, which may be None and has pixels of one of the `kinds`, each with the object
+    whose memory it points into. An input that is not in memory is read when all else is checked."""
     unread = check_unread(image, spacing, "image")
     found = None if unread else describe(image, spacing, by_slices=by_slices)
-    output = (None, None) if out is None else describe(out, name="out", output=True, by_slices=by_slices)
+    output = (None, None) if out is None else describe(out, name="out", output=kinds, by_slices=by_slices)
     if unread and out is not None and (1, *shape_of(out))[-3:] != (1, *shape_of(image))[-3:]:
         raise InvalidSize(f"cannot write out: it must have the shape of the image, {shape_of(image)} (got {shape_of(out)})")
     return found or describe(image, spacing, by_slices=by_slices), output

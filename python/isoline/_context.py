@@ -73,7 +73,8 @@ class Context(Owned):
         by_slices = getattr(params, "dimensions", 2) == 2 or getattr(params, "mode", None) == 0
         if operation == "distance" and (1, 1, 1, *shape_of(image))[-3] == 1:
             params.dimensions, by_slices = 2, True  # a volume of one slice is that slice
-        (described, image), (output, out) = describe_both(image, out, spacing, by_slices)
+        kinds = numpy.uint8 if operation == "edge_drawing" else numpy.float32,
+        (described, image), (output, out) = describe_both(image, out, kinds, spacing, by_slices)
         before = (self, byref(described), byref(params))
         after = (output and byref(output), *more, filled(report))
 
@@ -98,7 +99,7 @@ class Context(Owned):
         """One pass of the distance of a larger image along x (axis 0), y (1) or z (2), from a mask or the values of the pass
         before, in host memory; see isoline_distance_pass in isoline.h."""
         values, params = numpy.empty(shape_of(image), numpy.float32), self.library.params("distance", **parameters)
-        (described, _kept), (output, _) = describe(image, spacing), describe(values, name="out", output=True)
+        (described, _kept), (output, _) = describe(image, spacing), describe(values, output=(numpy.float32,))
         number = c_uint32(whole(axis, "axis", most=2))
         with Watch(progress) as watch:
             self.library.call("distance_pass", self, byref(described), number, byref(params), watch.argument,
@@ -184,7 +185,7 @@ class Context(Owned):
         described, _kept = describe(image, by_slices=True)
         kinds = (KINDS[described.type], numpy.float32, numpy.uint8, numpy.uint8)
         maps = Maps(*(numpy.empty(shape_of(image), kind) for kind in kinds))
-        outputs = [describe(output, output=True)[0] for output in maps]
+        outputs = [describe(output, output=KINDS)[0] for output in maps]
         params = self.library.params("edge_drawing", **parameters)
         with Watch(progress) as watch:
             self.library.call("edge_drawing_maps", self, byref(described), byref(params), watch.argument,
@@ -293,8 +294,9 @@ class Context(Owned):
         """A function that grows objects into `out`, which None makes, and returns it and them as an array."""
         params = self.library.params("objects", **parameters)
         (start, starts) = (None, None) if starts is None else describe(starts, name="starts")
-        result = numpy.empty(shape_of(image), numpy.uint16 if start is None else KINDS[start.type]) if out is None else out
-        (described, image), (output, out) = describe_both(image, result, spacing)
+        kind = numpy.uint16 if start is None else KINDS[start.type]
+        result = numpy.empty(shape_of(image), kind) if out is None else out
+        (described, image), (output, out) = describe_both(image, result, tuple(dict.fromkeys((kind, *KINDS))), spacing)
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
@@ -322,7 +324,7 @@ class Context(Owned):
         """The mask that a level set comes to from an initial mask; see isoline.level_set."""
         params = self.library.params("level_set", **parameters)
         out = numpy.empty(shape_of(image), numpy.uint8) if out is None else out
-        (described, _image), (output, _) = describe_both(image, out, spacing)
+        (described, _image), (output, _) = describe_both(image, out, (numpy.uint8,), spacing)
         start, _mask = describe(initial_mask, name="initial_mask")
         with Watch(progress) as watch:
             self.library.call("level_set_run", self, byref(described), byref(start), byref(params), watch.argument,

@@ -23,7 +23,7 @@ from ._solvers import Snake
 
 COMMON = {
     "spacing": "The distance between pixels along the axes, (z, y, x) or (y, x), or one number for all; None for 1.",
-    "out": "The array that receives the result; None makes one. It can be in the memory of a GPU.",
+    "out": "The array of the result's type that receives it; None makes one. It can be in the memory of a GPU.",
     "device": '"auto", "cpu", "cuda", "cuda:N", "cuda:all" or a Context; "auto" takes the GPU that the image is on, or what '
               "is fastest.",
     "progress": "True for a bar of tqdm, or a function of the share done, 1 at the end, and the name of the step; what it "

@@ -46,9 +46,9 @@ class Solver(Owned):
             self.library.call(f"{self.kind}_step", self, c_uint64(iterations), watch.argument, byref(report))
         return report
 
-    def read(self, what, dtype, out):
-        out = numpy.empty(self.shape, dtype) if out is None else out
-        output, _owner = describe(out, name="out", output=True, by_slices=self.writes_slices)
+    def read(self, what, out, *kinds):
+        out = numpy.empty(self.shape, kinds[0]) if out is None else out
+        output, _owner = describe(out, name="out", output=kinds, by_slices=self.writes_slices)
         self.library.call(f"{self.kind}_{what}", self, byref(output))
         return out
 
@@ -87,11 +87,11 @@ class LevelSet(Solver):
 
     def mask(self, out: Any = None) -> Any:
         """255 inside, 0 elsewhere (uint8)."""
-        return self.read("read_mask", numpy.uint8, out)
+        return self.read("read_mask", out, numpy.uint8)
 
     def phi(self, out: Any = None) -> Any:
         """The level set function (float32), negative inside; near the front close to the distance to it."""
-        return self.read("read_phi", numpy.float32, out)
+        return self.read("read_phi", out, numpy.float32)
 
     def write_phi(self, phi: ImageLike) -> None:
         """Replaces the level set function, for example by one that was saved; finite, float32."""
@@ -193,11 +193,12 @@ class Snake(Solver):
 
     def mask(self, out: Any = None) -> Any:
         """255 in any target, 0 elsewhere (uint8)."""
-        return self.read("draw_mask", numpy.uint8, out)
+        return self.read("draw_mask", out, numpy.uint8)
 
     def labels(self, out: Any = None) -> Any:
         """The number of the target that a pixel lies in, from 1 on, or 0; uint16, float32 beyond 65535 targets."""
-        return self.read("draw_labels", numpy.uint16 if len(self) < 2 ** 16 else numpy.float32, out)
+        kinds = numpy.uint16, numpy.float32
+        return self.read("draw_labels", out, *(kinds if len(self) < 2 ** 16 else kinds[1:]))
 
 
 def polygon_parts(polygons) -> list[npt.NDArray]:

@@ -122,6 +122,18 @@ def test_out_that_is_a_copy_is_refused():
                 call(out)
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i2", "?"])
+def test_the_type_of_out_is_named(dtype):
+    """An array of bool is refused, too: True would be the byte 255."""
+    for call, kind in writers():
+        out, wanted = numpy.empty(VOLUME[0].shape, dtype), numpy.dtype(kind).name
+        with pytest.raises(isoline.InvalidType) as caught:
+            call(out)
+        said = str(caught.value)
+        assert said.startswith(f"out must be {wanted}") and f"(got {out.dtype})" in said
+        assert said.endswith(f"pass numpy.empty(image.shape, numpy.{wanted})")
+
+
 def test_spacing_is_in_the_order_of_the_axes():
     mask = numpy.zeros((3, 1, 9), numpy.uint8)
     mask[1, 0, 4] = 1
@@ -149,7 +161,12 @@ def test_spacing_is_in_the_order_of_the_axes():
     (lambda: isoline.distance(VOLUME, spacing=("1", "2", "3")), isoline.InvalidArgument, "(got ('1', '2', '3'))"),
     (lambda: isoline.distance(VOLUME, spacing=numpy.nan), isoline.InvalidArgument, "(got nan)"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty((2, 2), numpy.float32)), isoline.InvalidSize, "34 x 21 x 6"),
-    (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape, numpy.uint8)), isoline.InvalidType, "ISOLINE_F32"),
+    (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape, numpy.uint8)), isoline.InvalidType,
+     "out must be float32 (got uint8); pass numpy.empty(image.shape, numpy.float32)"),
+    (lambda: isoline.distance(VOLUME.astype(object)), isoline.InvalidType,
+     "cannot use image: it must be an array of numbers (got an array of object)"),
+    (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape, object)), isoline.InvalidType,
+     "(got an array of object)"),
     (lambda: isoline.distance(VOLUME, out=numpy.empty(VOLUME.shape[::-1], numpy.float32).T), isoline.InvalidArgument,
      "pass a contiguous copy"),
     (lambda: isoline.distance(VOLUME, out=numpy.broadcast_to(numpy.float32(0), VOLUME.shape)), isoline.InvalidArgument,
@@ -215,7 +232,7 @@ def driver(monkeypatch):
 @pytest.mark.parametrize("has", ["interface", "dlpack", "interface and dlpack"])
 def test_an_array_on_a_gpu_is_described_where_it_is(driver, has):
     array = VOLUME.astype(numpy.float32)[1:, :, 2:30]
-    image, _ = _arrays.describe(OnDevice(array, has), spacing=(3, 1, 1), output=True)
+    image, _ = _arrays.describe(OnDevice(array, has), spacing=(3, 1, 1), output=(numpy.float32,))
     assert (image.memory, image.type, image.data) == (1, 2, array.ctypes.data) and list(image.spacing) == [1, 1, 3]
     assert [image.width, image.height, image.depth] == [28, 21, 5]
     assert (image.row_stride, image.slice_stride) == (array.strides[1], array.strides[0])

@@ -130,6 +130,8 @@ def test_a_zarr_of_two_axes_is_a_slice(tmp_path):
                         (lambda image, out: snake.labels(out), "u2"), (lambda image, out: snake.mask(out), "u1")):
         out = stored("out.zarr", dtype, 7)
         assert call(given, out) is out and numpy.array_equal(out[:], call(image, None))
+        with pytest.raises(isoline.InvalidType, match="out must be .* .got bool.; pass numpy.empty"):
+            call(given, stored("out.zarr", bool, False))
     isoline.snake(given, square).restart(square)  # its one slice is kept
 
 
@@ -185,7 +187,7 @@ def test_wrong_arrays_are_refused():
         isoline.edge_strength(Lazy(drawing(), numpy.int64))
     with pytest.raises(isoline.InvalidSize, match="it must have the shape of the image"):
         isoline.edge_strength(Lazy(drawing()), out=Lazy(numpy.zeros((20, 70, 91), numpy.float32), numpy.float32))
-    with pytest.raises(isoline.InvalidType):
+    with pytest.raises(isoline.InvalidType, match="out must be float32 .got uint16."):
         isoline.edge_strength(Lazy(drawing()), out=Lazy(drawing()))
 
 
