@@ -367,6 +367,9 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
         raise InvalidSize(f"cannot use phi: it must have the shape of the image, {image.shape} (got {phi.shape})")
     if phi.dtype != numpy.float32:
         raise InvalidType(f"cannot use phi: it must be float32 (got {phi.dtype}); convert it with phi.astype(numpy.float32)")
+    if "target" not in parameters:
+        raise InvalidArgument("cannot leave target automatic in chunks: it is measured around the whole start; give target "
+                              "and epsilon")
     given(values, "epsilon", "it is measured around the whole start")
     if values["regions"] != "off":
         raise InvalidArgument(f"cannot use regions {values['regions']!r} in chunks: they are measured in the whole image; "
