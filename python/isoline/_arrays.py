@@ -235,6 +235,17 @@ def readable(pixels) -> bool:
             and pixels.address % size == 0)
 
 
+def numeric(values, name: str) -> numpy.ndarray:
+    """An argument of one number or several as an array."""
+    try:
+        found = numpy.asarray(values)
+    except ValueError:  # rows of several lengths
+        found = numpy.empty(0, object)
+    if found.dtype.kind not in "biuf":
+        raise InvalidArgument(f"{name} must be numbers (got {values!r})")
+    return found
+
+
 def shape_of(array) -> tuple:
     """The shape of an array, whose chunks must be known."""
     shape = tuple(array.shape) if hasattr(array, "shape") else numpy.shape(array)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, on_device, shape_of
+from ._arrays import KINDS, ImageLike, Spacing, describe, describe_both, device_of, numeric, on_device, shape_of
 from ._cancel import HERE, interruptible
 from ._native import Device, InvalidArgument, Library, Owned, Report, default_library, freed_with, whole
 from ._progress import ProgressLike, Watch
@@ -224,10 +224,11 @@ class Context(Owned):
     def isolines_caller(self, image, levels=None, spacing=None, report=None, **parameters):
         """A function that computes isolines and returns the handle of the polylines, which it frees at the next call."""
         params = self.library.params("isolines", **parameters)
-        if levels is not None and numpy.size(levels) == 0:
+        given = numeric([] if levels is None else levels, "levels")
+        if levels is not None and given.size == 0:
             raise InvalidArgument("levels must be None for automatic ones, or one number or several (got none); give some")
         # The array of a Dask worker may be unaligned.
-        levels = numpy.require([] if levels is None else levels, numpy.float64, "CA").ravel()
+        levels = numpy.require(given, numpy.float64, "CA").ravel()
         described, image = describe(image, spacing, by_slices=True)
         return self._caller(Polylines, image, lambda progress, handle: self.library.call(
             "isolines", self, byref(described), c_void_p(levels.ctypes.data), c_size_t(len(levels)), byref(params),

@@ -382,10 +382,7 @@ class Operation:
                 raise InvalidArgument(f"{name} of {self.name} must be {wanted}, but it is '{value}'")
             value = self.choices[name][value]
         else:
-            try:
-                self.checks[name](real(value, f"{name} of {self.name}"))
-            except (TypeError, ctypes.ArgumentError):
-                raise TypeError(f"{name} of {self.name} must be a number, but it is {value!r}") from None
+            self.checks[name](real(value, f"{name} of {self.name}"))
         return STORAGES[parameter.storage](value if parameter.type == FLOAT else int(value))
 
 
@@ -393,6 +390,8 @@ def real(value, name: str) -> c_double:
     """A number for the C API; Python's whole numbers may be too large."""
     try:
         return c_double(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a number, but it is {value!r}") from None
     except OverflowError:
         raise InvalidArgument(f"{name} must be a number from -1.8e308 to 1.8e308, but it has more digits") from None
 

@@ -201,6 +201,9 @@ def edge_drawing_threshold(image: ImageLike, *, device: DeviceLike = "auto", **p
     if "gradient_threshold" in parameters:
         raise TypeError("edge_drawing_threshold has no parameter 'gradient_threshold' (got "
                         f"{parameters['gradient_threshold']!r}): it computes that; leave it out")
+    _, *own = inspect.signature(completed("edge_drawing_threshold")).parameters
+    for name in parameters.keys() - own:
+        raise TypeError(f"edge_drawing_threshold has no parameter '{name}'; it has {', '.join(own)}")
     return context_of(device, image).edge_drawing_threshold(image, **parameters)
 
 

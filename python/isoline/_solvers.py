@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from numpy import typing as npt
 
-from ._arrays import ImageLike, Spacing, describe, shape_of
+from ._arrays import ImageLike, Spacing, describe, numeric, shape_of
 from ._context import DeviceLike, context_of, filled
 from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, real, whole
 from ._progress import ProgressLike, Watch
@@ -240,13 +240,14 @@ def polygon_arrays(polygons, slices=None) -> tuple[PolygonArrays | None, tuple]:
     arrays = PolygonArrays(count=len(parts), node_count=len(nodes), nodes=nodes.ctypes.data, offsets=offsets.ctypes.data)
     if slices is None:
         return arrays, (nodes, offsets)
-    given = numpy.asarray(slices)
+    given = numeric(slices, "slices")
     if given.shape != (len(parts),):
         raise ValueError(f"cannot use slices: there must be one for each of {len(parts)} polygons (got an array of shape "
                          f"{given.shape})")
+    if ((given != numpy.floor(given)) | (given < 0) | (given >= 2 ** 32)).any():
+        raise ValueError(f"cannot use slices: they must be whole numbers from 0 to 4294967295 (got {slices!r}); count "
+                         "slices from 0")
     numbers = given.astype(numpy.uint32)
-    if (numbers != given).any():
-        raise ValueError("cannot use slices: they must be whole numbers, from 0 on; count slices from 0")
     arrays.slices = numbers.ctypes.data
     return arrays, (nodes, offsets, numbers)
 

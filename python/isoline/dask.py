@@ -22,7 +22,7 @@ import numpy
 import isoline
 
 from . import _surface
-from ._arrays import Spacing, check_kind, per_axis, shape_of
+from ._arrays import Spacing, check_kind, numeric, per_axis, shape_of
 from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
 from ._results import TARGET_STATISTICS, Polylines, Segments, offset
@@ -107,9 +107,10 @@ def isolines(image: da.Array, levels: Any = None, *, spacing: Spacing = None, de
     image, device: as for edge_drawing. Further keywords: the parameters of isoline.isolines.
     """
     image, _ = checked(image, "isolines", device, parameters)
-    if levels is None or numpy.size(levels) == 0:
+    levels = numeric([] if levels is None else levels, "levels")
+    if levels.size == 0:
         raise InvalidArgument("cannot leave levels automatic in chunks: they are spaced over the whole image; give them")
-    steps, levels = per_axis(spacing, image.ndim), numpy.asarray(levels)
+    steps = per_axis(spacing, image.ndim)
     # The library's checks come before any chunk.
     isoline.isolines(numpy.zeros((2, 2), image.dtype), levels, spacing=steps[-2:], device="cpu", **parameters)
     return by_slices(isoline.isolines, Polylines.joined, image, levels=levels, spacing=steps, device=device, **parameters)

@@ -490,7 +490,7 @@ def test_nothing_is_computed_before_it_is_asked_for():
     (lambda image: by_chunk.isolines(image[:, :0], [3]), isoline.InvalidSize, "each side must have a pixel"),
     (lambda image: by_chunk.distance(image, device="gpu"), isoline.InvalidArgument, "cuda:all (got 'gpu')"),
     (lambda image: by_chunk.isolines(image, [numpy.nan]), isoline.InvalidArgument, "level"),
-    (lambda image: by_chunk.isolines(image, "a"), ValueError, "could not convert")],
+    (lambda image: by_chunk.isolines(image, "a"), ValueError, "levels must be numbers (got 'a')")],
     ids=lambda value: value if isinstance(value, str) else "")
 def test_what_cannot_be_computed_by_chunk_says_why(call, kind, text):
     with pytest.raises(kind, match=re.escape(text)):

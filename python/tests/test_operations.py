@@ -5,6 +5,7 @@ import os
 import pathlib
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 
@@ -181,6 +182,9 @@ def test_edge_drawing_shows_its_maps_and_threshold():
     assert [one.dtype.name for one in maps] == ["uint8", "float32", "uint8", "uint8"]
     with pytest.raises(TypeError, match="edge_drawing_threshold has no parameter 'gradient_threshold' .got 5.: it computes"):
         isoline.edge_drawing_threshold(IMAGE, gradient_threshold=5)
+    with pytest.raises(TypeError, match="edge_drawing_threshold has no parameter 'progress'; it has device, pro") as caught:
+        isoline.edge_drawing_threshold(IMAGE, progress=True)
+    assert "gradient_threshold" not in str(caught.value)
     threshold = isoline.edge_drawing_threshold(IMAGE)
     assert threshold == 20 and ((maps.direction > 0) == (maps.gradient >= threshold)).all()
 
@@ -198,6 +202,9 @@ def test_isolines():
     assert len(found) == 2 and found.lines["level"].tolist() == [50, 150] and "2 polylines" in repr(found)
     assert (found.lines["area"] > 2 * 34 * 19).all() and (found.lines["flags"] == 1).all()
     assert [len(points) for points in found] == found.lines["count"].tolist()
+    for levels, text in (([None], "got [None]"), ("abc", "got 'abc'"), ([[1], [2, 3]], "got [[1], [2, 3]]")):
+        with pytest.raises(isoline.InvalidArgument, match=re.escape(f"levels must be numbers ({text})")):
+            isoline.isolines(IMAGE, levels)
     for levels in ([], numpy.empty(0)):
         with pytest.raises(isoline.InvalidArgument, match="levels must be None for automatic ones"):
             isoline.isolines(IMAGE, levels)

@@ -1,6 +1,7 @@
 """Arrays that are not in memory: slices are read and written one after the other."""
 import re
 import threading
+import warnings
 
 import numpy
 import pytest
@@ -84,8 +85,12 @@ def test_snakes_read_the_slices_that_have_some():
 
 def test_wrong_slices_of_snakes_are_refused():
     image = drawing(3)
-    for slices in ([0, 1], [0, 1, 2, 0.5], [0, 1, 2, -1], 0):
-        with pytest.raises(ValueError, match="cannot use slices"):
+    for slices in ([0, 1], [0, 1, 2, 0.5], [0, 1, 2, -1], [0, 1, 2, numpy.nan], [0, 1, 2, 2 ** 32], 0):
+        with warnings.catch_warnings(), pytest.raises(ValueError, match="cannot use slices"):
+            warnings.simplefilter("error")
+            isoline.snake(image, SQUARES, slices)
+    for slices in (["a"] * 4, [None] * 4, [[0], [1, 2]]):
+        with pytest.raises(isoline.InvalidArgument, match="slices must be numbers"):
             isoline.snake(image, SQUARES, slices)
     with pytest.raises(ValueError, match="give polygons"):
         isoline.snake(image, None, [0])

@@ -151,6 +151,7 @@ def test_progress_of_two_calls_is_one(call, options):
     (lambda surface, snake: surface.statistics(-1), "first must be from 0"),
     (lambda surface, snake: snake.step(-1), "iterations must be from 0"),
     (lambda surface, snake: snake.curves(points_per_edge=2 ** 32 + 8), "points_per_edge must be from 0 to 4294967295"),
+    (lambda surface, snake: snake.curves(longest_edge="a"), "longest_edge must be a number, but it is 'a'"),
     (lambda surface, snake: snake.curves(longest_edge=10 ** 400), "longest_edge must be a number from -1.8e308"),
     (lambda surface, snake: snake.context.distance_pass(IMAGE, 2 ** 32), "axis must be from 0 to 2, but it is 4294967296"),
     (lambda surface, snake: snake.context.distance_pass(IMAGE, -1), "axis must be from 0 to 2, but it is -1"),
