@@ -338,7 +338,7 @@ def run(options: dict) -> None:
             if gives_arrays(name):
                 save(target, result.compute())
             elif kind == ".zarr":
-                in_steps = compute if name == "distance" else None
+                in_steps = compute if name == "distance" and "largest" not in halo else None
                 _zarr.write(target, result, source, made, levels, not overwrite, client, in_steps)
             else:
                 write(target, result.compute(), source, made, levels, overwrite)

@@ -219,6 +219,8 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     else:
         if there:
             result_at(path)
+        if in_steps is not None:
+            steps.check()
         options = dict(zarr_format=source.format if source is not None else 3, overwrite=True)
         attributes = {"isoline": {"complete": False, "run": run}}
         place = os.path.realpath(path) if os.path.islink(path) else path  # Zarr would replace a link.
@@ -254,18 +256,26 @@ class Steps:
     """The arrays of what is computed before a result, in a group beside it, which no operation reads."""
 
     def __init__(self, path: str, run: dict, proceed: bool, client):
-        self.path, self.run, self.client = pathlib.Path(path).with_suffix(".steps.zarr"), run, client
+        self.path, self.client = pathlib.Path(path).with_suffix(".steps.zarr"), client
+        # A result has no such entry: none is taken for steps, nor replaced by them.
+        self.run = {**run, "steps": True}
         self.proceed, self.done, self.group = proceed, 0, None
+
+    def check(self):
+        """Refuses a place where something else is, which may be the input."""
+        if self.path.exists() and "steps" not in result_at(str(self.path))[1]:
+            raise FileExistsError(f"cannot write {self.path}: the steps before the result would replace what is there; name "
+                                  "another output, or move it")
 
     def kept(self, values: da.Array) -> da.Array:
         """The values of the next step from its array, or lazily where a later step is complete, which has used them."""
-        if self.group is None and self.proceed and self.path.exists():
-            self.group = existing(str(self.path), self.run)
-        elif self.group is None:
-            if self.path.exists():
-                result_at(str(self.path))
-            attributes = {"isoline": {"complete": False, "run": self.run}}
-            self.group = zarr.create_group(self.path, attributes=attributes, overwrite=True)
+        if self.group is None:
+            self.check()
+            if self.proceed and self.path.exists():
+                self.group = existing(str(self.path), self.run)
+            else:
+                attributes = {"isoline": {"complete": False, "run": self.run}}
+                self.group = zarr.create_group(self.path, attributes=attributes, overwrite=True)
         name, self.done = str(self.done), self.done + 1
         if any(is_whole(array) for other, array in self.group.arrays() if int(other) > int(name)):
             return values

@@ -372,6 +372,23 @@ def test_no_folder_of_others_is_deleted(folder, capsys, more):
     assert main(["distance", "image.zarr", "b.zarr", "--threshold", "100"]) == 0
 
 
+@pytest.mark.parametrize("source", ["a.steps.zarr", "a.steps.zarr/full", "image.zarr"])
+@pytest.mark.parametrize("more", [[], ["--overwrite"]], ids=str)
+def test_no_steps_replace_a_result_or_an_input(folder, capsys, more, source):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    options = ["--threshold", "100", "--multiscale", "2"]
+    if more:
+        assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    if "full" in source:
+        ome("a.steps.zarr")
+    else:
+        assert main(["distance", "image.zarr", "a.steps.zarr", *options]) == 0
+    before = finished(".")
+    assert main(["distance", source, "a.zarr", *options, *more]) == 1
+    assert "cannot write a.steps.zarr: " in capsys.readouterr().err and finished(".") == before
+    assert main(["distance", source, "a.zarr", "--largest", "3", *more]) == 0 and finished("a.steps.zarr")
+
+
 def test_workers_say_no_more_than_the_command(folder):
     pytest.importorskip("distributed")
     ome("image.zarr")
