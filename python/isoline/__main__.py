@@ -19,6 +19,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import uuid
 from concurrent.futures import CancelledError
 
 import numpy
@@ -185,9 +186,10 @@ def check_place(path: str, kind: str, inputs: list) -> None:
 def complete(path: str):
     """An open file beside it, which takes its place once it is complete, and is removed if that fails."""
     target = pathlib.Path(path).resolve()  # A link stays one.
-    part = target.with_name(f".{target.stem}.part{target.suffix}")
+    # Another process may be writing the same output.
+    part = target.with_name(f".isoline-{uuid.uuid4().hex}.part{target.suffix}")
     try:
-        with open(part, "w+b") as file:
+        with open(part, "x+b") as file:
             yield file
         if target.exists():
             shutil.copymode(target, part)

@@ -1,4 +1,5 @@
 """python -m isoline: files in and out, parameters from the tables, and errors in a line."""
+import contextlib
 import json
 import os
 import pathlib
@@ -9,7 +10,7 @@ import numpy
 import pytest
 
 import isoline
-from isoline.__main__ import main
+from isoline.__main__ import complete, main
 
 IMAGE = numpy.zeros((20, 60, 80), numpy.uint8)
 IMAGE[5:15, 20:40, 25:60] = 200
@@ -274,3 +275,21 @@ def test_an_output_is_whole_or_as_it_was(folder, monkeypatch, capsys):
     assert "cannot write a.npy: No space left on device; make room" in capsys.readouterr().err
     assert pathlib.Path("a.npy").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_two_processes_may_write_the_same_output(folder, fails):
+    """Each has a file of its own, with the permissions of a new one; that of the last one to end stays."""
+    with open("usual.npy", "wb"):
+        pass
+    with complete("a.npy") as one:
+        one.write(b"one: ")
+        with contextlib.suppress(ZeroDivisionError), complete("a.npy") as other:
+            other.write(b"other")
+            if fails:
+                raise ZeroDivisionError
+        assert pathlib.Path("a.npy").exists() != fails and (fails or pathlib.Path("a.npy").read_bytes() == b"other")
+        one.write(b"whole")
+    assert pathlib.Path("a.npy").read_bytes() == b"one: whole"
+    assert pathlib.Path("a.npy").stat().st_mode == pathlib.Path("usual.npy").stat().st_mode
+    assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy", "usual.npy"]
