@@ -34,6 +34,9 @@ BY_WORKERS = ("isolines", "isosurface")  # other results
 PIXELS, LISTS = ("initial_mask", "starts"), ("polygons", "slices")  # options that name further inputs
 
 
+IGNORE_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+
+
 def takes_spacing(name: str) -> bool:
     return "spacing" in inspect.signature(getattr(isoline, name)).parameters
 
@@ -241,8 +244,9 @@ def workers(local, scheduler):
         for name in ("distributed", "distributed.client", "distributed.utils", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
+            # Ctrl-C in a terminal goes to the workers, too. This process ends them.
             scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None,
-                                                         silence_logs=logging.CRITICAL))
+                                                         silence_logs=logging.CRITICAL, preload=IGNORE_INTERRUPTS))
         client = stack.enter_context(Client(scheduler))
         try:
             yield client

@@ -201,10 +201,11 @@ def test_chunks_of_the_fill_value_are_written(folder):
     assert len(finished("a.zarr/c")) == 8 and not zarr.open("a.zarr", mode="r")[:].any()
 
 
-def start(*arguments):
-    return subprocess.Popen([sys.executable, "-m", "isoline", *arguments], stderr=subprocess.PIPE, text=True, env={
-        **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-        "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())})
+def start(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+                   "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())}
+    return subprocess.Popen([sys.executable, "-m", "isoline", *arguments], stderr=subprocess.PIPE, text=True,
+                            env=environment, **options)
 
 
 def test_a_run_that_was_killed_goes_on(folder, capsys):
@@ -398,6 +399,17 @@ def test_workers_say_no_more_than_the_command(folder):
     command = start(*DISTANCE, "--local", "1", "--overwrite")
     said = command.communicate()[1]
     assert command.returncode == 1 and said.startswith("isoline: cannot read image.zarr") and said.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no groups of processes")
+def test_an_interrupt_ends_the_command_and_its_workers_without_a_word(folder):
+    pytest.importorskip("distributed")
+    plain(image=numpy.tile(IMAGE, (8, 3, 3)))
+    command = start("edge_strength", "image.zarr", "a.zarr", *OPTIONS[:-1], "10", "--local", "2", start_new_session=True)
+    while command.poll() is None and len(finished("a.zarr/c")) < 3:
+        time.sleep(0.01)
+    os.killpg(command.pid, signal.SIGINT)
+    assert command.communicate(timeout=60)[1] == "" and command.returncode == 130
 
 
 def test_the_input_is_not_overwritten(folder, capsys):
