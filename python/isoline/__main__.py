@@ -327,9 +327,12 @@ def run(options: dict) -> None:
     if not by_chunk and wants_chunks and (source is None or not whole):
         raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
                          f".zarr that is computed by chunk (got {path}); leave them out")
-    if source is not None and takes_spacing(name) and "spacing" not in options and source.spacing() is not None:
-        options["spacing"] = source.spacing()
     table = default_library().operations[name]
+    if source is not None and takes_spacing(name) and "spacing" not in options:
+        dimensions = options.get("dimensions", table.default("dimensions")) if "dimensions" in table.parameters else None
+        spacing = source.spacing(slices=name == "isolines" or dimensions == "slices")
+        if spacing is not None:
+            options["spacing"] = spacing
     made = {"operation": name, "version": isoline.__version__, "device": device, "levels": levels,
             "input": recorded(path, source), **{key: recorded(files[key], other) for key, other in others.items()},
             "parameters": {**{key: table.default(key) for key in table.parameters}, **options, **halo}}

@@ -38,11 +38,11 @@ class Source(NamedTuple):
     scale: list | None = None
     translation: list | None = None
 
-    def spacing(self) -> list | None:
-        """The distances between pixels, in the unit of the axes; None where the file does not say."""
+    def spacing(self, slices: bool) -> list | None:
+        """The distances between pixels, in the unit of the axes (of slices y and x); None where the file does not say."""
         if self.axes is None:
             return None
-        units = [axis.get("unit") for axis in self.axes]
+        units = [axis.get("unit") for axis in (self.axes[-2:] if slices else self.axes)]
         if len(set(units)) > 1:
             raise ValueError(f"cannot take the spacing from the file: the units of its axes must be the same (got {units}); "
                              "give --spacing in one unit")

@@ -176,3 +176,12 @@ def test_units_that_differ_need_a_spacing(folder, capsys):
     assert main(["distance", "image.zarr", "a.npy"]) == 1
     assert "the units of its axes must be the same" in capsys.readouterr().err
     assert main(["distance", "image.zarr", "a.npy", "--spacing", "1"]) == 0
+    # Slices do not use the distance between them.
+    assert main(["distance", "image.zarr", "a.npy", "--threshold", "100", "--dimensions", "slices"]) == 0
+    assert numpy.array_equal(numpy.load("a.npy"), isoline.distance(IMAGE, threshold=100, spacing=0.5, dimensions="slices"))
+    assert main(["edge_strength", "image.zarr", "a.npy"]) == 0 and main(["edge_strength", "image.zarr", "b.zarr"]) == 0
+    assert main(["isolines", "image.zarr", "a.npz"]) == 0
+    assert main(["edge_strength", "image.zarr", "a.npy", *OPTIONS]) == 1
+    ome("other.zarr", axes=[*AXES[:4], dict(name="x", unit="millimeter")])
+    assert main(["isolines", "other.zarr", "a.npz"]) == 1
+    assert "must be the same (got ['micrometer', 'millimeter'])" in capsys.readouterr().err
