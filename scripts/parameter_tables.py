@@ -22,7 +22,7 @@ STUB = ROOT / "python" / "isoline" / "_operations.pyi"
 STUB_HEAD = """\
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, overload
 
 from numpy import typing as npt
 """
@@ -58,7 +58,8 @@ def table(operation):
 def stub():
     """The types of the Python functions: their own arguments, and those of the tables."""
     yield STUB_HEAD
-    text = "\n".join(["", "__all__ = [", *(f"    {name!r}," for name in _operations.__all__), "]", *functions()])
+    text = "\n".join(["", "__all__ = [", *(f"    {name!r}," for name in _operations.__all__), "]", *functions(),
+                      *solvers()])
     for module, names in re.findall(r"^from (\._\w+) import (.*)", inspect.getsource(_operations), re.MULTILINE):
         used = [name for name in names.split(", ") if re.search(rf"\b{name}\b", text)]
         if used:
@@ -85,6 +86,14 @@ def functions():
             yield from definition(name, signature, changed, result)
         if name not in OVERLOADS:
             yield from definition(name, signature, {}, typed(signature.return_annotation))
+
+
+def solvers():
+    """The keywords of the solvers, which they have by Unpack."""
+    for name, function, omitted in (("LevelSet", "level_set", "iterations"), ("Snake", "snake", None)):
+        yield from ["", f"class {name}Parameters(TypedDict, total=False):"]
+        table = default_library().operations[function]
+        yield from (f"    {key}: {typed(_operations.annotation(table, key))}" for key in table.parameters if key != omitted)
 
 
 def definition(name, signature, changed, result):

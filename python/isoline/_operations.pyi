@@ -1,6 +1,6 @@
 # Written by scripts/parameter_tables.py from _operations.py and the library's tables; do not edit.
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, overload
 
 from numpy import typing as npt
 
@@ -400,3 +400,39 @@ def snake(
 ) -> Snake: ...
 
 signed_distance = distance
+
+class LevelSetParameters(TypedDict, total=False):
+    dimensions: Literal['slices', 'volume']
+    variant: Literal['default', 'band', 'dense', 'scalar']
+    reinitialise_every: int
+    check_interval: int | None
+    side: Literal['auto', 'within', 'above', 'below']
+    target: float
+    epsilon: float | None
+    alpha: float | None
+    time_step: float | None
+    cfl: float
+    change_tolerance: float
+    rms_tolerance: float
+    regions: Literal['off', 'chan_vese', 'gaussian', 'poisson', 'gamma', 'rayleigh', 'bernoulli']
+    edge_weight: float
+    edge_sigma: float | None
+    edge_contrast: float | None
+    pyramid_levels: int
+    upwind_order: int
+
+class SnakeParameters(TypedDict, total=False):
+    noise: Literal['gaussian', 'poisson', 'gamma', 'rayleigh', 'bernoulli']
+    schedule: Literal['parallel', 'sequential']
+    background: Literal['image', 'window']
+    overlap: Literal['allowed', 'excluded']
+    largest_step: int | None
+    max_nodes: int
+    max_iterations: int
+    looks: float
+    margin: float
+    node_spacing: float | None
+    node_cost: float
+    range_min: float | None
+    range_max: float | None
+    pyramid_levels: int

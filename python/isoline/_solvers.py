@@ -4,7 +4,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref, c_size_t, c_uint32, c_uint64, c_void_p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy import typing as npt
@@ -14,6 +14,11 @@ from ._context import DeviceLike, context_of, filled
 from ._native import AUTOMATIC, LevelSetState, Owned, PolygonArrays, Report, real, whole
 from ._progress import ProgressLike, Watch
 from ._results import STATISTICS, TARGET_STATISTICS, copied
+
+if TYPE_CHECKING:  # The types of the keywords are in the stub alone, made from the library's tables.
+    from typing_extensions import Unpack
+
+    from ._operations import LevelSetParameters, SnakeParameters
 
 ALL = 2 ** 64 - 1  # iterations
 
@@ -71,7 +76,7 @@ class LevelSet(Solver):
     noun, kind = "level set", "level_set"
 
     def __init__(self, image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = None, device: DeviceLike = "auto",
-                 **parameters):
+                 **parameters: Unpack[LevelSetParameters]):
         if "iterations" in parameters:
             raise TypeError(f"LevelSet has no parameter 'iterations' (got {parameters['iterations']}); give them to step")
         super().__init__(device, image, spacing, initial_mask)
@@ -120,7 +125,7 @@ class Snake(Solver):
     noun, kind, writes_slices = "snake", "snake", True
 
     def __init__(self, image: ImageLike, polygons: Sequence[npt.ArrayLike] | None = None, *, device: DeviceLike = "auto",
-                 **parameters):
+                 **parameters: Unpack[SnakeParameters]):
         super().__init__(device, image, None)
         arrays, _kept = polygon_arrays(polygons)
         self.make("snake", arrays and byref(arrays), parameters)
@@ -141,7 +146,7 @@ class Snake(Solver):
         with self.used() as handle:
             return self.library.library.isoline_snake_count(handle)
 
-    def restart(self, polygons: Sequence[npt.ArrayLike] | None = None, **parameters) -> None:
+    def restart(self, polygons: Sequence[npt.ArrayLike] | None = None, **parameters: Unpack[SnakeParameters]) -> None:
         """Restarts on the same image; parameters that are not given have their defaults, not their last values."""
         (arrays, _kept), params = polygon_arrays(polygons), self.library.params("snake", **parameters)
         self.library.call("snake_restart", self, arrays and byref(arrays), byref(params))

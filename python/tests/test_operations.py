@@ -220,6 +220,15 @@ def test_the_type_of_segments_depends_on_the_argument():
     assert [ast.unparse(one.args.kwonlyargs[0].annotation) for one in found] == ["Literal[True]", "Literal[False]", "bool"]
 
 
+@pytest.mark.parametrize("solver, operation, omitted", [
+    (isoline.LevelSet, "level_set", {"iterations"}), (isoline.Snake, "snake", set())], ids=lambda value: str(value))
+def test_type_checkers_know_the_keywords_of_solvers(solver, operation, omitted):
+    stub = ast.parse((pathlib.Path(_operations.__file__).with_suffix(".pyi")).read_text(encoding="utf-8"))
+    (found,) = [one for one in stub.body if isinstance(one, ast.ClassDef) and one.name == f"{solver.__name__}Parameters"]
+    assert {one.target.id for one in found.body} == set(default_library().operations[operation].parameters) - omitted
+    assert inspect.signature(solver).parameters["parameters"].annotation == f"Unpack[{found.name}]"
+
+
 def test_curves_are_a_sequence():
     """A slice of them is a list, as of every sequence; another index is a whole number."""
     found, segments = isoline.isolines(IMAGE, [50.0, 100.0, 150.0]), isoline.edge_drawing(IMAGE)[1]
