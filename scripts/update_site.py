@@ -20,7 +20,8 @@ import zipfile
 INDEX = "db.xml.gz"
 PLUGIN = "plugins/Isoline_-"
 MANIFEST = "META-INF/MANIFEST.MF"
-DESCRIPTION = "Edge strength, edge drawing, level sets, region snakes, distances and isolines on the GPU or on all CPU cores"
+DESCRIPTION = ("Edge strength, edge drawing, level sets, region snakes, distances, isolines, isosurfaces and objects on "
+               "the GPU or on all CPU cores")
 # Fiji has it; the updater installs it where it is missing. It ignores the version in the name of a dependency.
 DEPENDENCY = "jars/jna.jar"
 
