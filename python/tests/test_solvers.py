@@ -100,7 +100,7 @@ def test_progress_is_told():
     assert shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 1 and all(isinstance(step, str) for _, step in told)
 
 
-def test_progress_is_told_of_the_end():
+def test_progress_is_told_of_the_end(monkeypatch):
     """A solver that has come to rest does fewer iterations than its progress counts."""
     with isoline.LevelSet(IMAGE, START, target=200, epsilon=50) as surface:
         for call in (surface.step, lambda _, progress: isoline.isolines(IMAGE, [9.5], progress=progress)):
@@ -116,6 +116,11 @@ def test_progress_is_told_of_the_end():
 
     with pytest.raises(AssertionError, match="at the end"):
         isoline.isolines(IMAGE, [9.5], progress=fails)
+    freed, free = [], isoline.Library.free
+    monkeypatch.setattr(isoline.Library, "free", lambda self, noun: freed.append(noun) or free(self, noun))
+    with pytest.raises(AssertionError, match="at the end"):
+        isoline.edge_drawing(IMAGE, progress=fails)
+    assert "segments" in freed
 
 
 @pytest.mark.parametrize("ended", [False, True])
