@@ -59,7 +59,7 @@ class BatchTest {
     private static ImagePlus disc(int shift) {
         ByteProcessor pixels = new ByteProcessor(WIDTH, HEIGHT);
         pixels.setValue(180);
-        pixels.fill(new OvalRoi(8 + shift % 20, 8, 24, 24));
+        pixels.fill(new OvalRoi(8 + shift % 16, 8, 24, 24));
         return new ImagePlus("disc", pixels);
     }
 
