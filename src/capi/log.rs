@@ -90,8 +90,8 @@ pub extern "C" fn isoline_set_logger(function: isoline_log_fn, user: *mut c_void
                 return Err(Error::argument(format!("max must be an isoline_log_level (0 to 4), but it is {other}")));
             }
         };
-        static INSTALLED: PerProcess<OnceLock<bool>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
-        if !INSTALLED.get().get_or_init(|| log::set_logger(&Forward).is_ok()) {
+        static INSTALLED: PerProcess<OnceLock<bool>> = PerProcess::once();
+        if !INSTALLED.get_or_init(|| log::set_logger(&Forward).is_ok()) {
             return Err(Error::unsupported(
                 "cannot set a logger: this program has set its own logger of Rust's log crate; use that one",
             ));

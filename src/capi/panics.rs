@@ -34,8 +34,8 @@ impl Drop for Call {
 /// Runs the body of an extern function, and catches its panic.
 pub(super) fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
     // A fork may come while another thread is in its first call.
-    static HOOK: PerProcess<OnceLock<()>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
-    HOOK.get().get_or_init(|| {
+    static HOOK: PerProcess<OnceLock<()>> = PerProcess::once();
+    HOOK.get_or_init(|| {
         // Panics of the rest of a Rust program are treated as before.
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| if is_ours() { log(panic) } else { others(panic) }));

@@ -34,3 +34,15 @@ impl<T> PerProcess<T> {
         &of.value
     }
 }
+
+impl<T> PerProcess<OnceLock<T>> {
+    /// Makes the place of a value that is made when it is first used.
+    pub(crate) const fn once() -> Self {
+        Self::new(OnceLock::new(), |_| OnceLock::new())
+    }
+
+    /// Returns the value. The child of a fork has that of its parent, unless it was not finished.
+    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
+        self.value.get().unwrap_or_else(|| self.get().get_or_init(make))
+    }
+}

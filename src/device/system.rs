@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 /// Returns the processor's name.
 pub(super) fn processor() -> &'static str {
-    static NAME: PerProcess<OnceLock<String>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
-    NAME.get().get_or_init(|| {
+    static NAME: PerProcess<OnceLock<String>> = PerProcess::once();
+    NAME.get_or_init(|| {
         brand().map_or_else(|| format!("CPU ({})", std::env::consts::ARCH), |name| name.trim().to_owned())
     })
 }

@@ -102,7 +102,6 @@ impl Variant {
 }
 
 /// All cases and their variants.
-#[derive(Clone)]
 pub(super) struct Table {
     cases: [Case; IS_CASES],
     variants: [Variant; IS_VARIANTS],
@@ -111,8 +110,8 @@ pub(super) struct Table {
 impl Table {
     /// Returns the table, which is made when it is first used.
     pub(super) fn get() -> &'static Self {
-        static TABLE: PerProcess<OnceLock<Table>> = PerProcess::new(OnceLock::new(), OnceLock::clone);
-        TABLE.get().get_or_init(Self::new)
+        static TABLE: PerProcess<OnceLock<Table>> = PerProcess::once();
+        TABLE.get_or_init(Self::new)
     }
 
     fn new() -> Self {

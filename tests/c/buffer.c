@@ -6,6 +6,11 @@
 #include <inttypes.h>
 #include <pthread.h>
 
+static int ended_well(pid_t child) {
+    int state = -1;
+    return child > 0 && waitpid(child, &state, 0) == child && state == 0;
+}
+
 static const size_t MIB = (size_t)1 << 20;
 
 static void *new_buffer(isoline_context *context, size_t bytes) {
@@ -472,8 +477,7 @@ static void a_fork_leaves_the_parents_buffers_alone(const char *device) {
             CHECK(is_filled(mask, SIDE * SIDE, 9));
             end_child();
         }
-        int state = -1;
-        CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+        CHECK(ended_well(child));
         CHECK(is_filled(mask, SIDE * SIDE, 5));
         use(context, mask, distances, SIDE);
         memset(mask, 5, SIDE * SIDE);
@@ -513,8 +517,7 @@ static void the_child_of_a_fork_may_make_a_context(const char *device) {
         isoline_context_free(own);
         end_child();
     }
-    int state = -1;
-    CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+    CHECK(ended_well(child));
     use(context, mask, distances, SIDE);
     isoline_buffer_free(mask);
     isoline_buffer_free(distances);
@@ -558,8 +561,7 @@ static void the_child_of_a_fork_is_refused_the_parents_objects(const char *devic
         isoline_context_free(context);
         end_child();
     }
-    int state = -1;
-    CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+    CHECK(ended_well(child));
     GOOD(isoline_level_set_step(surface, 1, NULL, NULL));
     isoline_snake_free(snake);
     isoline_level_set_free(surface);
@@ -586,8 +588,7 @@ static void a_child_of_many_threads_can_free(const char *device) {
             isoline_buffer_free(buffer);
             _exit(0);
         }
-        int state = -1;
-        CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+        CHECK(ended_well(child));
     }
     pthread_join(other.thread, NULL);
     CHECK_NUMBER(other.wrong, 0);
@@ -627,8 +628,7 @@ static void a_child_of_many_threads_can_make_a_context(const char *device) {
             GOOD(isoline_set_logger(count_warnings, NULL, ISOLINE_LOG_DEBUG));
             end_child();
         }
-        int state = -1;
-        CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+        CHECK(ended_well(child));
     }
     __atomic_store_n(&is_over, 1, __ATOMIC_SEQ_CST);
     pthread_join(other, NULL);
@@ -660,13 +660,11 @@ static void a_child_of_a_first_call_can_make_a_context(const char *device) {
                 isoline_context_free(open_context(device));
                 end_child();
             }
-            int state = -1;
-            CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+            CHECK(ended_well(child));
             pthread_join(other, NULL);
             end_child();
         }
-        int state = -1;
-        if (!CHECK(fresh > 0 && waitpid(fresh, &state, 0) == fresh && state == 0)) {
+        if (!CHECK(ended_well(fresh))) {
             return;
         }
     }
