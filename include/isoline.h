@@ -80,9 +80,9 @@
  *   gives the same bits: distance, isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the
  *   first call of each kind on a machine measures both devices, in less than a second, and keeps the times in the user's
  *   cache folder, as isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give
- *   the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. A call uses the
- *   primary context of a CUDA device, which may be current in its callbacks; after the call the one that was current on the
- *   calling thread before is so again.
+ *   the cause. "cuda:N" and lists of devices never fall back: a call that the device cannot run is an error. In the
+ *   callbacks of a call the primary context of its device may be the current CUDA context. When the call returns, the
+ *   current context is the one from before the call.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
  *   and CUDA give the same bits in edge drawing, isolines, isosurfaces, objects, parallel region snakes, and in a fixed
  *   number of iterations of the edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within

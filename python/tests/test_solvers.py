@@ -104,9 +104,13 @@ def test_progress_is_told_of_the_end(monkeypatch):
     """A solver that has come to rest does fewer iterations than its progress counts."""
     with isoline.LevelSet(IMAGE, START, target=200, epsilon=50) as surface:
         for call in (surface.step, lambda _, progress: isoline.isolines(IMAGE, [9.5], progress=progress)):
-            told = []
-            call(10 ** 6, progress=lambda *what, told=told: told.append(what))
-            shares, steps = zip(*told)
+            shares, steps = [], []
+
+            def note(share, step, shares=shares, steps=steps):
+                shares.append(share)
+                steps.append(step)
+
+            call(10 ** 6, progress=note)
             assert shares[-1] == 1 and shares.count(1) == 1 and steps[-1] == steps[-2]
     # A result is there, so that the call can no longer be cancelled; an exception is raised all the same.
     assert len(isoline.isolines(IMAGE, [9.5], progress=lambda share, _: share == 1)) == 1
