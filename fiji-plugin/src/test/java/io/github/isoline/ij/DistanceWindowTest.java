@@ -139,6 +139,8 @@ class DistanceWindowTest extends WindowTest {
 
         private void volume(ImagePlus cell) throws Exception {
             ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + "brain.tif");
+            // The window of another image could become the active one while the command starts.
+            cell.close();
             image.show();
             Dialog dialog = open(image, COMMAND);
             choose(dialog, "volume");
