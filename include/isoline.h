@@ -3211,7 +3211,7 @@ typedef struct {
      * criterion tested. Default 10.
      */
     uint32_t check_interval;
-    /** The most iterations, at least 1. Default 1000. */
+    /** The most iterations. Default 1000. With 0 the objects are the starts, such as automatic ones that are to be corrected. */
     uint32_t iterations;
     /** Must be 0. */
     uint32_t reserved;

@@ -250,6 +250,12 @@ fn starts_are_found_where_none_are_given() {
         let (labels, found, report) = grow(scene.image.view().into(), None, &params);
         assert!(found.is_empty() && report.converged && labels.iter().all(|label| *label == 0));
     }
+    // Without iterations the result has the starts, which give the same objects again.
+    let (starts, rows, report) = grow(scene.image.view().into(), None, &Params { iterations: 0, ..Params::default() });
+    assert!(rows.len() == 3 && rows.iter().all(|row| row.voxels > 0) && report.iterations == 0 && !report.converged);
+    assert_eq!(grow(scene.image.view().into(), Some(&starts), &Params::default()).0, labels);
+    let (same, ..) = grow(scene.image.view().into(), Some(&starts), &Params { iterations: 0, ..Params::default() });
+    assert_eq!(same, starts);
     // Without smoothing single voxels of noise are above the threshold, but none is thick.
     let params = Params { sigma: Some(0.0), ..Params::default() };
     assert_eq!(grow(scene.image.view().into(), None, &params).1.len(), 3);
@@ -366,7 +372,6 @@ fn bad_input_is_refused() {
     ] {
         is(run(given(), &params, false), argument, "alpha must be");
     }
-    is(run(given(), &Params { iterations: 0, ..defaults() }, false), argument, "iterations must be");
     is(run(given(), &Params { check_interval: 0, ..defaults() }, false), argument, "check_interval must be");
     is(run(given(), &Params { margin: Some(0.0), ..defaults() }, false), argument, "margin must be");
     is(run(given(), &Params { change_tolerance: -1.0, ..defaults() }, false), argument, "change_tolerance must be");
@@ -480,6 +485,7 @@ fn compare_crowd(contexts: &[Context; 2], size: [usize; 3], count: usize, severa
         Params { spacing: [1.0, 100.0, 1.0], iterations: 30, ..default.clone() },
         Params { margin: Some(1e6), check_interval: 7, iterations: 25, ..default.clone() },
         Params { margin: Some(0.3), change_tolerance: 0.0, iterations: 60, ..default.clone() },
+        Params { iterations: 0, ..default.clone() },
     ] {
         compare(contexts, image(), Some(&scene.starts), &params, &format!("{params:?}"));
     }

@@ -27,7 +27,7 @@ pub struct isoline_objects_params {
     /// The number of iterations, 1 to 1000, after which the objects' brightness is measured again, and the stopping
     /// criterion tested. Default 10.
     pub check_interval: u32,
-    /// The most iterations, at least 1. Default 1000.
+    /// The most iterations. Default 1000. With 0 the objects are the starts, such as automatic ones that are to be corrected.
     pub iterations: u32,
     /// Must be 0.
     pub reserved: u32,

@@ -73,7 +73,7 @@ pub struct Params {
     /// The number of iterations, 1 to 1000, after which the objects' brightness is measured again, and the stopping
     /// criterion tested. Default 10.
     pub check_interval: u32,
-    /// The most iterations, at least 1. Default 1000.
+    /// The most iterations. Default 1000. With 0 the objects are the starts, such as automatic ones that are to be corrected.
     pub iterations: u32,
     /// The weight α, in (0, 1], of the image against curvature. Default 0.5. A ball whose
     /// radius is at most (1 − α)/α times the smallest spacing does not grow.

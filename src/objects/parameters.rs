@@ -75,9 +75,9 @@ pub(crate) const ITERATIONS: Parameter = Parameter::integer(
     c"iterations",
     c"Iterations",
     1000,
-    c"The most iterations. More let the fronts go further, if they are not at rest before.",
+    c"The most iterations. More let the fronts go further, if they are not at rest before. 0: the objects are the starts.",
 )
-.at_least(1.0)
+.at_least(0.0)
 .advanced();
 
 pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(

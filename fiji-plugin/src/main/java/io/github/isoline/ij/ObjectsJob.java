@@ -77,7 +77,8 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
             largest = Math.max(largest, found.label(object));
             vanished += found.voxels(object) == 0 ? 1 : 0;
         }
-        unfinished |= !found.report().converged();
+        // Without iterations the starts are wanted.
+        unfinished |= !found.report().converged() && settings.number(Settings.ITERATIONS) > 0;
         if (measured != null) {
             measure(found, part);
         }
