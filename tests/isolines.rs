@@ -317,6 +317,9 @@ fn levels_are_equally_spaced_unless_given() {
         assert_eq!(levels(&Params { level_count: 3, ..Params::default() }), [10.0, 20.0, 30.0], "{device}");
         let range = Some([4.0, 12.0]);
         assert_eq!(levels(&Params { level_count: 3, range, ..Params::default() }), [6.0, 8.0, 10.0], "{device}");
+        // Whole numbers have no rounding error, which would make pixels equal to a level high.
+        let whole = Params { level_count: 36, range: Some([1.0, 38.0]), ..Params::default() };
+        assert_eq!(levels(&whole), (2..38).map(f64::from).collect::<Vec<_>>(), "{device}");
         assert_eq!(levels(&Params { range, ..at(&[30.5, 2.0, 2.0]) }), [30.5, 2.0, 2.0], "{device}");
         let flat = Array2::<f32>::from_elem((9, 9), 3.0);
         assert_eq!(isolines_of(context, flat.view(), &Params::default()), Polylines::new(), "{device}");
