@@ -118,7 +118,8 @@ impl Params {
             return collected(self.levels.iter().copied());
         }
         let [low, high] = self.range.map_or_else(|| context.extremes(STAGE, input, progress), Ok)?;
-        // Divided last, so that a level which is a whole number has no rounding error: pixels equal to it stay low.
+        // Divided last, so that a level which is a whole number has no rounding error: pixels equal to it stay low. Ends of
+        // pixels' size are far from what overflows here.
         let parts = f64::from(self.level_count) + 1.0;
         let level = |index: u32| low + (high - low) * f64::from(index) / parts;
         collected((0..self.level_count).map(|index| level(index + 1)))
