@@ -21,7 +21,7 @@ Stack.setFrameInterval(600);
 setSlice(1);
 makeSelection("points", newArray(48, 117), newArray(58, 73));
 run("Clear Results");
-run("Region Snake...", "start=roi radius=8 stack=track noise=poisson results_table overlay");
+run("Region Snake...", "start=roi radius=8 stack=track largest_step=2 noise=poisson results_table overlay");
 areas = newArray(2);
 for (row = 0; row < nResults; row++) {
     track = getResult("Track", row);
