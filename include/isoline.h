@@ -3227,8 +3227,9 @@ typedef struct {
      */
     double margin;
     /**
-     * Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front;
-     * at least 0. Default 0.01.
+     * Stopping criterion: the voxels that an object may gain and lose in a check interval and still be at rest, as a share
+     * of the surface of a ball of its size (of an image of one slice the circumference of a disc): about the distance in
+     * voxels that its front moved; at least 0. The iterations end when all objects are at rest. Default 0.1.
      */
     double change_tolerance;
     /**

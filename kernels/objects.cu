@@ -4,7 +4,7 @@
 //   clear     the objects before anything is known of them
 //   begin     the distances of the starts
 //   iterate   one iteration
-//   sums      the sums over the voxels of each object; the voxels that have moved since the last check
+//   sums      the sums over the voxels of each object, and how many it has gained or lost since the last check
 //   means     the means of each object and its background, and its score
 #include "block_scan.cuh"
 #include "objects.h"
@@ -52,7 +52,7 @@ __device__ __forceinline__ void for_each_of_tile(const isoline_ob_job &job, VISI
 // Makes the sums of an object those of no voxels.
 __device__ __forceinline__ void clear_sums(isoline_ob_object &object)
 {
-    object.sum_of_voxels = object.sum_of_levels = 0;
+    object.sum_of_voxels = object.sum_of_levels = object.moved = 0;
     for (u32 i = 0; i < 6; ++i) object.ends[i] = 0xFFFFFFFF;
 }
 
@@ -221,7 +221,6 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_iterate(isol
         return;
     }
     bool changed = false;
-    u32 fronts = 0;
     for_each_of_tile(job, [&](const Place &at, bool is_inside) {
         if (!is_inside) return;
         u64 around[SIDES];
@@ -238,7 +237,6 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_iterate(isol
         }
         Voxel now = old;
         if (has_other) {
-            fronts += 1;
             const u32 facts = job.facts[at.index];
             now = evolved(job, old, labels, distances, job.levels[at.index], facts);
             if (now.label != old.label && (facts & OB_CHANGES) < OB_CHANGES) job.facts[at.index] = facts + 1;
@@ -254,12 +252,7 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_iterate(isol
         job.new_distances[at.index] = now.distance;
     });
     changed = __syncthreads_or(changed);
-    u64 total;
-    block_exclusive_sum<OB_THREADS>(fronts, &total);
-    if (is_first) {
-        job.new_changed[blockIdx.x] = changed;
-        job.fronts[blockIdx.x] = static_cast<u32>(total);
-    }
+    if (is_first) job.new_changed[blockIdx.x] = changed;
 }
 
 // Adds a run of an object's voxels in a row.
@@ -274,18 +267,19 @@ __device__ __forceinline__ void add_run(isoline_ob_object &object, const Place &
     }
 }
 
-// Block OB_THREADS, grid: tiles. The sums of objects[], moved voxels and front voxels; then `checked` has the
-// labels.
+// Block OB_THREADS, grid: tiles. The sums of objects[], with the voxels that have moved; then `checked` has the labels.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_sums(isoline_ob_job job)
 {
     const u32 lane = threadIdx.x % WARP;
-    u32 moved = 0;
     for_each_of_tile(job, [&](const Place &at, bool is_inside) {
         const u32 label = is_inside ? job.labels[at.index] : OB_BACKGROUND;
         const u32 level = is_inside ? job.levels[at.index] : 0;
-        if (is_inside && job.checked[at.index] != label) {
-            moved += 1;
+        const u32 last = is_inside ? job.checked[at.index] : OB_BACKGROUND;
+        if (last != label) {
             job.checked[at.index] = label;
+            // It has moved for both of its objects.
+            if (label != OB_BACKGROUND) atomicAdd(&job.objects[label].moved, u64{1});
+            if (last != OB_BACKGROUND) atomicAdd(&job.objects[last].moved, u64{1});
         }
         if (__ballot_sync(ALL_LANES, label != OB_BACKGROUND) == 0) return;
         const u32 before = __shfl_up_sync(ALL_LANES, label, 1);
@@ -296,12 +290,6 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_sums(isoline
         const u32 levels = __shfl_sync(ALL_LANES, up_to_here, end - 1) - (up_to_here - level);
         if ((starts >> lane & 1) != 0 && label != OB_BACKGROUND) add_run(job.objects[label], at, end - lane, levels);
     });
-    u64 total;
-    block_exclusive_sum<OB_THREADS>(moved, &total);
-    if (threadIdx.x == 0) {
-        if (total > 0) atomicAdd(&job.counts->moved, total);
-        if (job.fronts[blockIdx.x] > 0) atomicAdd(&job.counts->fronts, job.fronts[blockIdx.x]);
-    }
 }
 
 // The window around the bounding box of an object, of which only voxels on a grid are looked at.
@@ -370,16 +358,25 @@ __device__ __forceinline__ isoline_ob_score score_between(double mean, double ba
     return {static_cast<float>(gain), static_cast<float>(offset)};
 }
 
+// Returns whether an object of so many voxels, of which `moved` are new or lost, has moved by more than the tolerance.
+__device__ __forceinline__ bool has_moved(const isoline_ob_job &job, u64 moved, u64 voxels)
+{
+    const double gone = static_cast<double>(moved), size = static_cast<double>(voxels);
+    const double square = __dmul_rn(gone, gone), most = __dmul_rn(job.most_moved, size);
+    return job.depth == 1 ? square > most : __dmul_rn(square, gone) > __dmul_rn(most, size);
+}
+
 // Block OB_THREADS, grid: objects. The means of an object from its sums, which are then 0 again, and its score.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isoline_ob_job job)
 {
     const u32 label = blockIdx.x + 1;
     isoline_ob_object &object = job.objects[label];
-    const u64 voxels = object.sum_of_voxels, levels = object.sum_of_levels;
+    const u64 voxels = object.sum_of_voxels, levels = object.sum_of_levels, moved = object.moved;
     u32 ends[6];
     for (u32 i = 0; i < 6; ++i) ends[i] = object.ends[i];
     __syncthreads();
     if (threadIdx.x == 0) {
+        if (has_moved(job, moved, voxels)) job.changes->moved = 1;
         object.voxels = voxels;
         clear_sums(object);
     }
@@ -408,5 +405,5 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isolin
     object.used_mean = mean;
     object.used_background = background;
     job.new_scores[label] = score_between(mean, background);
-    job.counts->scores = 1;
+    job.changes->scores = 1;
 }

@@ -48,6 +48,7 @@ struct isoline_ob_score {
 // An object. The sums are over its voxels, and `ends` the smallest x, y and z, and the negated largest ones.
 struct isoline_ob_object {
     u64 sum_of_voxels, sum_of_levels;
+    u64 moved;                           // voxels that it has gained or lost since the check before
     u32 ends[6];
     u64 voxels;
     double mean, background;             // levels; NaN where there is none
@@ -55,10 +56,9 @@ struct isoline_ob_object {
 };
 
 // The numbers that the host reads after a check.
-struct isoline_ob_counts {
-    u64 moved;    // voxels whose label is not that of the check before
-    u64 fronts;   // voxels beside a front
-    u64 scores;   // 1 if a score has changed
+struct isoline_ob_changes {
+    u32 moved;    // 1 if an object has moved by more than the tolerance
+    u32 scores;   // 1 if a score has changed
 };
 
 // The arguments of all kernels. Voxels are packed, x fastest. Lengths are in units of the smallest spacing; inverse squares
@@ -74,10 +74,10 @@ struct isoline_ob_job {
     const isoline_ob_score *scores;        // of each label
     isoline_ob_score *new_scores;          // the same
     isoline_ob_object *objects;            // of each label
-    isoline_ob_counts *counts;
+    isoline_ob_changes *changes;
     const unsigned char *changed;          // of each tile: a voxel changed in the last iteration
     unsigned char *new_changed;
-    u32 *fronts;                           // of each tile: its voxels beside a front
+    double most_moved;                     // see Plan::has_moved
     u32 width, height, depth;
     u32 tiles[3];
     u32 margin[3];                         // of a window, in voxels

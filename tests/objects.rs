@@ -403,6 +403,45 @@ fn an_even_image_has_objects_that_are_moved_by_curvature_alone() {
 }
 
 #[test]
+fn an_object_that_still_grows_is_not_stopped_by_many_at_rest() {
+    // A rod of 120 x 11 pixels, with a start at one end, above 30 squares that are their own starts.
+    let number = |[x, y, _]: Position| {
+        let (column, row) = (x as u16 / 20, y as u16 / 20);
+        let in_square = x % 20.0 < 12.0 && y % 20.0 < 12.0;
+        if (10.0..130.0).contains(&x) && (5.0..16.0).contains(&y) {
+            1
+        } else if row >= 2 && in_square {
+            2 + column + 10 * (row - 2)
+        } else {
+            0
+        }
+    };
+    let truth = array([200, 100, 1], [1.0; 3], number);
+    let starts = array([200, 100, 1], [1.0; 3], |at| if at[0] >= 20.0 && at[1] < 20.0 { 0 } else { number(at) });
+    let image = truth.mapv(|label| if label > 0 { 200u8 } else { 20 });
+    let (labels, _, report) = grow(image.view().into(), Some(&starts), &Params::default());
+    assert!(report.converged);
+    let rod = dice(&labels, &truth, 1);
+    assert!(rod > 0.99, "{rod}");
+}
+
+#[test]
+fn fronts_move_along_a_large_spacing_before_they_are_at_rest() {
+    let spacing = [1.0, 1.0, 20.0];
+    let ball = [Ball([20.0, 20.0, 60.0], 75.0)];
+    let truth = array([40, 40, 7], spacing, |at| index(&ball, [20.0, 20.0, at[2]]));
+    let starts =
+        array([40, 40, 7], spacing, |at| if at[2] == 60.0 { index(&[Ball([20.0, 20.0, 60.0], 8.0)], at) } else { 0 });
+    let inside = |at: Position| (at[0] - 20.0).hypot(at[1] - 20.0) < 12.0;
+    let truth = truth * array([40, 40, 7], spacing, |at| u16::from(inside(at)));
+    let image = truth.mapv(|label| if label > 0 { 200u8 } else { 20 });
+    let (labels, _, report) = grow(image.view().into(), Some(&starts), &Params { spacing, ..Params::default() });
+    assert!(report.converged);
+    let dice = dice(&labels, &truth, 1);
+    assert!(dice > 0.95, "{dice}");
+}
+
+#[test]
 fn a_callback_sees_progress_and_cancels() {
     let scene = three_balls();
     let run = |progress: &mut isoline::Progress<'_>| {

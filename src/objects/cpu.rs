@@ -2,17 +2,21 @@
 
 use super::row::{PART, Row, values_around};
 use super::scalar::{Constants, START_DISTANCE};
-use super::statistics::{Statistics, Window};
+use super::statistics::{Check, Statistics, Window};
 use crate::error::Result;
 use crate::image::zeroed;
 use crate::parallel::try_par_copy;
 use crate::progress::Ticker;
 use pulp::Arch;
 use rayon::prelude::*;
+use std::f64::consts::PI;
 use std::ops::Range;
 
 /// The check intervals in a row without movement after which the fronts are at rest although scores still change a little.
-const QUIET_CHECKS: u32 = 2;
+const QUIET_CHECKS: u64 = 2;
+
+/// The iterations in which a front that still moves crosses the smallest spacing, if its score is a half or more.
+const ITERATIONS_PER_VOXEL: f64 = 4.0;
 
 /// The voxels of one task, about.
 const TASK_VOXELS: usize = 1 << 14;
@@ -73,8 +77,31 @@ pub(super) struct Plan {
     pub iterations: u64,
     pub check_interval: u64,
     pub change_tolerance: f64,
+    /// The largest spacing, in units of the smallest.
+    pub anisotropy: f64,
     /// The number of objects.
     pub objects: usize,
+}
+
+impl Plan {
+    /// The factor of [`Plan::has_moved`]: the power of the tolerance, times that of the surface of a ball of one voxel, or of
+    /// the circumference of a disc.
+    pub(super) fn most_moved(&self) -> f64 {
+        let (tolerance, is_slice) = (self.change_tolerance, self.grid.shape[2] == 1);
+        if is_slice { tolerance.powi(2) * 4.0 * PI } else { tolerance.powi(3) * 36.0 * PI }
+    }
+
+    /// Returns whether an object of so many voxels, of which `moved` are new or lost, has moved by more than the tolerance: by
+    /// `moved` divided by the surface of a ball, or the circumference of a disc, of its size. Powers are compared, because
+    /// roots would not have the same bits on every device.
+    pub(super) fn has_moved(&self, moved: u64, voxels: u64) -> bool {
+        let (moved, voxels) = (moved as f64, voxels as f64);
+        if self.grid.shape[2] == 1 {
+            moved * moved > self.most_moved() * voxels
+        } else {
+            moved * moved * moved > self.most_moved() * voxels * voxels
+        }
+    }
 }
 
 /// The labels and distances of all voxels.
@@ -112,7 +139,7 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     try_par_copy(&mut next.labels, &fields.labels, ticker)?;
     try_par_copy(&mut next.distances, &fields.distances, ticker)?;
     let mut statistics = Statistics::new(plan.objects)?;
-    statistics.measure(grid, &fields.labels, levels, ticker)?;
+    statistics.measure(plan, &fields.labels, &mut checked, levels, ticker)?;
     let mut parts = Parts::new(grid)?;
     let mut rest = Rest::new(plan);
     while let Some(count) = rest.next_interval() {
@@ -122,10 +149,9 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
             rest.iterations += 1;
             ticker.set(rest.iterations as f64 / plan.iterations as f64);
         }
-        let moved = moved_voxels(grid, &fields.labels, &mut checked, ticker)?;
-        let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
-        rest.judge(moved, parts.front_voxels(), scores_changed);
-        if scores_changed {
+        let check = statistics.measure(plan, &fields.labels, &mut checked, levels, ticker)?;
+        rest.judge(check);
+        if check.scores_changed {
             parts.activate_all();
         }
     }
@@ -138,7 +164,7 @@ pub(super) struct Rest<'a> {
     pub iterations: u64,
     pub converged: bool,
     /// The check intervals without movement up to now.
-    quiet: u32,
+    quiet: u64,
 }
 
 impl<'a> Rest<'a> {
@@ -152,11 +178,13 @@ impl<'a> Rest<'a> {
         if self.converged || left == 0 { None } else { Some(self.plan.check_interval.min(left)) }
     }
 
-    /// Decides after a check whether the fronts are at rest, by the voxels that moved and those beside a front.
-    pub(super) fn judge(&mut self, moved: u64, fronts: u64, scores_changed: bool) {
-        let is_quiet = moved as f64 <= self.plan.change_tolerance * fronts as f64;
-        self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
-        self.converged = is_quiet && (!scores_changed || self.quiet == QUIET_CHECKS);
+    /// Decides after a check whether the fronts are at rest: none has moved for as many iterations as one needs that crosses
+    /// the largest spacing.
+    pub(super) fn judge(&mut self, check: Check) {
+        self.quiet = if check.moved { 0 } else { self.quiet + 1 };
+        let needed = if check.scores_changed { QUIET_CHECKS } else { 1 };
+        let across = ITERATIONS_PER_VOXEL * self.plan.anisotropy;
+        self.converged = self.quiet >= needed && (self.quiet * self.plan.check_interval) as f64 >= across;
     }
 }
 
@@ -193,7 +221,7 @@ fn rows_around(grid: &Grid, row: usize) -> [Range<usize>; 5] {
     ]
 }
 
-/// The parts of rows: which are updated, and the front voxels in each.
+/// The parts of rows, and which are updated.
 struct Parts {
     /// The parts of a row.
     per_row: usize,
@@ -202,20 +230,14 @@ struct Parts {
     /// 1 where something changed in the last iteration, or may in the next one.
     changed: Vec<u8>,
     active: Vec<u8>,
-    fronts: Vec<u8>,
 }
 
 impl Parts {
     fn new(grid: &Grid) -> Result<Self> {
         let per_row = grid.shape[0].div_ceil(PART);
         let count = per_row * grid.rows();
-        let mut parts = Self {
-            per_row,
-            rows: [grid.shape[1], grid.rows()],
-            changed: zeroed(count)?,
-            active: zeroed(count)?,
-            fronts: zeroed(count)?,
-        };
+        let mut parts =
+            Self { per_row, rows: [grid.shape[1], grid.rows()], changed: zeroed(count)?, active: zeroed(count)? };
         parts.activate_all();
         Ok(parts)
     }
@@ -245,11 +267,6 @@ impl Parts {
             }
         });
     }
-
-    /// Returns the number of voxels that have a neighbour of another label.
-    fn front_voxels(&self) -> u64 {
-        self.fronts.par_iter().with_min_len(1 << 12).map(|count| u64::from(*count)).sum()
-    }
 }
 
 /// Computes one iteration, from `fields` to `next`. A part that is not active is the same in both.
@@ -266,14 +283,14 @@ fn iterate(
     ticker: &Ticker,
 ) -> Result<()> {
     parts.activate();
-    let Parts { per_row, changed, active, fronts, .. } = parts;
+    let Parts { per_row, changed, active, .. } = parts;
     let width = plan.grid.shape[0];
     let rows =
         next.labels.par_chunks_mut(width).zip(next.distances.par_chunks_mut(width)).zip(changes.par_chunks_mut(width));
-    let flags = changed.par_chunks_mut(*per_row).zip(fronts.par_chunks_mut(*per_row)).zip(active.par_chunks(*per_row));
+    let flags = changed.par_chunks_mut(*per_row).zip(active.par_chunks(*per_row));
     let arch = Arch::new();
     let rows = rows.zip(flags).enumerate().with_min_len((TASK_VOXELS / width).max(1));
-    rows.for_each(|(row, (((new_labels, new_distances), changes), ((changed, fronts), active)))| {
+    rows.for_each(|(row, (((new_labels, new_distances), changes), (changed, active)))| {
         if ticker.is_cancelled() {
             return;
         }
@@ -293,24 +310,7 @@ fn iterate(
             changes,
             active,
             changed,
-            fronts,
         });
     });
     ticker.check()
-}
-
-/// Returns the number of voxels whose label is not that of the last check, and makes this the last one.
-fn moved_voxels(grid: &Grid, labels: &[u32], checked: &mut [u32], ticker: &Ticker) -> Result<u64> {
-    let width = grid.shape[0];
-    let rows = checked.par_chunks_mut(width).zip(labels.par_chunks(width));
-    let moved = rows.map(|(checked, labels)| {
-        let moved = checked.iter().zip(labels).filter(|(a, b)| a != b).count() as u64;
-        if moved > 0 {
-            checked.copy_from_slice(labels);
-        }
-        moved
-    });
-    let moved = moved.sum();
-    ticker.check()?;
-    Ok(moved)
 }

@@ -1,14 +1,14 @@
 //! The fronts on CUDA, with the bits of the CPU. The host makes the starts' labels and the levels, and measures the objects
 //! that the fronts have come to; between these everything stays on the device, and after each check interval the host reads
-//! three numbers. A voxel takes 23 bytes.
+//! two numbers. A voxel takes 23 bytes.
 #![allow(unsafe_code)]
 
 use super::cpu::{Moved, Plan, Rest};
-use super::statistics::Statistics;
+use super::statistics::{Check, Statistics};
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Kernel, Pinned, Stream, check_sides, geometry};
 use crate::device::kernels::objects::{
-    OB_COLUMNS, OB_ROWS, OB_SLICES, OB_THREADS, isoline_ob_counts as Counts, isoline_ob_job as Job,
+    OB_COLUMNS, OB_ROWS, OB_SLICES, OB_THREADS, isoline_ob_changes as Changes, isoline_ob_job as Job,
     isoline_ob_object as Sums, isoline_ob_score as DeviceScore,
 };
 use crate::error::Result;
@@ -35,8 +35,8 @@ const MEASURED_TOGETHER: usize = 1 << 15;
 /// The bytes of a voxel: two labels, the label of the last check, two distances, a level, and its facts.
 const VOXEL_BYTES: usize = 3 * size_of::<u32>() + 2 * size_of::<f32>() + size_of::<u16>() + 1;
 
-/// The bytes of a tile: two marks of changes, and the number of front voxels.
-const TILE_BYTES: usize = 2 + size_of::<u32>();
+/// The bytes of a tile: two marks of changes.
+const TILE_BYTES: usize = 2;
 
 const OBJECT_BYTES: usize = size_of::<Sums>() + size_of::<DeviceScore>();
 
@@ -50,7 +50,7 @@ fn tiles(shape: [usize; 3]) -> [usize; 3] {
 pub(super) fn device_bytes(shape: [usize; 3], objects: usize) -> u64 {
     let voxels = shape.iter().product::<usize>() as u64 * VOXEL_BYTES as u64;
     let tiles = tiles(shape).iter().product::<usize>() as u64 * TILE_BYTES as u64;
-    voxels + tiles + ((objects + 1) * OBJECT_BYTES + size_of::<Counts>()) as u64
+    voxels + tiles + ((objects + 1) * OBJECT_BYTES + size_of::<Changes>()) as u64
 }
 
 /// Moves the fronts from `starts`, a label of each voxel, until they are at rest; see [`super::cpu::evolve`].
@@ -104,10 +104,8 @@ struct Fronts<'a> {
     distances: [Buffer; 2],
     changed: [Buffer; 2],
     levels: Buffer,
-    /// The front voxels of each tile.
-    front_voxels: Buffer,
     objects: Buffer,
-    counts: Buffer,
+    changes: Buffer,
     /// The numbers that the host reads after a check.
     read: Pinned,
     tiles: usize,
@@ -146,10 +144,9 @@ impl<'a> Fronts<'a> {
             distances: [words()?, words()?],
             changed: [memory.device(tiles)?, memory.device(tiles)?],
             levels: memory.device(size_of_val(levels))?,
-            front_voxels: memory.device(tiles * size_of::<u32>())?,
             objects: memory.device(labels * size_of::<Sums>())?,
-            counts: memory.device(size_of::<Counts>())?,
-            read: memory.pinned(size_of::<Counts>())?,
+            changes: memory.device(size_of::<Changes>())?,
+            read: memory.pinned(size_of::<Changes>())?,
             tiles,
             job: Job {
                 facts: facts.address(),
@@ -161,6 +158,7 @@ impl<'a> Fronts<'a> {
                 depth: shape[2] as u32,
                 tiles: of_axis.map(|count| count as u32),
                 margin: plan.grid.margin.map(|margin| u32::try_from(margin).unwrap_or(u32::MAX)),
+                most_moved: plan.most_moved(),
                 keep_starts: u32::from(plan.keep_starts),
                 label_count: labels as u32,
                 spacing: constants.spacing,
@@ -175,7 +173,6 @@ impl<'a> Fronts<'a> {
         fronts.upload(bytemuck::cast_slice(levels), &fronts.levels, ticker)?;
         fronts.upload(bytemuck::cast_slice(starts), &fronts.labels[0], ticker)?;
         fronts.stream.fill(&fronts.changed[0], 0, tiles, 1)?;
-        fronts.stream.fill(&fronts.front_voxels, 0, tiles * size_of::<u32>(), 0)?;
         let [clear, begin] = [kernel("clear")?, kernel("begin")?];
         let job = fronts.job_now();
         // SAFETY: the kernels' arguments, in their order; the buffers have the sizes that kernels/objects.h demands of an
@@ -207,9 +204,8 @@ impl<'a> Fronts<'a> {
             changed: self.changed[0].address(),
             new_changed: self.changed[1].address(),
             levels: self.levels.address(),
-            fronts: self.front_voxels.address(),
             objects: self.objects.address(),
-            counts: self.counts.address(),
+            changes: self.changes.address(),
             ..self.job
         }
     }
@@ -230,10 +226,9 @@ impl<'a> Fronts<'a> {
                 }
                 ticker.set(rest.iterations as f64 / plan.iterations as f64);
             }
-            let counts = self.check(ticker)?;
-            let scores_changed = counts.scores != 0;
-            rest.judge(counts.moved, counts.fronts, scores_changed);
-            if scores_changed {
+            let check = self.check(ticker)?;
+            rest.judge(check);
+            if check.scores_changed {
                 // Every voxel may change in the next iteration.
                 self.stream.fill(&self.changed[0], 0, self.tiles, 1)?;
             }
@@ -254,9 +249,9 @@ impl<'a> Fronts<'a> {
     }
 
     /// Measures the objects and what has moved since the last check, and waits for it.
-    fn check(&mut self, ticker: &Ticker) -> Result<Counts> {
-        let bytes = size_of::<Counts>();
-        self.stream.fill(&self.counts, 0, bytes, 0)?;
+    fn check(&mut self, ticker: &Ticker) -> Result<Check> {
+        let bytes = size_of::<Changes>();
+        self.stream.fill(&self.changes, 0, bytes, 0)?;
         let job = self.job_now();
         // SAFETY: as in `new`.
         unsafe {
@@ -278,10 +273,11 @@ impl<'a> Fronts<'a> {
                 ticker.check()?;
             }
         }
-        self.stream.copy_bytes(self.counts.side(0), self.read.side(), bytes)?;
+        self.stream.copy_bytes(self.changes.side(0), self.read.side(), bytes)?;
         self.stream.synchronize()?;
         ticker.check()?;
-        Ok(*bytemuck::from_bytes(&self.read.as_slice()[..bytes]))
+        let changes: &Changes = bytemuck::from_bytes(&self.read.as_slice()[..bytes]);
+        Ok(Check { moved: changes.moved != 0, scores_changed: changes.scores != 0 })
     }
 
     /// Downloads the labels and the statistics of the objects.

@@ -81,9 +81,11 @@ pub struct Params {
     /// The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
     /// spacing. `None` (default): half the mean distance of the objects, as if they were on a grid.
     pub margin: Option<f64>,
-    /// Stopping criterion: the voxels that changed their object in a check interval, as a share of those beside a front:
-    /// about the distance in voxels that the fronts moved. In the same interval no score may have changed,
-    /// unless the fronts were as quiet in the one before. Default 0.01.
+    /// Stopping criterion: the fronts are at rest when each object has gained and lost at most this many voxels in a check
+    /// interval, as a share of the surface of a ball of its size (of an image of one slice the circumference of a disc):
+    /// about the distance in voxels that its front moved. In the same interval no score may have changed, unless the fronts
+    /// were as quiet in the one before; and they were as quiet for at least 4 iterations times the ratio of the largest to
+    /// the smallest spacing. Default 0.1.
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu
@@ -189,6 +191,7 @@ impl Params {
             iterations: self.iterations.into(),
             check_interval: self.check_interval.into(),
             change_tolerance: self.change_tolerance,
+            anisotropy: largest / smallest,
             objects,
         }
     }

@@ -152,10 +152,9 @@ pub(super) struct Row<'a> {
     pub new_distances: &'a mut [f32],
     /// The number of changes of each voxel's label.
     pub changes: &'a mut [u8],
-    /// 1 for a part that is to be updated; for one in which something has changed; and the voxels of a part beside a front.
+    /// 1 for a part that is to be updated, and for one in which something has changed.
     pub active: &'a [u8],
     pub changed: &'a mut [u8],
-    pub fronts: &'a mut [u8],
 }
 
 impl WithSimd for Row<'_> {
@@ -197,12 +196,11 @@ impl Row<'_> {
             distance.store(&mut vectors.new_distances, at);
         }
         let changed = vectors.store(&mut self.new_labels[x..], &mut self.new_distances[x..], &mut self.changes[x..]);
-        (self.changed[part], self.fronts[part]) = (u8::from(changed), fronts);
+        self.changed[part] = u8::from(changed);
     }
 
     /// Updates a part that has fewer voxels than a whole one.
     fn update_rest(&mut self, part: usize, columns: Range<usize>) {
-        self.fronts[part] = 0;
         for x in columns {
             let old = Voxel { label: self.labels[0][x], distance: self.distances[0][x] };
             let around =
@@ -214,7 +212,6 @@ impl Row<'_> {
             self.new_labels[x] = new.label;
             self.new_distances[x] = new.distance;
             self.changed[part] |= u8::from(new != old);
-            self.fronts[part] += u8::from(around.has_other(old.label));
         }
     }
 }
@@ -471,8 +468,7 @@ mod tests {
                     let count = width.div_ceil(PART);
                     let of_row = |is_whole: bool| {
                         let (mut new_labels, mut new_distances) = (vec![9; width], vec![-1.0; width]);
-                        let (mut new_changes, mut changed, mut fronts) =
-                            (changes.clone(), vec![7; count], vec![7; count]);
+                        let (mut new_changes, mut changed) = (changes.clone(), vec![7; count]);
                         let mut row = Row {
                             constants: &constants,
                             scores: &scores,
@@ -485,7 +481,6 @@ mod tests {
                             changes: &mut new_changes,
                             active: &vec![1; count],
                             changed: &mut changed,
-                            fronts: &mut fronts,
                         };
                         if is_whole {
                             pulp::Arch::new().dispatch(row);
@@ -496,11 +491,13 @@ mod tests {
                             }
                         }
                         let bits: Vec<u32> = new_distances.iter().map(|distance: &f32| distance.to_bits()).collect();
-                        (new_labels, bits, new_changes, changed, fronts)
+                        (new_labels, bits, new_changes, changed)
                     };
                     let (got, expected) = (of_row(true), of_row(false));
                     assert_eq!(got, expected, "{spacing:?}, {width} voxels, {}", starts.is_some());
-                    fronts_seen += got.4.iter().map(|fronts| usize::from(*fronts)).sum::<usize>();
+                    let labels = rows.each_ref().map(|row| &row.0[..]);
+                    let is_front = |x: &usize| values_around(&labels, *x).iter().any(|label| *label != labels[0][*x]);
+                    fronts_seen += (0..width).filter(is_front).count();
                 }
             }
         }
