@@ -3,7 +3,8 @@
 Files are .npy, .tif or .zarr, with the axes (y, x) or (z, y, x). Isolines go to an .npz file with `lines` and `points`,
 an isosurface to one with `vertices`, `normals`, `triangles` and what was measured. Of objects the labels are written.
 Edge strength and edge drawing of a .zarr are computed chunk by chunk, here or by the workers of --local or --scheduler; so
-are the distance with one of these, --largest or --multiscale, and isolines and the isosurface with one of these workers.
+are the distance with one of these, --largest or --multiscale, objects with --reach, and isolines and the isosurface with
+one of these workers.
 The same command, started again after it was ended, computes the chunks of a .zarr that are missing.
 """
 from __future__ import annotations
@@ -29,7 +30,8 @@ import isoline
 from . import _operations, _results
 from ._native import CHOICE, FLAG, FLOAT, default_library
 
-BY_CHUNK = ("edge_strength", "edge_drawing", "distance")  # results that are images
+BY_CHUNK = ("edge_strength", "edge_drawing", "distance", "objects")  # results that are images
+WHOLE = ("distance", "objects")  # of these the ones that one call computes, unless an option says otherwise
 BY_WORKERS = ("isolines", "isosurface")  # other results
 PIXELS, LISTS = ("initial_mask", "starts"), ("polygons", "slices")  # options that name further inputs
 
@@ -80,6 +82,8 @@ def parser() -> argparse.ArgumentParser:
             one.add_argument("--initial_mask", required=True, metavar="FILE", help="the start: an image, above 0 inside")
         if name == "objects":
             one.add_argument("--starts", metavar="FILE", help="the starts: a label image; left out, they are found")
+            one.add_argument("--reach", type=float, metavar="LENGTH", help="of a .zarr, in the unit of the spacing: chunks "
+                             "are computed with a halo of this; left out, one call computes all; see isoline.dask.objects")
         if name == "isolines":
             one.add_argument("--levels", type=numbers, help="levels, separated by commas; --levels=-5,10 if "
                              "the first is negative")
@@ -300,7 +304,7 @@ def run(options: dict) -> None:
     quiet, device, fill_missing = options.pop("quiet"), options.pop("device"), options.pop("fill_missing")
     options = {key: value for key, value in options.items() if value is not None}
     local, scheduler, overwrite = (options.pop(key, None) for key in ("local", "scheduler", "overwrite"))
-    halo = {key: options.pop(key) for key in ("exchange_every", "largest") if key in options}
+    halo = {key: options.pop(key) for key in ("exchange_every", "largest", "reach") if key in options}
     files = {key: options.pop(key) for key in PIXELS + LISTS if key in options}
     levels = options.pop("multiscale", 1)
     kind = ending(target, *([".npz"] if gives_arrays(name) else [".npy", ".tif", ".zarr"]))
@@ -323,10 +327,13 @@ def run(options: dict) -> None:
                          "strength of a volume, which has all pixels in memory; leave them out, or use iterations")
     # An exact distance of chunks needs passes over all of them, and a surface is joined from parts: in this process a call
     # with all pixels is faster.
-    by_chunk = source is not None and not whole and (wants_chunks or name in BY_CHUNK and name != "distance")
+    by_chunk = source is not None and not whole and (wants_chunks or name in BY_CHUNK and name not in WHOLE)
     if not by_chunk and wants_chunks and (source is None or not whole):
-        raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest or --multiscale: they are for a "
-                         f".zarr that is computed by chunk (got {path}); leave them out")
+        raise ValueError("cannot use --local, --scheduler, --exchange_every, --largest, --reach or --multiscale: they are "
+                         f"for a .zarr that is computed by chunk (got {path}); leave them out")
+    if by_chunk and name == "objects" and "reach" not in halo:
+        raise ValueError("cannot grow objects in chunks without --reach, the length of the largest object; give it, or "
+                         "leave --local, --scheduler and --multiscale out")
     table = default_library().operations[name]
     if source is not None and takes_spacing(name) and "spacing" not in options:
         dimensions = options.get("dimensions", table.default("dimensions")) if "dimensions" in table.parameters else None
@@ -342,8 +349,9 @@ def run(options: dict) -> None:
     if by_chunk:
         from . import _zarr, dask
         with workers(local, scheduler) as client:
-            compute = functools.partial(getattr(dask, name), image, device=device, **halo, **options)
-            result = compute()
+            arrays = {key: dask.da.asarray(getattr(other, "image", other)) for key, other in others.items()}
+            compute = functools.partial(getattr(dask, name), image, device=device, **arrays, **halo, **options)
+            result = compute()[0] if name == "objects" else compute()
             if gives_arrays(name):
                 save(target, result.compute())
             elif kind == ".zarr":

@@ -22,6 +22,7 @@ import numpy
 import zarr
 
 SPACE = ("z", "y", "x")
+LABELS = ("objects", "snake")  # operations whose results are labels
 VERSIONS = ("0.4", "0.5")  # of OME-Zarr
 LARGEST = 2 ** 28  # bytes of a chunk of a result
 LOST = ("the connection to the scheduler was lost; start the scheduler if it has ended, and this command again: chunks of a "
@@ -233,8 +234,10 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
             before = node[str(level - 1)]
             image = da.from_zarr(before)
             factors = {axis: 2 for axis in range(image.ndim) if image.shape[axis] > 1}
-            mean = image.dtype.kind == "f"
-            image = da.coarsen(numpy.mean if mean else numpy.max, image, factors, trim_excess=True).astype(image.dtype)
+            merge = numpy.mean if image.dtype.kind == "f" else numpy.max
+            if run["operation"] in LABELS:
+                merge = most_frequent
+            image = da.coarsen(merge, image, factors, trim_excess=True).astype(image.dtype)
         array = node
         if ome:
             sides = tuple(map(min, chunks, size))
@@ -250,6 +253,15 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     for partial in pathlib.Path(path).rglob("*.partial"):
         partial.unlink(missing_ok=True)
     steps.remove()
+
+
+def most_frequent(blocks, axis=()):
+    """The value that is most frequent along some axes; of several the one that comes first."""
+    last = range(-len(axis), 0)
+    values = numpy.moveaxis(blocks, axis, last)
+    values = values.reshape(*values.shape[:-len(axis)], -1)
+    counts = (values[..., None] == values[..., None, :]).sum(-1, dtype=numpy.uint8)
+    return numpy.take_along_axis(values, counts.argmax(-1)[..., None], -1)[..., 0]
 
 
 class Steps:

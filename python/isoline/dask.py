@@ -21,7 +21,7 @@ import numpy
 
 import isoline
 
-from . import _surface
+from . import _objects, _surface
 from ._arrays import Spacing, check_kind, numeric, per_axis, shape_of
 from ._context import context_of
 from ._native import InvalidArgument, InvalidSize, InvalidType, default_library
@@ -197,6 +197,50 @@ def reordered(found, places, count):
         for index, polygon in zip(indices, some):
             polygons[index] = polygon
     return polygons, statistics
+
+
+def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, spacing: Spacing = None, device: str = "auto",
+            **parameters: Any) -> tuple[da.Array, da.Array]:
+    """The labels (uint32) of many objects at once, and an array with a row for each, as isoline.objects returns them.
+
+    A chunk is computed with a halo of `reach`, in the unit of the spacing: all objects near it are grown there, and its own
+    voxels get their labels. Give as much as the largest object is long, and `margin` more. An object that reaches the end
+    of the halo of the chunk with most of its voxels has the flag 4, and there is a warning. The iterations
+    end chunk by chunk, so that single voxels may differ from one call on the whole image; the results of the same chunks
+    are the same on every device and for any workers. Compute both results together (`dask.compute(labels, table)`): each by
+    itself grows all objects.
+
+    image: (y, x) or (z, y, x); float32 is computed in levels between the extremes of a chunk and its halo. starts: a label
+    image of the same shape, whose labels the result has; left out, they are found, and labels are 1, 2, ... in the order of
+    their first voxels. spacing: in the order of the axes. device: as for edge_drawing. Further keywords: the parameters of
+    isoline.objects; `margin`, and without starts `threshold`, must be given.
+    """
+    image, values = checked(image, "objects", device, parameters)
+    given(values, "margin", "it depends on the mean distance of all starts")
+    if starts is None:
+        given(values, "threshold", "it separates the brightness of the whole image")
+    if not (isinstance(reach, numbers.Real) and 0 < reach < math.inf):
+        raise InvalidArgument(f"reach must be a finite number greater than 0, but it is {reach!r}")
+    steps = per_axis(spacing, image.ndim)
+    halos = {axis: int(numpy.ceil(reach / steps[axis])) for axis in range(image.ndim)}
+    image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
+    depths = {axis: halo if image.numblocks[axis] > 1 else 0 for axis, halo in halos.items()}
+    options = dict(sizes=image.chunks, depths=list(depths.values()), spacing=steps, device=device, parameters=parameters)
+    if starts is not None:
+        starts, keys = in_order(starts, "starts"), []
+        if starts.shape != image.shape:
+            raise InvalidSize(f"cannot use starts: they must have the shape of the image, {image.shape} (got "
+                              f"{starts.shape})")
+        starts = da.overlap.overlap(starts.rechunk(image.chunks), depths, "none")
+    pixels = da.overlap.overlap(image, depths, "none")
+    if starts is None:
+        starts = _objects.results(_objects.found, pixels, **options)
+        own = _objects.results(_objects.own_keys, starts)
+        keys = [_objects.results(_objects.all_keys, own.rechunk(-1))]
+    parts = _objects.results(_objects.grown, pixels, starts, *keys, **options)
+    labels = parts.map_blocks(_objects.labels_of, chunks=image.chunks, dtype=numpy.uint32, meta=empty(image, numpy.uint32))
+    rows = _objects.results(_objects.rows_of, parts)
+    return labels, _objects.gathered(_objects.table_of, rows, spacing=steps, shape=image.shape)
 
 
 def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: int | None = None, device: str = "auto",

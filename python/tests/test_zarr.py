@@ -95,6 +95,26 @@ def test_curves_and_surfaces_by_workers(folder, operation, more):
     assert all(one[name].dtype == other[name].dtype and numpy.array_equal(one[name], other[name]) for name in one)
 
 
+def test_objects_by_workers(folder, capsys):
+    ome("image.zarr")
+    starts = numpy.zeros(IMAGE.shape, numpy.uint16)
+    starts[8:12, 20:26, 20:26], starts[8:12, 40:46, 55:61] = 70, 3
+    numpy.save("starts.npy", starts)
+    run = ["objects", "image.zarr", "a.zarr", "--margin", "9", "--starts", "starts.npy", "--iterations", "20"]
+    assert main([*run, "--local", "1"]) == 1
+    assert "cannot grow objects in chunks without --reach" in capsys.readouterr().err and not pathlib.Path("a.zarr").exists()
+    assert main([*run, "--reach", "30", "--local", "2", "--multiscale", "2"]) == 0
+    image, options = dask.array.from_array(IMAGE, chunks=CHUNKS), dict(margin=9, iterations=20, spacing=(2, 0.5, 0.5))
+    wanted = by_chunk.objects(image, dask.array.from_array(starts), reach=30, **options)[0].compute()
+    group = zarr.open("a.zarr", mode="r")
+    assert numpy.array_equal(group["0"][:], wanted) and set(numpy.unique(wanted)) == {0, 3, 70}
+    blocks = wanted[:, :60].reshape(10, 2, 30, 2, 40, 2).transpose(0, 2, 4, 1, 3, 5).reshape(10, 30, 40, 8)
+    smaller = group["1"][:]
+    assert set(numpy.unique(smaller)) == {0, 3, 70}
+    own = (blocks == smaller[..., None]).sum(-1)
+    assert all((own >= (blocks == label).sum(-1)).all() for label in (0, 3, 70))
+
+
 def test_a_level_that_chunks_cannot_measure(folder, capsys):
     plain()
     assert main(["isolines", "image.zarr", "a.npz", "--local", "1"]) == 1

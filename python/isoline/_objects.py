@@ -1,0 +1,179 @@
+"""Objects in the chunks of an image: those near a chunk are grown in it and its halo, and the labels of its voxels kept."""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import NamedTuple
+
+import dask.array as da
+import numpy
+
+import isoline
+
+from ._native import InvalidArgument
+from ._results import OBJECT
+
+AT_BORDER, TOUCHES, CUT = 1, 2, 4  # flags of an object; the last is of chunks alone
+LARGEST_LABEL, LARGEST_U16 = 2 ** 32 - 1, 2 ** 16 - 1
+# What a chunk knows of an object: `places` are the sums of its voxels' indices along x, y and z.
+ROW = numpy.dtype([("label", "u4"), ("flags", "u4"), ("voxels", "u8"), ("places", "f8", 3), ("mean", "f8"),
+                   ("background", "f8")])
+
+
+class Starts(NamedTuple):
+    """The automatic starts that a chunk sees: labels from 1 on, their keys, and which are in the chunk itself.
+
+    A key is the index of a start's first voxel in the whole image. It is the same in all chunks that see the whole start.
+    """
+    labels: numpy.ndarray
+    keys: numpy.ndarray
+    is_own: numpy.ndarray
+
+
+class Grown(NamedTuple):
+    """The labels of a chunk's voxels, and the rows of its objects."""
+    labels: numpy.ndarray
+    rows: numpy.ndarray
+
+
+def results(function, *arrays: da.Array, **options) -> da.Array:
+    """A result of each chunk, which is no array: an element of an array."""
+    chunks, meta = tuple((1,) * count for count in arrays[0].numblocks), numpy.empty((0,) * arrays[0].ndim, object)
+    return da.map_blocks(function, *arrays, chunks=chunks, dtype=object, meta=meta, **options)
+
+
+def gathered(function, parts: da.Array, **options) -> da.Array:
+    """The rows of all objects, which a function makes of the results of all chunks."""
+    return parts.rechunk(-1).map_blocks(function, drop_axis=list(range(1, parts.ndim)), chunks=((math.nan,),), dtype=OBJECT,
+                                        meta=numpy.empty(0, OBJECT), **options)
+
+
+class Place:
+    """A chunk with its halo in the whole image."""
+
+    def __init__(self, sizes, depths, block_id):
+        self.shape = tuple(map(sum, sizes))
+        self.first = [sum(side[:at]) for side, at in zip(sizes, block_id)]
+        ends = [sum(side[:at + 1]) for side, at in zip(sizes, block_id)]
+        self.begin = [max(0, first - depth) for first, depth in zip(self.first, depths)]
+        self.core = tuple(slice(first - begin, end - begin) for first, end, begin in zip(self.first, ends, self.begin))
+        # The outermost planes, and what an object in them is.
+        self.planes = []
+        for axis, (begin, end, depth, whole) in enumerate(zip(self.begin, ends, depths, self.shape)):
+            if whole > 1:
+                self.planes.append((axis, 0, CUT if begin > 0 else AT_BORDER))
+                self.planes.append((axis, -1, CUT if end + depth < whole else AT_BORDER))
+
+
+def single(value, axes):
+    """The element of an array of chunks' results."""
+    wrapped = numpy.empty((1,) * axes, object)
+    wrapped[(0,) * axes] = value
+    return wrapped
+
+
+def found(block, sizes, depths, spacing, device, parameters, block_id=None):
+    place = Place(sizes, depths, block_id)
+    labels, _ = isoline.objects(block, out=numpy.empty(block.shape, numpy.float32), spacing=spacing, device=device,
+                                **{**parameters, "iterations": 0})
+    labels = labels.astype(numpy.uint32)
+    values, indices = numpy.unique(labels, return_index=True)
+    at = numpy.unravel_index(indices[values > 0], block.shape)
+    keys = numpy.ravel_multi_index([places + begin for places, begin in zip(at, place.begin)], place.shape)
+    is_own = [(inside.start <= places) & (places < inside.stop) for places, inside in zip(at, place.core)]
+    return single(Starts(labels, keys, numpy.logical_and.reduce(is_own)), block.ndim)
+
+
+def own_keys(part):
+    starts = part.item()
+    return single(starts.keys[starts.is_own], part.ndim)
+
+
+def all_keys(parts):
+    """The keys of the starts of all chunks, in ascending order."""
+    return single(numpy.sort(numpy.concatenate(list(parts.ravel()))), parts.ndim)
+
+
+def numbered(starts, known=None):
+    """The starts of a chunk with labels from 1 on, and their labels in the whole image."""
+    if known is None:
+        values, local = numpy.unique(starts, return_inverse=True)
+        wrong = values[~((values >= 0) & (values <= LARGEST_LABEL) & (values == numpy.floor(values)))]
+        if wrong.size:
+            raise InvalidArgument(f"cannot use starts: labels must be whole numbers from 0 to {LARGEST_LABEL} (got "
+                                  f"{wrong[0]})")
+        return local.reshape(starts.shape) + int(values[0] > 0), values[values > 0]
+    found = starts.item()
+    # A start that is nobody's own, because chunks see different parts of it, is left out.
+    is_known = numpy.isin(found.keys, known)
+    local = numpy.concatenate([[0], numpy.where(is_known, numpy.cumsum(is_known), 0)])
+    return local[found.labels], numpy.searchsorted(known, found.keys[is_known]) + 1
+
+
+def grown(block, starts, *keys, sizes, depths, spacing, device, parameters, block_id=None):
+    place = Place(sizes, depths, block_id)
+    local, labels = numbered(starts, *(one.item() for one in keys))
+    labels = numpy.concatenate([[0], labels]).astype(numpy.uint32)
+    rows, report = numpy.zeros(len(labels), ROW), isoline.Report()
+    grid = local
+    if len(labels) > 1:
+        kind = numpy.uint16 if len(labels) <= LARGEST_U16 else numpy.float32
+        grid, objects = isoline.objects(block, local.astype(kind), out=numpy.empty(block.shape, kind), spacing=spacing,
+                                        device=device, report=report, **parameters)
+        grid = grid.astype(numpy.intp)
+        for name in ("flags", "mean", "background"):
+            rows[name][1:] = objects[name]
+    rows["label"] = labels
+    rows["flags"] &= TOUCHES
+    for axis, plane, flag in place.planes:
+        rows["flags"][numpy.unique(numpy.take(grid, plane, axis))] |= flag
+    core = grid[place.core]
+    rows["voxels"] = numpy.bincount(core.ravel(), minlength=len(rows))
+    for axis, (first, size) in enumerate(zip(place.first, core.shape)):
+        at = (first + numpy.arange(size, dtype=float)).reshape(size, *(1,) * (core.ndim - 1 - axis))
+        sums = numpy.bincount(core.ravel(), numpy.broadcast_to(at, core.shape).ravel(), len(rows))
+        rows["places"][:, core.ndim - 1 - axis] = sums
+    is_here = numpy.bincount(numpy.concatenate([core.ravel(), local[place.core].ravel()]), minlength=len(rows)) > 0
+    is_here[0] = False
+    # Another chunk may see the whole of an object that is mostly in the halo.
+    is_mostly_here = is_here & (2 * rows["voxels"] >= numpy.bincount(grid.ravel(), minlength=len(rows)))
+    if (rows["flags"][is_mostly_here] & CUT).any():
+        warn(f"some reach the end of a halo (flag {CUT} in the table) and may be cut there; give a larger reach")
+    if len(labels) > 1 and not report.converged:
+        warn("fronts were not at rest after the last iteration; give more iterations")
+    return single(Grown(labels[core], rows[is_here]), block.ndim)
+
+
+def labels_of(part):
+    return part.item().labels
+
+
+def rows_of(part):
+    return single(part.item().rows, part.ndim)
+
+
+def table_of(parts, spacing, shape):
+    """The objects of all chunks. Flags and brightness are those of the chunk that has most of an object's voxels."""
+    rows = numpy.concatenate(list(parts.ravel()))
+    rows = rows[numpy.lexsort((-rows["voxels"].astype(numpy.int64), rows["label"]))]
+    labels, first = numpy.unique(rows["label"], return_index=True)
+    table, steps = numpy.zeros(len(labels), OBJECT), ([1.0] + spacing)[:-4:-1]
+    for name in ("label", "flags", "mean", "background"):
+        table[name] = rows[name][first]
+    if len(rows):
+        table["voxels"] = numpy.add.reduceat(rows["voxels"], first)
+        # Those of an image of one slice have areas.
+        table["volume"] = table["voxels"] * numpy.prod(steps if len(shape) == 3 and shape[0] > 1 else steps[:2])
+        with numpy.errstate(invalid="ignore"):
+            centres = numpy.add.reduceat(rows["places"], first) / table["voxels"][:, None]
+        table["centre"] = centres * steps
+    return table
+
+
+def warn(text):
+    """A warning to the user, also from a worker."""
+    try:
+        from distributed.worker import warn as tell
+    except ImportError:
+        tell = warnings.warn
+    tell(f"objects: {text}")
