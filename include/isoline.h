@@ -3246,7 +3246,7 @@ typedef struct {
     double sigma;
     /**
      * Without starts: the depth, in the unit of the image's spacing, by which the distance inside has to fall between two
-     * of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the smallest
+     * of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, a quarter of the smallest
      * spacing. The distance at a maximum has to reach it, and the smallest spacing.
      */
     double prominence;

@@ -262,6 +262,24 @@ fn starts_are_found_where_none_are_given() {
 }
 
 #[test]
+fn a_rod_gets_one_start_at_any_angle() {
+    for angle in (0..180).step_by(13) {
+        let (sine, cosine) = f64::from(angle).to_radians().sin_cos();
+        // The distance from a segment, whose blurred outline is that of a microscope.
+        let image = array([120, 120, 1], [1.0; 3], |[x, y, _]| {
+            let (x, y) = (x - 59.7, y - 60.2);
+            let along = ((x * cosine + y * sine).abs() - 40.0).max(0.0);
+            let inside = (6.0 - along.hypot(y * cosine - x * sine)).clamp(0.0, 1.0);
+            (20.0 + 180.0 * inside) as u8
+        });
+        let (labels, found, _) = grow(image.view().into(), None, &Params::default());
+        assert_eq!(found.len(), 1, "{angle} degrees");
+        let area = 80.0 * 11.0 + std::f64::consts::PI * 5.5 * 5.5;
+        assert!((found[0].volume / area - 1.0).abs() < 0.05 && labels[[0, 60, 60]] == 1, "{angle}: {:?}", found[0]);
+    }
+}
+
+#[test]
 fn automatic_starts_of_flat_voxels_leave_touching_objects_their_own() {
     // Two discs in one slice of a volume whose slices are farther apart than they are wide.
     let spacing = [1.0, 1.0, 20.0];

@@ -51,7 +51,7 @@ pub struct isoline_objects_params {
     /// the smallest spacing.
     pub sigma: f64,
     /// Without starts: the depth, in the unit of the image's spacing, by which the distance inside has to fall between two
-    /// of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the smallest
+    /// of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, a quarter of the smallest
     /// spacing. The distance at a maximum has to reach it, and the smallest spacing.
     pub prominence: f64,
 }

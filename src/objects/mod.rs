@@ -17,13 +17,14 @@
 //! * `parameters.rs`: the table of the parameters.
 //! * `scalar.rs`: the definition, the update of a voxel.
 //! * `statistics.rs`: the brightness of the objects and of their backgrounds.
-//! * `starts.rs`: automatic starts.
+//! * `starts.rs`: automatic starts, from the depth of `depth.rs`.
 //! * `labels.rs`: the labels of the starts.
 //! * `cpu.rs`: the fronts on all threads.
 //! * `cuda.rs`: the fronts on CUDA, with the same bits.
 
 mod cpu;
 mod cuda;
+mod depth;
 mod labels;
 pub(crate) mod parameters;
 mod row;
@@ -95,8 +96,8 @@ pub struct Params {
     /// Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
     /// the spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
     pub sigma: Option<f64>,
-    /// Automatic starts: the depth, in the unit of the spacing, more than 0, by which the distance inside has to fall between
-    /// two of its maxima if both are to have a start. `None` (default): half the smallest spacing. The distance at a
+    /// Automatic starts: by how much, in the unit of the spacing, more than 0, the distance inside has to fall between
+    /// two of its maxima if both are to have a start. `None` (default): a quarter of the smallest spacing. The distance at a
     /// maximum has to reach it, and the smallest spacing.
     pub prominence: Option<f64>,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
@@ -159,7 +160,7 @@ impl Params {
     }
 
     fn prominence(&self) -> f64 {
-        self.prominence.unwrap_or_else(|| 0.5 * self.smallest_spacing())
+        self.prominence.unwrap_or_else(|| 0.25 * self.smallest_spacing())
     }
 
     /// Computes what the fronts need to know, for an image of this shape with `objects` objects.
@@ -335,7 +336,7 @@ pub fn run(
             None => {
                 let grid = params.plan(image.shape(), 1).grid;
                 let threshold = params.threshold.map(|value| scale.level(value));
-                let starts = starts::automatic(context, params, (&grid, image), threshold, &levels, &ticker)?;
+                let starts = starts::automatic(params, (&grid, image), threshold, &levels, &ticker)?;
                 Labels::counted(starts, output_type)?
             }
         };

@@ -69,7 +69,7 @@ pub(crate) const PROMINENCE: Parameter = Parameter::float(
 )
 .above(0.0)
 .unit(c"units of the spacing")
-.automatic(c"Half the smallest spacing.");
+.automatic(c"A quarter of the smallest spacing.");
 
 pub(crate) const ITERATIONS: Parameter = Parameter::integer(
     c"iterations",

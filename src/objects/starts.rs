@@ -1,15 +1,14 @@
-//! Automatic starts: balls around the maxima of the distance inside a threshold, of those that stand out.
+//! Automatic starts: balls around the maxima of the depth inside a threshold, of those that stand out.
 
 use super::Params;
 use super::cpu::Grid;
+use super::depth::depths;
 use super::scalar::BACKGROUND;
-use crate::device::Context;
-use crate::distance;
 use crate::error::Result;
-use crate::image::{Dimensions, Image, push, sort_while, zeroed};
+use crate::image::{Image, push, sort_while, zeroed};
 use crate::parallel::try_par_parts;
 use crate::progress::Ticker;
-use ndarray::{ArrayView3, s};
+use ndarray::s;
 use rayon::prelude::*;
 
 /// The radius of a start, as a share of the distance at its maximum: far from the boundary, and large enough that curvature
@@ -29,15 +28,18 @@ const PART: usize = 1 << 16;
 /// `threshold` is a level, `None` that which separates the square roots of the smoothed levels best (Otsu 1979). It
 /// runs in the pool of the context.
 pub(super) fn automatic(
-    context: &Context,
     params: &Params,
     (grid, image): (&Grid, &Image<'_>),
     threshold: Option<f64>,
     levels: &[u16],
     ticker: &Ticker,
 ) -> Result<(Vec<u32>, u32)> {
-    let [width, height, depth] = grid.shape;
-    let mut smooth = smoothed(params, grid, levels, ticker)?;
+    let [width, height, _] = grid.shape;
+    let mut smooth = zeroed::<f32>(levels.len())?;
+    try_par_parts(&mut smooth, ticker, |first, values| {
+        values.iter_mut().zip(&levels[first..]).for_each(|(value, level)| *value = f32::from(*level));
+    })?;
+    let mut smooth = smoothed(params, grid, smooth, params.sigma(), ticker)?;
     if let Image::F32(view) = image {
         // NaN is above no threshold.
         smooth.par_chunks_mut(width).enumerate().try_for_each(|(row, levels)| {
@@ -50,25 +52,27 @@ pub(super) fn automatic(
         Some(threshold) => threshold,
         None => otsu(&smooth, ticker)?,
     };
-    let mut inside = zeroed::<u8>(levels.len())?;
-    try_par_parts(&mut inside, ticker, |first, inside| {
-        inside.iter_mut().zip(&smooth[first..]).for_each(|(to, level)| *to = u8::from(f64::from(*level) > threshold));
+    let depths = depths(grid, params.spacing, &smooth, threshold, ticker)?;
+    // NaN is not above.
+    let is_above = |level: f32| f64::from(level) > threshold;
+    let mut depths = smoothed(params, grid, depths, params.smallest_spacing(), ticker)?;
+    // The Gaussian takes some depth to voxels outside.
+    try_par_parts(&mut depths, ticker, |first, depths| {
+        let outside = depths.iter_mut().zip(&smooth[first..]).filter(|(_, level)| !is_above(**level));
+        outside.for_each(|(depth, _)| *depth = 0.0);
     })?;
     drop(smooth);
-    let mut distances = zeroed::<f32>(levels.len())?;
-    let view = ArrayView3::from_shape((depth, height, width), &inside[..]).unwrap_or_else(|_| unreachable!("its size"));
-    distance::cpu::signed_into(context, view, params.spacing, Dimensions::Volume, &mut distances, ticker)?;
-    let peaks = peaks(params, grid, &distances, ticker)?;
+    let peaks = peaks(params, grid, &depths, ticker)?;
     let mut starts = zeroed::<u32>(levels.len())?;
     // Each has its own voxel, whatever balls reach it.
     peaks.iter().enumerate().for_each(|(index, peak)| starts[*peak] = index as u32 + 1);
     let largest = (0..3).filter(|axis| grid.shape[*axis] > 1).map(|axis| params.spacing[axis]).fold(0.0, f64::max);
     for (index, peak) in peaks.iter().enumerate() {
         ticker.check()?;
-        let distance = f64::from(-distances[*peak]);
-        let radius = (START_SHARE * distance).max(largest).min(distance);
+        let depth = f64::from(depths[*peak]);
+        let radius = (START_SHARE * depth).max(largest).min(depth);
         fill_ball(params, grid, *peak, radius, |place| {
-            if inside[place] != 0 && starts[place] == BACKGROUND {
+            if depths[place] > 0.0 && starts[place] == BACKGROUND {
                 starts[place] = index as u32 + 1;
             }
         });
@@ -76,17 +80,13 @@ pub(super) fn automatic(
     Ok((starts, peaks.len() as u32))
 }
 
-/// Returns the levels smoothed by a Gaussian.
-fn smoothed(params: &Params, grid: &Grid, levels: &[u16], ticker: &Ticker) -> Result<Vec<f32>> {
-    let mut values = zeroed::<f32>(levels.len())?;
-    try_par_parts(&mut values, ticker, |first, values| {
-        values.iter_mut().zip(&levels[first..]).for_each(|(value, level)| *value = f32::from(*level));
-    })?;
-    let sigma = params.sigma();
+/// Returns values smoothed by a Gaussian.
+fn smoothed(params: &Params, grid: &Grid, values: Vec<f32>, sigma: f64, ticker: &Ticker) -> Result<Vec<f32>> {
     if sigma == 0.0 {
         return Ok(values);
     }
-    let mut other = zeroed::<f32>(levels.len())?;
+    let mut values = values;
+    let mut other = zeroed::<f32>(values.len())?;
     let [width, height, _] = grid.shape;
     for axis in (0..3).filter(|axis| grid.shape[*axis] > 1) {
         let sigma = sigma / params.spacing[axis];
@@ -149,29 +149,29 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
     Ok(best)
 }
 
-/// Returns the voxels of the maxima of the distance inside that stand out by more than `prominence`: on every way from one
-/// to a higher one, the distance falls by at least that much. They are in the order of the image.
+/// Returns the voxels of the maxima of the depth inside that stand out by more than `prominence`: on every way from one
+/// to a higher one, the depth falls by at least that much. They are in the order of the image.
 ///
-/// Voxels are added from the largest distance to the smallest. One without a neighbour begins a part; where parts meet, one
+/// Voxels are added from the largest depth to the smallest. One without a neighbour begins a part; where parts meet, one
 /// that does not stand out joins that of the higher maximum, and others stay apart.
-fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
+fn peaks(params: &Params, grid: &Grid, depths: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
     const NONE: usize = usize::MAX;
     const NOT_ADDED: usize = 0;
     let prominence = params.prominence() as f32;
     let mut order = Vec::new();
-    for (place, distance) in distances.iter().enumerate() {
+    for (place, depth) in depths.iter().enumerate() {
         if place % PART == 0 {
             ticker.check()?;
         }
-        if *distance < 0.0 {
-            push(&mut order, (*distance, place))?;
+        if *depth > 0.0 {
+            push(&mut order, (-depth, place))?;
         }
     }
     sort_while(&mut order, ticker, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
     // One more than the voxel that leads towards the maximum of a voxel's part, which leads to itself.
-    let mut towards = zeroed::<usize>(distances.len())?;
+    let mut towards = zeroed::<usize>(depths.len())?;
     let mut peaks = Vec::new();
-    for (done, &(distance, place)) in order.iter().enumerate() {
+    for (done, &(height, place)) in order.iter().enumerate() {
         if done % PART == 0 {
             ticker.check()?;
         }
@@ -186,7 +186,7 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
             if root == main || others[..count].contains(&root) {
                 return;
             }
-            let is_higher = main == NONE || (distances[root], root) < (distances[main], main);
+            let is_higher = main == NONE || (-depths[root], root) < (-depths[main], main);
             let lower = if is_higher { std::mem::replace(&mut main, root) } else { root };
             if lower != NONE {
                 others[count] = lower;
@@ -200,14 +200,14 @@ fn peaks(params: &Params, grid: &Grid, distances: &[f32], ticker: &Ticker) -> Re
         }
         towards[place] = main + 1;
         for lower in &others[..count] {
-            if distance - distances[*lower] < prominence {
+            if height + depths[*lower] < prominence {
                 towards[*lower] = main + 1;
             }
         }
     }
-    // A part that is nowhere thicker is noise; an image without a boundary has infinite distances.
+    // A part that is nowhere thicker is noise; an image without a boundary has infinite depths.
     let thick = prominence.max(params.smallest_spacing() as f32);
-    peaks.retain(|peak| towards[*peak] == *peak + 1 && -distances[*peak] >= thick && distances[*peak].is_finite());
+    peaks.retain(|peak| towards[*peak] == *peak + 1 && depths[*peak] >= thick && depths[*peak].is_finite());
     peaks.sort_unstable();
     Ok(peaks)
 }
@@ -276,7 +276,7 @@ mod tests {
     fn maxima_that_do_not_stand_out_are_left_out() {
         let grid = Grid { shape: [9, 1, 1], margin: [1; 3] };
         let params = Params { prominence: Some(1.0), ..Params::default() };
-        let distances = [-1.0, -3.0, -2.5, -2.8, -1.0, -2.5, 1.0, -0.5, 1.0];
-        assert_eq!(peaks(&params, &grid, &distances, &Ticker::new("test")).unwrap(), [1, 5]);
+        let depths = [1.0, 3.0, 2.5, 2.8, 1.0, 2.5, 0.0, 0.5, 0.0];
+        assert_eq!(peaks(&params, &grid, &depths, &Ticker::new("test")).unwrap(), [1, 5]);
     }
 }
