@@ -44,7 +44,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
 
     @Override
     void begin() throws IsolineException {
-        params = settings.toParams();
+        params = settings.toParams(image);
         if (needsRange(image, settings)) {
             greyRange().setIn(params);
         }

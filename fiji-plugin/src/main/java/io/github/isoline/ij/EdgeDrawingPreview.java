@@ -46,7 +46,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     @Override
     String compute(EdgeDrawingSettings settings, boolean draw) throws IsolineException {
         int slice = image.getCurrentSlice();
-        Params params = settings.toParams();
+        Params params = settings.toParams(image);
         GreyRange range = new GreyRange();
         int[] needed = EdgeDrawingJob.needsRange(image, settings)
                 ? settings.planes(image).indices()
@@ -58,7 +58,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
             range.setIn(params);
         }
         EdgeDrawingJob.setThreshold(params, settings.planes(image));
-        double threshold = params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD);
+        double threshold = ShownValues.of(image).difference(params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD));
         EventQueue.invokeLater(() -> listener.threshold(threshold));
         if (!draw) {
             hide();

@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import io.github.isoline.EdgeDrawing;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -10,6 +11,7 @@ final class EdgeDrawingSettings extends Settings {
     static final String PROFILE = "profile";
     static final String SIGMA = "sigma";
     static final String GRADIENT_THRESHOLD = "gradient_threshold";
+    private static final String ANCHOR_THRESHOLD = "anchor_threshold";
     static final String EDGE_MAP = "edge_map";
     static final String ROI_SHAPE = "roi_shape";
     static final String TOLERANCE = "tolerance";
@@ -44,7 +46,7 @@ final class EdgeDrawingSettings extends Settings {
                 "validation",
                 "gradient_operator",
                 GRADIENT_THRESHOLD,
-                "anchor_threshold",
+                ANCHOR_THRESHOLD,
                 "scan_interval",
                 "min_length");
         declare(
@@ -127,6 +129,11 @@ final class EdgeDrawingSettings extends Settings {
                 .set(ELLIPSE_VALIDATION, is(ALL_ELLIPSES) ? 0 : 1);
     }
 
+    /** Returns the library's parameters for an image, whose values may be shown otherwise than they are stored. */
+    Params toParams(ImagePlus image) throws IsolineException {
+        return ShownValues.of(image).storeDifferences(this, toParams(), GRADIENT_THRESHOLD, ANCHOR_THRESHOLD);
+    }
+
     /** Returns what is found beside the edge map. */
     EdgeDrawing.Find find() {
         return EdgeDrawing.Find.valueOf(text(FIND).toUpperCase(Locale.ROOT));
@@ -150,7 +157,7 @@ final class EdgeDrawingSettings extends Settings {
         String problem = problemOf(
                 SIGMA,
                 GRADIENT_THRESHOLD,
-                "anchor_threshold",
+                ANCHOR_THRESHOLD,
                 "scan_interval",
                 "min_length",
                 SHORTEST_LINE,

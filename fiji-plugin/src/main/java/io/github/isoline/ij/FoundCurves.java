@@ -41,7 +41,7 @@ final class FoundCurves extends Found<Polylines> {
 
     /** Returns the level of a curve as ImageJ shows the image's values. */
     private double level(Polylines some, int at) {
-        return some.level(at) - Pixels.rawThreshold(image, 0);
+        return ShownValues.of(image).of(some.level(at));
     }
 
     /** Returns a curve as a polygon, or as a line. */

@@ -31,7 +31,7 @@ final class FoundSegments extends Found<Segments> {
         table.addValue("Angle", segments.orientation(at, width, height));
         table.addValue("Length", segments.length(at, width, height));
         table.addValue("Points", segments.pointCount(at));
-        table.addValue("Mean gradient", segments.meanGradient(at));
+        table.addValue("Mean gradient", ShownValues.of(image).difference(segments.meanGradient(at)));
         table.addValue("Closed", segments.isClosed(at) ? 1 : 0);
     }
 

@@ -38,9 +38,7 @@ final class IsolinesSettings extends Settings {
 
     /** Returns the levels in the raw values of an image; none if they are equally spaced. */
     double[] levels(ImagePlus image) {
-        return Arrays.stream(levels())
-                .map(level -> Pixels.rawThreshold(image, level))
-                .toArray();
+        return Arrays.stream(levels()).map(ShownValues.of(image)::stored).toArray();
     }
 
     private double[] levels() {

@@ -67,11 +67,11 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
                 }
                 level = range.hasExtent() ? range.min / 2 + range.max / 2 : range.min;
             } else {
-                level = Pixels.rawThreshold(image, settings.number(IsosurfaceSettings.LEVEL));
+                level = ShownValues.of(image).stored(settings.number(IsosurfaceSettings.LEVEL));
             }
             Polylines curves = showIsolines(settings.device(), new Params(Isolines.NAME), level)
                     .found();
-            String shown = Setting.shortest(level - Pixels.rawThreshold(image, 0));
+            String shown = Setting.shortest(ShownValues.of(image).of(level));
             return "level " + shown + " cuts this slice in " + RunLog.count(curves.count(), "curve");
         }
     }

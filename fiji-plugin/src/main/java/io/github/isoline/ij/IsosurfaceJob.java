@@ -100,7 +100,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
 
     /** Returns the level of a surface as ImageJ shows the image's values. */
     private double level(Isosurface surface) {
-        return surface.level() - Pixels.rawThreshold(image, 0);
+        return ShownValues.of(image).of(surface.level());
     }
 
     private long triangles() {

@@ -77,7 +77,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     /** Returns a round step for a slider over a range. */
     private double step(double extent) {
         if (image.getBitDepth() != Float.SIZE) {
-            return 1;
+            return ShownValues.of(image).difference(1);
         }
         return extent > 0 ? Math.pow(10, Math.floor(Math.log10(extent / SLIDER_STEPS))) : 1;
     }
@@ -86,8 +86,8 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     private GreyRange extent() throws BadInput {
         GreyRange extent = new GreyRange();
         if (Pixels.type(image) == PixelBuffer.Type.U8) {
-            extent.min = 0;
-            extent.max = 255;
+            extent.min = ShownValues.of(image).of(0);
+            extent.max = ShownValues.of(image).of(255);
             return extent;
         }
         int[] indices = settings.planes(image).indices();
@@ -98,9 +98,8 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
         if (!(extent.min <= extent.max)) {
             throw new BadInput("\"" + image.getTitle() + "\" has no pixel that is a number.");
         }
-        double offset = Pixels.rawThreshold(image, 0);
-        extent.min -= offset;
-        extent.max -= offset;
+        extent.min = ShownValues.of(image).of(extent.min);
+        extent.max = ShownValues.of(image).of(extent.max);
         return extent;
     }
 
@@ -172,12 +171,12 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     }
 
     @Override
-    public void range(double target, LevelSetRange range) {
+    public void range(double target, double epsilon, LevelSetRange range) {
         // A text that is being typed is not overwritten; the dialog may not have read it yet.
         boolean typed = Tools.parseDouble(targetField.getText(), Double.NaN) != writtenTarget
                 || Tools.parseDouble(epsilonField.getText(), Double.NaN) != writtenEpsilon;
         if (!typed && !settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
-            write(target, range.epsilon);
+            write(target, epsilon);
             foundSide = range.side;
         }
     }

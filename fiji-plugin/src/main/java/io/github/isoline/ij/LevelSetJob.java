@@ -76,7 +76,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     void begin() throws IsolineException {
-        params = settings.toParams();
+        params = settings.toParams(image);
         range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
         if (range == null) {
             throw IsolineException.cancelled();
@@ -328,7 +328,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     private void addRun(ResultsTable table, IntensitySample outside, Report report, String end) {
         boolean hasFront = !LevelSet.LOST.equals(end) && !LevelSet.FILLED.equals(end);
-        table.addValue("Mean outside", outside.mean() - Pixels.rawThreshold(image, 0));
+        table.addValue("Mean outside", ShownValues.of(image).of(outside.mean()));
         table.addValue("Iterations", report.iterations());
         table.addValue("Converged", report.converged() && hasFront ? 1 : 0);
         table.addValue("Outcome", end);
@@ -386,7 +386,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         String regions = settings.hasRegions()
                 ? "\nIsoline regions: " + settings.text(LevelSetSettings.REGIONS) + ", at the start"
                 : "";
-        String info = regions + "\nIsoline range: " + range.target + " +- " + range.epsilon + "\nIsoline limits: "
+        String info = regions + "\nIsoline range: " + ShownValues.of(image).of(range.target) + " +- "
+                + ShownValues.of(image).difference(range.epsilon) + "\nIsoline limits: "
                 + range.side + "\nIsoline iterations: "
                 + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (objects != null) {
@@ -442,7 +443,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         }
         String advice = String.format(
                 " (grey values %s \u00b1 %s). Check range, target and epsilon.",
-                Setting.shortest(range.target - Pixels.rawThreshold(image, 0)), Setting.shortest(range.epsilon));
+                OperationDialog.number(ShownValues.of(image).of(range.target)),
+                OperationDialog.number(ShownValues.of(image).difference(range.epsilon)));
         if (count(LevelSet.AT_LIMIT) > 0) {
             doubts.add(where(count(LevelSet.AT_LIMIT))
                     + "many intensities inside are at the limits of the range, which cut into the object: it is probably "

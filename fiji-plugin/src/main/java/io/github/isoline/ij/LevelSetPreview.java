@@ -12,8 +12,8 @@ import java.util.Locale;
 final class LevelSetPreview extends LivePreview<LevelSetSettings> {
     /** Receives the computed values on the event thread. */
     interface Listener extends LivePreview.Listener {
-        /** Receives the range that is used, and its T in the pixel values that ImageJ shows. */
-        void range(double target, LevelSetRange range);
+        /** Receives the range that is used, and its T and ε in the pixel values that ImageJ shows. */
+        void range(double target, double epsilon, LevelSetRange range);
     }
 
     private final Listener listener;
@@ -40,8 +40,9 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
         if (range == null) {
             return null;
         }
-        double shownTarget = range.target - Pixels.rawThreshold(image, 0);
-        EventQueue.invokeLater(() -> listener.range(shownTarget, range));
+        double target = ShownValues.of(image).of(range.target);
+        double epsilon = ShownValues.of(image).difference(range.epsilon);
+        EventQueue.invokeLater(() -> listener.range(target, epsilon, range));
         if (!draw) {
             hide();
             return "off";

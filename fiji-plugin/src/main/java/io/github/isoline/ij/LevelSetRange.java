@@ -68,8 +68,8 @@ final class LevelSetRange {
         }
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             return new LevelSetRange(
-                    Pixels.rawThreshold(image, settings.number(LevelSetSettings.TARGET)),
-                    settings.number(LevelSetSettings.EPSILON),
+                    ShownValues.of(image).stored(settings.number(LevelSetSettings.TARGET)),
+                    ShownValues.of(image).storedDifference(settings.number(LevelSetSettings.EPSILON)),
                     settings.text(LevelSetSettings.SIDE));
         }
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
@@ -119,7 +119,7 @@ final class LevelSetRange {
                     mask.write(slot, start.plane(part[slot], region));
                 }
                 input.setSpacing(voxel.x, voxel.y, settings.isVolume() ? voxel.z : 1);
-                try (LevelSet surface = LevelSet.start(context, input, mask, part.length, settings.toParams())) {
+                try (LevelSet surface = LevelSet.start(context, input, mask, part.length, settings.toParams(image))) {
                     surface.step(0, null);
                     return new LevelSetRange(surface.target(), surface.epsilon(), surface.side());
                 }

@@ -1,5 +1,6 @@
 package io.github.isoline.ij;
 
+import ij.ImagePlus;
 import io.github.isoline.IsolineException;
 import io.github.isoline.LevelSet;
 import io.github.isoline.Params;
@@ -186,6 +187,11 @@ final class LevelSetSettings extends Settings {
         }
         int[] span = {Integer.parseInt(ends[0]), Integer.parseInt(ends[1])};
         return span[0] <= span[1] ? span : null;
+    }
+
+    /** Returns the library's parameters for an image, whose values may be shown otherwise than they are stored. */
+    Params toParams(ImagePlus image) throws IsolineException {
+        return ShownValues.of(image).storeDifferences(this, toParams(), "edge_contrast");
     }
 
     /** Returns the library's parameters; T and ε are still automatic. */

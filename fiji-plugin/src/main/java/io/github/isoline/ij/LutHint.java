@@ -18,9 +18,8 @@ final class LutHint {
 
     /** Adds what a dialog says of an image, if there is anything. */
     static void add(ImagePlus image, List<String> lines) {
-        String palette = palette(image);
-        if (palette != null) {
-            lines.add(Host.wrap("Attention: " + palette));
+        for (String attention : StackJob.said(palette(image), ShownValues.warning(image))) {
+            lines.add(Host.wrap("Attention: " + attention));
         }
         if (image.isInvertedLut()) {
             lines.add("This image has an inverting LUT: its dark pixels have the high values.");

@@ -128,7 +128,7 @@ final class MaskChoice {
 
     /** Copies the plane of the mask that corresponds to a plane of the image: 255 where it is above 0. */
     static void copy(ImagePlus mask, HyperStackSelection planes, int index, byte[] pixels) throws BadInput {
-        IntToDoubleFunction from = Pixels.shown(mask, at(mask, planes, index));
+        IntToDoubleFunction from = Pixels.labels(mask, at(mask, planes, index));
         for (int i = 0; i < pixels.length; i++) {
             boolean inside = from.applyAsDouble(i) > 0;
             pixels[i] = (byte) (inside ? 255 : 0);

@@ -103,11 +103,11 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
             Arrays.setAll(objects[slot], i -> places[(int) IntensitySample.value(here, i)]);
         });
         List<Consumer<ResultsTable>> measures = measured.add(objects, numbers, part);
-        double offset = Pixels.rawThreshold(image, 0);
+        ShownValues shown = ShownValues.of(image);
         for (int object = 0; object < found.count(); object++) {
             Consumer<ResultsTable> measure = measures.get(object);
             long voxels = found.voxels(object);
-            double outside = found.background(object) - offset;
+            double outside = shown.of(found.background(object));
             boolean overlaps = found.touches(object);
             rows.add(table -> {
                 measure.accept(table);

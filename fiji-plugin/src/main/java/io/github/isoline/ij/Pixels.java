@@ -12,9 +12,6 @@ final class Pixels {
     /** Guards the access to stacks: a virtual one reads its file, and does not expect several threads. */
     private static final Object STACKS = new Object();
 
-    /** ImageJ stores signed 16-bit values with this offset. */
-    private static final int SIGNED_16_OFFSET = 32768;
-
     // These are the weights of ImageJ's weighted RGB conversion (Edit > Options > Conversions), whether that is on or
     // off: the same macro gives everybody the same.
     private static final double RED = 0.299;
@@ -70,21 +67,12 @@ final class Pixels {
     }
 
     /**
-     * Returns the threshold as a raw pixel value. ImageJ shows signed 16-bit pixels without their offset, so the user's
-     * number is without it; under any other calibration function it is the raw value.
+     * Returns the pixels of a mask or of labels by their places, as they are stored, since another calibration than
+     * that of signed 16-bit images is the one of the image that they were made from.
      */
-    static double rawThreshold(ImagePlus image, double threshold) {
-        return isSigned16(image) ? threshold + SIGNED_16_OFFSET : threshold;
-    }
-
-    /** Returns the pixels of a slice by their places, with the values that ImageJ shows for signed 16-bit images. */
-    static IntToDoubleFunction shown(ImagePlus image, int index) throws BadInput {
+    static IntToDoubleFunction labels(ImagePlus image, int index) throws BadInput {
         Object pixels = of(image, index);
-        double offset = rawThreshold(image, 0);
-        return pixel -> IntensitySample.value(pixels, pixel) - offset;
-    }
-
-    static boolean isSigned16(ImagePlus image) {
-        return image.getType() == ImagePlus.GRAY16 && image.getCalibration().isSigned16Bit();
+        ShownValues values = image.getCalibration().isSigned16Bit() ? ShownValues.of(image) : ShownValues.STORED;
+        return pixel -> values.of(IntensitySample.value(pixels, pixel));
     }
 }

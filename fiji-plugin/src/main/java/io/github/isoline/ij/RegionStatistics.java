@@ -80,8 +80,7 @@ final class RegionStatistics {
 
     /** Adds the intensities; the size is that of a pixel or voxel, in the image's unit. */
     void addIntensity(ResultsTable table, ImagePlus image, double size) {
-        // The sum is of pixels as they are stored.
-        double shown = sum - measured * Pixels.rawThreshold(image, 0);
+        double shown = ShownValues.of(image).ofSum(sum, measured);
         double mean = shown / measured;
         table.addValue("Mean", mean);
         table.addValue("IntDen", mean * count * size);

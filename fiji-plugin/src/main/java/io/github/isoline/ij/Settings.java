@@ -438,7 +438,7 @@ abstract class Settings implements Cloneable {
     /** Returns the library's parameters, with a pixel value, where it is given, as the image stores it. */
     final Params toParams(ImagePlus image, String key) throws IsolineException {
         Params params = toParams();
-        return isAutomatic(key) ? params : params.set(key, Pixels.rawThreshold(image, number(key)));
+        return isAutomatic(key) ? params : params.set(key, ShownValues.of(image).stored(number(key)));
     }
 
     /** Returns the switches of the outputs. */

@@ -62,7 +62,7 @@ final class ShapeThreshold {
         double min = copy.getMinThreshold();
         boolean whole = image.getBitDepth() != Float.SIZE;
         // ImageJ's bright pixels begin with this value, ours above it.
-        return OperationDialog.number(whole ? min - 1 - Pixels.rawThreshold(image, 0) : min);
+        return OperationDialog.number(ShownValues.of(image).of(whole ? min - 1 : min));
     }
 
     /** Returns the problem with the text as a threshold; null if it is valid. */
@@ -74,7 +74,7 @@ final class ShapeThreshold {
     /** Returns the threshold as a raw pixel value; an automatic one follows from the values of all planes. */
     static double raw(ImagePlus image, String text, TwoValues values) throws BadInput {
         if (!Settings.isAuto(text)) {
-            return Pixels.rawThreshold(image, Setting.number(text));
+            return ShownValues.of(image).stored(Setting.number(text));
         }
         if (values.isMore()) {
             throw new BadInput(

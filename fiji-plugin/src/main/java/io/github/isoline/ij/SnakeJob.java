@@ -56,8 +56,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     private static final Color AT_WINDOW = Color.WHITE;
 
     private final SnakeStart start;
-    /** The offset of pixel values as they are stored from those that ImageJ shows. */
-    private final double offset;
+    /** The values that the table has: those that ImageJ shows. */
+    private final ShownValues shownValues;
 
     private final VoxelSize size;
 
@@ -98,7 +98,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
         size = new VoxelSize(image, false);
         // The levels of a binary image are 0 and 1, whatever its pixel values.
         boolean binary = settings.is(SnakeSettings.NOISE, BERNOULLI);
-        offset = binary ? 0 : Pixels.rawThreshold(image, 0);
+        shownValues = binary ? ShownValues.STORED : ShownValues.of(image);
         // The start is fixed here: the user may draw another selection while the job waits or runs.
         start = new SnakeStart(planes, settings);
         tracks = new SnakeTracks(planes, start);
@@ -343,13 +343,14 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             }
             addPosition(table, planes, index, true);
             table.addValue("Area", area);
-            table.addValue("Mean", shape.mean - offset);
-            table.addValue("IntDen", (shape.mean - offset) * area);
-            table.addValue("RawIntDen", (shape.mean - offset) * shape.pixels);
+            double mean = shownValues.of(shape.mean);
+            table.addValue("Mean", mean);
+            table.addValue("IntDen", mean * area);
+            table.addValue("RawIntDen", mean * shape.pixels);
             ShapeColumns.add(table, image, shape.roi, shape.perimeter);
-            table.addValue("SD inside", shape.deviation);
-            table.addValue("Mean outside", s.backgroundMean() - offset);
-            table.addValue("SD outside", s.backgroundDeviation());
+            table.addValue("SD inside", shownValues.difference(shape.deviation));
+            table.addValue("Mean outside", shownValues.of(s.backgroundMean()));
+            table.addValue("SD outside", shownValues.difference(s.backgroundDeviation()));
             table.addValue("Criterion", s.criterion());
             table.addValue("Nodes", s.nodes());
             table.addValue("Iterations", s.iterations());

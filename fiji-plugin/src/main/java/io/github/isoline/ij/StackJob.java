@@ -258,7 +258,7 @@ abstract class StackJob<S extends Settings> {
 
     /** Returns a sentence for the log about each doubt of the image, and each deviation from the request. */
     final List<String> allWarnings() {
-        List<String> all = said(LutHint.palette(image));
+        List<String> all = said(LutHint.palette(image), ShownValues.warning(image));
         all.addAll(warnings());
         return all;
     }

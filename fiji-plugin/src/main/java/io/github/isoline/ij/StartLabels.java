@@ -70,10 +70,10 @@ final class StartLabels {
 
     /** Returns the labels on a plane of a label image, whose values must be labels. */
     static int[] values(ImagePlus labels, int at) throws BadInput {
-        IntToDoubleFunction shown = Pixels.shown(labels, at);
+        IntToDoubleFunction stored = Pixels.labels(labels, at);
         int[] values = new int[labels.getWidth() * labels.getHeight()];
         for (int i = 0; i < values.length; i++) {
-            double value = shown.applyAsDouble(i);
+            double value = stored.applyAsDouble(i);
             if (!(value >= 0 && value <= MOST_LABELS && value == Math.rint(value))) {
                 throw new BadInput(
                         "The start image \"%s\" is no label image: it has the pixel value %s, but labels are whole "
