@@ -172,6 +172,11 @@ final class HyperStackSelection {
         return String.join(", ", words);
     }
 
+    /** Returns "on the slice that is looked at", or that of several. */
+    String looked() {
+        return size() == 1 ? "on the slice that is looked at" : "on the slices that are looked at";
+    }
+
     /** Returns a sentence that says where starts lie and what to do if none of them is on the planes taken; else "". */
     String elsewhere(List<int[]> positions) {
         Set<String> names = new LinkedHashSet<>();

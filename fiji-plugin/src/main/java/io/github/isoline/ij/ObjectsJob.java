@@ -125,9 +125,8 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     @Override
     ImagePlus end(Progress progress) throws BadInput {
-        if (report() == null) {
-            String where = planes.size() == 1 ? "on the slice that is looked at" : "on the slices that are looked at";
-            throw new BadInput("There is nothing to start from: " + start.missing(where));
+        if (report() == null && !start.isOfImage()) {
+            throw new BadInput("There is nothing to start from: " + start.missing());
         }
         if (measured != null) {
             rois.addAll(measured.rois);
@@ -151,7 +150,8 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
 
     @Override
     List<String> warnings() {
-        List<String> said = said(size.warning, count == 0 ? "no start was found, so there is no object." : null);
+        String none = "no start was found, so there is no object" + (start == null ? "." : ": " + start.missing());
+        List<String> said = said(size.warning, count == 0 ? none : null);
         if (start != null) {
             said.addAll(start.warnings());
         }

@@ -104,11 +104,16 @@ final class ObjectsStart {
         return found.labels;
     }
 
-    /** Returns what there is where there is no start, on planes in words. */
-    String missing(String where) {
+    /** Returns true if the starts are the labels of an image, which may have none. */
+    boolean isOfImage() {
+        return labels != null;
+    }
+
+    /** Returns what there is where there is no start. */
+    String missing() {
         return labels == null
-                ? "no area or point is within the image " + where + "." + rois.elsewhere()
-                : "the start image \"" + labels.getTitle() + "\" is 0 " + where + ".";
+                ? "no area or point is within the image " + planes.looked() + "." + rois.elsewhere()
+                : "the start image \"" + labels.getTitle() + "\" is 0 " + planes.looked() + ".";
     }
 
     /** Returns warnings about starts that have no object. */

@@ -32,7 +32,7 @@ public final class Result {
         links = workspace.links();
         warnings = job.allWarnings();
         summary = job.summary();
-        device = job.report().device();
+        device = job.device();
         seconds = job.seconds();
         stopped = job.stopped;
     }
@@ -77,7 +77,9 @@ public final class Result {
         return summary;
     }
 
-    /** Returns the device that computed: "cpu" or "cuda:N", with its name. */
+    /**
+     * Returns the device that computed: "cpu" or "cuda:N", with its name; "none" where there was nothing to compute.
+     */
     public String getDevice() {
         return device;
     }

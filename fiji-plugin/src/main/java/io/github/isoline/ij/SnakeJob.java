@@ -67,6 +67,9 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     private int largest;
     private RunOverlay pictures;
 
+    /** Holds true if no plane has a target. */
+    private boolean isEmpty;
+
     /** Holds the last polygons of every plane, for the pictures. */
     private final Map<Integer, Polygons> shown = new HashMap<>();
 
@@ -119,13 +122,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                 largest = Math.max(largest, Math.max(target.id, here.size()));
             }
         }
-        if (most == 0) {
+        isEmpty = most == 0;
+        if (isEmpty && !start.isOfImage()) {
             throw new BadInput(
-                    "There is nothing to start from: %s has no area on the %s that %s looked at.%s",
-                    start.describe(),
-                    planes.size() == 1 ? "slice" : "slices",
-                    planes.size() == 1 ? "is" : "are",
-                    start.elsewhere());
+                    "There is nothing to start from: %s has no area %s.%s",
+                    start.describe(), planes.looked(), start.elsewhere());
         }
         if (settings.is(SnakeSettings.LABEL_IMAGE)) {
             // The whole result is allocated now: running out of memory is better found before the work.
@@ -482,6 +483,11 @@ final class SnakeJob extends StackJob<SnakeSettings> {
                     RunLog.count(held.size(), "target"), numbers(held)));
         }
         tracks.warn(said);
+        if (isEmpty) {
+            said.add(String.format(
+                    "there is nothing to start from %s (%s), so that there is no target.",
+                    planes.looked(), start.describe()));
+        }
         if (start.note() != null) {
             said.add(start.note());
         }

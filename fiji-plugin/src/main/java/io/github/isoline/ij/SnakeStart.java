@@ -285,6 +285,11 @@ final class SnakeStart {
         return new SnakeTarget(id, NAME + "-" + IJ.pad(id, DIGITS), 0, nodes);
     }
 
+    /** Returns true if the starts are looked for in an image, which may have none. */
+    boolean isOfImage() {
+        return labels != null || threshold != null || settings.is(SnakeSettings.START, SnakeSettings.DETECT);
+    }
+
     /** Returns true if targets of earlier planes continue on this one. */
     boolean isTrack() {
         return trackAxis >= 0;

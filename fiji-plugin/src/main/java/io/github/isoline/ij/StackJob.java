@@ -295,7 +295,7 @@ abstract class StackJob<S extends Settings> {
 
     /** Returns a line about the finished run: device, seconds, planes, outcome. */
     final String summary() {
-        String text = String.format(Locale.ROOT, "%s, %.3f s", lastReport.device(), seconds);
+        String text = String.format(Locale.ROOT, "%s, %.3f s", device(), seconds);
         // For a hyperstack it names the planes that were processed.
         for (String more : new String[] {planes.describe(), outcome()}) {
             text += more.isEmpty() ? "" : ", " + more;
@@ -391,6 +391,11 @@ abstract class StackJob<S extends Settings> {
         return lastReport;
     }
 
+    /** Returns the device that computed; "none" where there was nothing to compute. */
+    final String device() {
+        return lastReport == null ? "none" : lastReport.device();
+    }
+
     /** Returns the seconds spent in the library, all parts together. */
     final double seconds() {
         return seconds;
@@ -483,7 +488,7 @@ abstract class StackJob<S extends Settings> {
                 before == null ? "" : before + "\n",
                 made,
                 planes.describe().isEmpty() ? "" : "\nIsoline planes: " + planes.describe(),
-                lastReport.device(),
+                device(),
                 IJ.d2s(seconds, 4));
     }
 }

@@ -86,6 +86,10 @@ final class StartDiscs {
      * @param radius in the image's unit; 0 for an automatic one
      */
     List<Roi> detected(double radius) throws BadInput {
+        if (!GreyRange.of(Pixels.of(image, index)).hasExtent()) {
+            // Rounding errors of the smoothing are no objects.
+            return new ArrayList<>();
+        }
         measure(false);
         double middle = radius > 0 ? radius / new VoxelSize(image, false).x : middleRadius();
         double sigma = Math.max(NOISE_SIGMA, middle * SIGMA_OF_RADIUS);

@@ -320,11 +320,6 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
                 "stack=volume start=labels label_image",
                 "start_image must be the title of an open label image");
         assertRefused(balls(), "start=labels start_image=none label_image", "There is no open image \"none\"");
-        new ImagePlus("empty", new ByteProcessor(WIDTH, HEIGHT)).show();
-        assertRefused(
-                balls(),
-                "stack=slices start=labels start_image=empty label_image",
-                "There is nothing to start from: the start image \"empty\" is 0 on the slices that are looked at");
         assertRefused(balls(), "start=detect", "No output is chosen");
         assertRefused(balls(), "start=roi label_image", "start=roi needs a selection with an area");
         assertRefused(balls(), "start=manager label_image", "start=manager needs areas or points");
@@ -339,6 +334,15 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
         assertFalse(ABORTED.equals(outcome.returned), outcome.log);
         assertTrue(outcome.log.contains("no start was found, so there is no object"), outcome.log);
         assertEquals(0, WindowManager.getCurrentImage().getStatistics().max);
+        new ImagePlus("empty", new ByteProcessor(WIDTH, HEIGHT)).show();
+        ImagePlus labels = run(command(), balls(), "stack=slices start=labels start_image=empty label_image");
+        assertEquals(DEPTH, labels.getStackSize());
+        assertEquals(0, labels.getStatistics().max);
+        outcome = macro(balls(), line("stack=slices start=labels start_image=empty label_image"));
+        assertFalse(ABORTED.equals(outcome.returned), outcome.log);
+        assertTrue(
+                outcome.log.contains("no object: the start image \"empty\" is 0 on the slices that are looked at."),
+                outcome.log);
         outcome = macro(balls(), line("start=detect iterations=5 label_image"));
         assertTrue(outcome.log.contains("not at rest after 5 iterations"), outcome.log);
     }

@@ -16,7 +16,9 @@ import ij.process.FloatProcessor;
 import ij.process.ImageProcessor;
 import ij.process.ShortProcessor;
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -217,5 +219,41 @@ class SnakeStartsTest extends SnakeTest {
         Overlay starts = new Overlay(start);
         Outcome outcome = macro(image, call("stack=current overlay " + from(starts)));
         assertOneSentence(outcome.log, "There is nothing to start from");
+    }
+
+    /** A batch goes on after an image without objects. */
+    @ParameterizedTest
+    @ValueSource(strings = {"detect", "labels", "thresholded"})
+    void imagesWithoutObjectsGiveAnEmptyResult(String start) throws Exception {
+        ImagePlus image = new ImagePlus("even", new ByteProcessor(40, 30));
+        image.getProcessor().add(90);
+        image.getProcessor().setThreshold(100, 200, ImageProcessor.NO_LUT_UPDATE);
+        if (start.equals("detect")) {
+            image.getProcessor().resetThreshold();
+        }
+        Map<String, Object> options = new HashMap<>();
+        options.put("start", start);
+        for (String output : new String[] {"label_image", "overlay", "results_table"}) {
+            options.put(output, true);
+        }
+        String out = folder.resolve(start + ".zip").toString();
+        options.put("roi_file", out);
+        if (start.equals("labels")) {
+            options.put("start_image", new ImagePlus("none", new ByteProcessor(40, 30)));
+        }
+        Result result = Isoline.regionSnake(image, options);
+        assertEquals(0, result.getImage().getStatistics().max);
+        assertEquals(0, result.getTable().size());
+        assertEquals(0, result.getRois().size());
+        assertEquals("none", result.getDevice());
+        assertEquals(1, result.getWarnings().size(), result.getWarnings().toString());
+        assertTrue(
+                result.getWarnings().get(0).startsWith("there is nothing to start from on the slice"),
+                result.getWarnings().toString());
+        if (!start.equals("labels")) {
+            Outcome outcome = macro(image, call("start=" + start + " label_image results_table"));
+            assertFalse(ABORTED.equals(outcome.returned), outcome.log);
+            assertTrue(outcome.log.contains("warning: there is nothing to start from on the slice"), outcome.log);
+        }
     }
 }
