@@ -111,12 +111,12 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
 
         @Override
         String compute(DistanceSettings settings, boolean draw) throws IsolineException {
-            TwoValues found =
-                    values(settings.needsValues() ? settings.planes(image).indices() : new int[0]);
+            int slice = image.getCurrentSlice();
+            HyperStackSelection channel = settings.planes(image).inChannel(slice);
+            TwoValues found = values(settings.needsValues() ? channel.indices() : new int[0]);
             if (found == null) {
                 return null;
             }
-            int slice = image.getCurrentSlice();
             InsideTest test = settings.insideTest(image, found);
             int inside = test.mark(test.isSelection() ? null : Pixels.of(image, slice), mask);
             String status = String.format(Locale.ROOT, "%.3g %% inside", percent(inside, mask.length));

@@ -13,7 +13,9 @@ import java.util.List;
 /** Computes the signed distance from the boundary of the inside pixels of an ImagePlus. */
 final class DistanceJob extends StackJob<DistanceSettings> {
     private VoxelSize size;
-    private InsideTest inside;
+    /** The test of each channel. */
+    private List<InsideTest> inside;
+
     private Params params;
 
     /** Holds the number of inside pixels of each plane. */
@@ -29,7 +31,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     @Override
     void begin() throws IsolineException {
         size = new VoxelSize(image, isVolume());
-        inside = settings.insideTest(image, settings.needsValues() ? twoValues() : null);
+        inside = byChannel(channel -> settings.insideTest(image, settings.needsValues() ? twoValues(channel) : null));
         params = settings.toParams();
         insideCounts = new int[planes.size()];
         allocate();
@@ -43,8 +45,9 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     @Override
     void write(PixelBuffer input, int slot, int index) throws IsolineException {
         checkEscape();
-        Object pixels = inside.isSelection() ? null : pixels(index);
-        insideCounts[planes.place(index)] = inside.write(pixels, planePixels(), input, slot);
+        InsideTest test = in(inside, index);
+        Object pixels = test.isSelection() ? null : pixels(index);
+        insideCounts[planes.place(index)] = test.write(pixels, planePixels(), input, slot);
     }
 
     @Override

@@ -23,7 +23,9 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     /** Is null where no output has what is found. */
     private final Found<InSlices> found;
 
-    private Params params;
+    /** The parameters of each channel. */
+    private List<Params> params;
+
     private byte[][] edges;
 
     EdgeDrawingJob(ImagePlus image, EdgeDrawingSettings settings) throws BadInput {
@@ -44,11 +46,14 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
 
     @Override
     void begin() throws IsolineException {
-        params = settings.toParams(image);
-        if (needsRange(image, settings)) {
-            greyRange().setIn(params);
-        }
-        setThreshold(params, planes);
+        params = byChannel(channel -> {
+            Params of = settings.toParams(image);
+            if (needsRange(image, settings)) {
+                greyRange(channel).setIn(of);
+            }
+            setThreshold(of, channel);
+            return of;
+        });
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             // The whole result is allocated now: running out of memory is better found before the work.
             edges = Parallel.fill(new byte[planes.size()][], () -> new byte[planePixels()]);
@@ -88,7 +93,8 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
             throws IsolineException {
         EdgeDrawing.Find find = found == null ? null : settings.find();
-        Findings<InSlices> result = EdgeDrawing.run(context, params, input, output, find, part.length, progress);
+        Findings<InSlices> result =
+                EdgeDrawing.run(context, in(params, part[0]), input, output, find, part.length, progress);
         if (found != null) {
             found.add(result.found(), part);
         }

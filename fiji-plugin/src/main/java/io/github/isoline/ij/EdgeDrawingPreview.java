@@ -48,16 +48,15 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         int slice = image.getCurrentSlice();
         Params params = settings.toParams(image);
         GreyRange range = new GreyRange();
-        int[] needed = EdgeDrawingJob.needsRange(image, settings)
-                ? settings.planes(image).indices()
-                : new int[0];
+        HyperStackSelection channel = settings.planes(image).inChannel(slice);
+        int[] needed = EdgeDrawingJob.needsRange(image, settings) ? channel.indices() : new int[0];
         if (!eachSlice(needed, GreyRange::of, range::add)) {
             return null;
         }
         if (needed.length > 0) {
             range.setIn(params);
         }
-        EdgeDrawingJob.setThreshold(params, settings.planes(image));
+        EdgeDrawingJob.setThreshold(params, channel);
         double threshold = ShownValues.of(image).difference(params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD));
         EventQueue.invokeLater(() -> listener.threshold(threshold));
         if (!draw) {

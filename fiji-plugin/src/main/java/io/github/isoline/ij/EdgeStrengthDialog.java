@@ -109,12 +109,12 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
 
         @Override
         String compute(EdgeStrengthSettings settings, boolean draw) throws IsolineException {
-            TwoValues found =
-                    values(settings.needsValues() ? settings.planes(image).indices() : new int[0]);
+            int slice = image.getCurrentSlice();
+            HyperStackSelection channel = settings.planes(image).inChannel(slice);
+            TwoValues found = values(settings.needsValues() ? channel.indices() : new int[0]);
             if (found == null) {
                 return null;
             }
-            int slice = image.getCurrentSlice();
             byte[] shade = new byte[image.getWidth() * image.getHeight()];
             int inside = settings.insideTest(image, found).mark(Pixels.of(image, slice), shade);
             String where = image.getStackSize() > 1 ? "this slice" : "the image";

@@ -20,13 +20,16 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     /** Is null where nothing is to be found. */
     private final FoundAxes found;
 
-    private Params params;
+    /** The parameters of each channel. */
+    private List<Params> params;
 
     /** The voxel's size; null for independent slices. */
     private VoxelSize size;
 
     private boolean converged = true;
-    private InsideTest shape;
+
+    /** The test for the shape in each channel. */
+    private List<InsideTest> shape;
 
     /** A smallest edge strength above this one is displayed as black. */
     private static final double NEARLY_WHITE = 0.5;
@@ -44,15 +47,19 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
 
     @Override
     void begin() throws IsolineException {
-        TwoValues values = settings.needsValues() ? twoValues() : null;
-        shape = settings.insideTest(image, values);
-        params = settings.toParams(
-                settings.usesThreshold()
-                        ? ShapeThreshold.raw(image, settings.text(EdgeStrengthSettings.THRESHOLD), values)
-                        : 0);
+        shape = new ArrayList<>();
+        params = byChannel(channel -> {
+            TwoValues values = settings.needsValues() ? twoValues(channel) : null;
+            shape.add(settings.insideTest(image, values));
+            Params of = settings.toParams(
+                    settings.usesThreshold()
+                            ? ShapeThreshold.raw(image, settings.text(EdgeStrengthSettings.THRESHOLD), values)
+                            : 0);
+            setStartRange(of, channel);
+            return of;
+        });
         size = isVolume() ? new VoxelSize(image, true) : null;
         shapeCounts = new int[planes.size()];
-        setStartRange(params);
         allocate();
     }
 
@@ -66,7 +73,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
         checkEscape();
         Object pixels = pixels(index);
         PixelBuffer mask = settings.usesThreshold() ? null : input;
-        shapeCounts[planes.place(index)] = shape.write(pixels, planePixels(), mask, slot);
+        shapeCounts[planes.place(index)] = in(shape, index).write(pixels, planePixels(), mask, slot);
         if (mask == null) {
             // A plane of a virtual stack is read once.
             write(input, slot, pixels);
@@ -82,11 +89,12 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
         }
         Report report;
         if (found == null) {
-            report = EdgeStrength.run(context, params, input, output, part.length, progress);
+            report = EdgeStrength.run(context, in(params, part[0]), input, output, part.length, progress);
         } else {
             Calibration calibration = image.getCalibration();
             output.setSpacing(calibration.pixelWidth, calibration.pixelHeight, 1);
-            Findings<Polylines> result = EdgeStrength.axes(context, params, input, output, part.length, progress);
+            Findings<Polylines> result =
+                    EdgeStrength.axes(context, in(params, part[0]), input, output, part.length, progress);
             found.add(result.found(), part);
             report = result.report();
         }
@@ -112,14 +120,15 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     }
 
     /**
-     * Sets the grey range that becomes 0..1 at the start, for all planes: the library would compute a range for each
-     * call, and the result would depend on how the stack was divided into calls. 8-bit images always have 0..255.
+     * Sets the grey range that becomes 0..1 at the start, for all planes of a channel: the library would compute a
+     * range for each call, and the result would depend on how the stack was divided into calls. 8-bit images always
+     * have 0..255.
      */
-    private void setStartRange(Params params) throws IsolineException {
+    private void setStartRange(Params params, HyperStackSelection channel) throws IsolineException {
         if (!settings.usesThreshold() || !settings.startsFromImage() || type() == PixelBuffer.Type.U8) {
             return;
         }
-        GreyRange range = greyRange();
+        GreyRange range = greyRange(channel);
         // An image of one value has no range; the library handles that case.
         if (range.hasExtent()) {
             params.set("start_min", range.min).set("start_max", range.max);

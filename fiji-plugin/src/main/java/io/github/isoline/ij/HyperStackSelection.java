@@ -44,6 +44,15 @@ final class HyperStackSelection {
         }
     }
 
+    private HyperStackSelection(HyperStackSelection planes, int channel) {
+        image = planes.image;
+        all = planes.all;
+        first = planes.first.clone();
+        count = planes.count.clone();
+        first[0] = channel;
+        count[0] = 1;
+    }
+
     /** Returns every plane that an image has. */
     static HyperStackSelection everything(ImagePlus image) {
         return new HyperStackSelection(image, true, true, false);
@@ -94,6 +103,26 @@ final class HyperStackSelection {
             }
         }
         return volumes;
+    }
+
+    /** Returns the volume that a plane is in, as {@link #volumes} has it. */
+    int[] volume(int index) {
+        return volumes().stream()
+                .filter(volume -> IntStream.of(volume).anyMatch(one -> one == index))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("plane " + index));
+    }
+
+    /** Returns the planes taken of each channel. */
+    List<HyperStackSelection> byChannel() {
+        return IntStream.range(0, count[0])
+                .mapToObj(c -> new HyperStackSelection(this, first[0] + c))
+                .collect(Collectors.toList());
+    }
+
+    /** Returns the planes taken of the channel of a plane of the image. */
+    HyperStackSelection inChannel(int index) {
+        return new HyperStackSelection(this, position(index)[0]);
     }
 
     /** Returns the index of a plane of the image among those taken, from 0 on; -1 if it is not taken. */

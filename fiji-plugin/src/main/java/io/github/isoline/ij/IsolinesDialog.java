@@ -45,7 +45,12 @@ final class IsolinesDialog extends OperationDialog<IsolinesSettings> {
             double[] levels = settings.levels(image);
             GreyRange range = new GreyRange();
             if (levels.length == 0) {
-                if (!eachSlice(settings.planes(image).indices(), GreyRange::of, range::add)) {
+                if (!eachSlice(
+                        settings.planes(image)
+                                .inChannel(image.getCurrentSlice())
+                                .indices(),
+                        GreyRange::of,
+                        range::add)) {
                     return null;
                 }
                 range.setIn(params);

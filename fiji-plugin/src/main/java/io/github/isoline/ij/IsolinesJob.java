@@ -17,7 +17,9 @@ import java.util.List;
 /** Computes the isolines of an ImagePlus. */
 final class IsolinesJob extends FoundJob<IsolinesSettings> {
     private final FoundCurves found;
-    private Params params;
+    /** The parameters of each channel. */
+    private List<Params> params;
+
     private double[] levels;
 
     IsolinesJob(ImagePlus image, IsolinesSettings settings) throws BadInput {
@@ -27,11 +29,14 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
 
     @Override
     void begin() throws IsolineException {
-        params = settings.toParams();
         levels = settings.levels(image);
-        if (levels.length == 0) {
-            greyRange().setIn(params);
-        }
+        params = byChannel(channel -> {
+            Params of = settings.toParams();
+            if (levels.length == 0) {
+                greyRange(channel).setIn(of);
+            }
+            return of;
+        });
     }
 
     @Override
@@ -44,7 +49,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
             throws IsolineException {
         Calibration size = image.getCalibration();
         input.setSpacing(size.pixelWidth, size.pixelHeight, 1);
-        Findings<Polylines> result = Isolines.run(context, params, levels, input, part.length, progress);
+        Findings<Polylines> result = Isolines.run(context, in(params, part[0]), levels, input, part.length, progress);
         found.add(result.found(), part);
         return result.report();
     }

@@ -48,7 +48,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
     }
 
     /** Shows the isolines of the current slice at the level of the surface. */
-    private static final class Preview extends LivePreview<IsosurfaceSettings> {
+    static final class Preview extends LivePreview<IsosurfaceSettings> {
         Preview(ImagePlus image, Listener listener) {
             super(image, listener);
         }
@@ -62,7 +62,7 @@ final class IsosurfaceDialog extends OperationDialog<IsosurfaceSettings> {
             double level = 0;
             if (settings.isAutomatic(IsosurfaceSettings.LEVEL)) {
                 GreyRange range = new GreyRange();
-                if (!eachSlice(settings.planes(image).indices(), GreyRange::of, range::add)) {
+                if (!eachSlice(settings.planes(image).volume(image.getCurrentSlice()), GreyRange::of, range::add)) {
                     return null;
                 }
                 level = range.hasExtent() ? range.min / 2 + range.max / 2 : range.min;

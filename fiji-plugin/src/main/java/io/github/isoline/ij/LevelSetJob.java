@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 
 /** Computes the level set's mask and φ from an ImagePlus and a start region. */
@@ -34,8 +36,10 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     private final VoxelSize voxel;
     private final StartSurface start;
-    private Params params;
-    private LevelSetRange range;
+
+    // These are the parameters and the range of each channel.
+    private final List<Params> params = new ArrayList<>();
+    private List<LevelSetRange> ranges;
 
     /** Holds the mask of each plane, if masks are an output. */
     private byte[][] masks;
@@ -76,13 +80,22 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     void begin() throws IsolineException {
-        params = settings.toParams(image);
-        range = LevelSetRange.of(planes, settings, start, IJ::escapePressed);
-        if (range == null) {
+        ranges = byChannel(channel -> LevelSetRange.find(channel, settings, start, IJ::escapePressed));
+        if (ranges.contains(null)) {
             throw IsolineException.cancelled();
         }
-        if (!settings.hasRegions()) {
-            range.write(params);
+        // In a channel without a start nothing grows, whatever its range.
+        LevelSetRange any = ranges.stream()
+                .filter(range -> range != LevelSetRange.NOTHING)
+                .findFirst()
+                .orElseThrow(() -> LevelSetRange.nothing(start));
+        ranges.replaceAll(range -> range == LevelSetRange.NOTHING ? any : range);
+        for (LevelSetRange range : ranges) {
+            Params of = settings.toParams(image);
+            if (!settings.hasRegions()) {
+                range.write(of);
+            }
+            params.add(of);
         }
         // The whole result is allocated now: running out of memory is better found before the work.
         if (settings.is(LevelSetSettings.MASK_STACK)) {
@@ -120,7 +133,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             return null;
         }
         input.setSpacing(voxel.x, voxel.y, isVolume() ? voxel.z : 1);
-        try (LevelSet surface = LevelSet.start(context, input, output, part.length, params)) {
+        try (LevelSet surface = LevelSet.start(context, input, output, part.length, in(params, part[0]))) {
             evolve(surface, output, part, progress);
             surface.readMask(output);
             double[] overlaps = follow(before, output, part);
@@ -386,10 +399,12 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         String regions = settings.hasRegions()
                 ? "\nIsoline regions: " + settings.text(LevelSetSettings.REGIONS) + ", at the start"
                 : "";
-        String info = regions + "\nIsoline range: " + ShownValues.of(image).of(range.target) + " +- "
-                + ShownValues.of(image).difference(range.epsilon) + "\nIsoline limits: "
-                + range.side + "\nIsoline iterations: "
-                + iterations + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
+        String told = ranges(
+                "\n",
+                range -> ShownValues.of(image).of(range.target) + " +- "
+                        + ShownValues.of(image).difference(range.epsilon) + "\nIsoline limits: " + range.side);
+        String info = regions + "\nIsoline range: " + told + "\nIsoline iterations: " + iterations
+                + (stopped ? " (stopped)" : hasConverged() ? " (converged)" : "");
         if (objects != null) {
             rois.addAll(objects.rois());
             labelImage = finish(objects.labelImage(), info);
@@ -404,6 +419,18 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         }
         ImagePlus made = ResultImage.inColours(planes, masks, "Level set of " + image.getTitle(), "Inside", grey());
         return finish(made, info);
+    }
+
+    /** Returns the range in words, of each channel where they differ. */
+    private String ranges(String between, Function<LevelSetRange, String> words) {
+        List<String> all = ranges.stream().map(words).collect(Collectors.toList());
+        if (all.stream().distinct().count() == 1) {
+            return all.get(0);
+        }
+        for (int c = 0; c < all.size(); c++) {
+            all.set(c, "of channel " + (c + 1) + ": " + all.get(c));
+        }
+        return String.join(between, all);
     }
 
     private static LUT grey() {
@@ -442,9 +469,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             doubts.add("not converged after " + iterations + " iterations: the front still moved. Raise iterations.");
         }
         String advice = String.format(
-                " (grey values %s \u00b1 %s). Check range, target and epsilon.",
-                OperationDialog.number(ShownValues.of(image).of(range.target)),
-                OperationDialog.number(ShownValues.of(image).difference(range.epsilon)));
+                " (grey values %s). Check range, target and epsilon.",
+                ranges(
+                        "; ",
+                        range -> OperationDialog.number(ShownValues.of(image).of(range.target)) + " \u00b1 "
+                                + OperationDialog.number(ShownValues.of(image).difference(range.epsilon))));
         if (count(LevelSet.AT_LIMIT) > 0) {
             doubts.add(where(count(LevelSet.AT_LIMIT))
                     + "many intensities inside are at the limits of the range, which cut into the object: it is probably "

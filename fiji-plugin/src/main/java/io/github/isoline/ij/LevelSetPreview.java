@@ -36,7 +36,8 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
                 throw e;
             }
         }
-        LevelSetRange range = LevelSetRange.of(planes, settings, start, this::isOutdated);
+        LevelSetRange range =
+                LevelSetRange.of(planes.inChannel(image.getCurrentSlice()), settings, start, this::isOutdated);
         if (range == null) {
             return null;
         }

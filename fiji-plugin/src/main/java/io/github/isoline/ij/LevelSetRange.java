@@ -16,6 +16,9 @@ final class LevelSetRange {
     /** The most slices, each segmented by itself, in which the library measures a range. */
     private static final int MOST_SLICES = 16;
 
+    /** The range of a channel in which the start has no pixel. */
+    static final LevelSetRange NOTHING = new LevelSetRange(0, 0, "auto");
+
     final double target;
 
     /** ε; 0 where all pixels of the sample are equal: the library then computes it. */
@@ -57,8 +60,27 @@ final class LevelSetRange {
         }
     }
 
-    /** Computes one range for all planes of all calls; returns null if the user stops it. */
+    /**
+     * Computes one range for all planes of a channel; returns null if the user stops it.
+     *
+     * @throws BadInput if there is nothing to measure it in
+     */
     static LevelSetRange of(
+            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
+            throws IsolineException {
+        LevelSetRange range = find(planes, settings, start, stop);
+        if (range == NOTHING) {
+            throw nothing(start);
+        }
+        return range;
+    }
+
+    static BadInput nothing(StartSurface start) {
+        return new BadInput("No pixel is inside the start (" + start.describe() + "): nothing can grow.");
+    }
+
+    /** Computes it likewise, but gives {@link #NOTHING} where the start has no pixel in the channel. */
+    static LevelSetRange find(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
             throws IsolineException {
         ImagePlus image = planes.image;
@@ -107,7 +129,7 @@ final class LevelSetRange {
             }
         }
         if (begun.isEmpty()) {
-            throw new BadInput("No pixel is inside the start (" + start.describe() + "): nothing can grow.");
+            return NOTHING;
         }
         int[] part = settings.isVolume() ? volume(planes, begun) : some(begun);
         VoxelSize voxel = new VoxelSize(image, settings.isVolume());
@@ -127,13 +149,15 @@ final class LevelSetRange {
         });
     }
 
-    /** Returns the volume that is shown if it has one of the planes of the start, else the first that has. */
+    /**
+     * Returns the volume of the frame that is shown if it has one of the planes of the start, else the first that has.
+     */
     private static int[] volume(HyperStackSelection planes, List<Integer> begun) {
-        int shown = planes.image.getCurrentSlice();
+        int shown = planes.position(planes.image.getCurrentSlice())[2];
         int[] first = null;
         for (int[] volume : planes.volumes()) {
             boolean starts = IntStream.of(volume).anyMatch(begun::contains);
-            if (starts && (first == null || IntStream.of(volume).anyMatch(index -> index == shown))) {
+            if (starts && (first == null || planes.position(volume[0])[2] == shown)) {
                 first = volume;
             }
         }
@@ -147,10 +171,11 @@ final class LevelSetRange {
                 .toArray();
     }
 
-    /** Returns the plane that a selection is sampled on: its slice, in the channel and frame shown. */
+    /** Returns the plane that a selection is sampled on: its slice, in this channel and the frame shown. */
     private static int shown(Roi roi, HyperStackSelection planes) {
         int z = StartSurface.slice(roi, planes);
-        int[] current = planes.position(planes.image.getCurrentSlice());
-        return planes.image.getStackIndex(current[0], z, current[2]);
+        int channel = planes.position(planes.indices()[0])[0];
+        int frame = planes.position(planes.image.getCurrentSlice())[2];
+        return planes.image.getStackIndex(channel, z, frame);
     }
 }

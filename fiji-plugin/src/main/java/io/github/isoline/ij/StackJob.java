@@ -406,16 +406,17 @@ abstract class StackJob<S extends Settings> {
         return isVolume() ? planes.volumes() : slices();
     }
 
-    /** Divides independent slices into parts that keep within the memory for one call. */
+    /** Divides independent slices into parts of one channel that keep within the memory for one call. */
     private List<int[]> slices() {
-        int[] indices = planes.indices();
         int outputBytes = outputType() == null ? 0 : outputType().bytes();
         // There are two inputs, of which one is read while the other is computed.
         long sliceBytes = (long) planePixels() * (2 * inputType().bytes() + outputBytes + workingBytes());
-        int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, indices.length));
+        int most = (int) Math.max(1, Math.min(callBytes / sliceBytes, planes.size()));
         List<int[]> parts = new ArrayList<>();
-        for (int first = 0; first < indices.length; first += most) {
-            parts.add(Arrays.copyOfRange(indices, first, Math.min(first + most, indices.length)));
+        for (int[] indices : planes.channels() > 1 ? planes.volumes() : Collections.singletonList(planes.indices())) {
+            for (int first = 0; first < indices.length; first += most) {
+                parts.add(Arrays.copyOfRange(indices, first, Math.min(first + most, indices.length)));
+            }
         }
         return parts;
     }
@@ -443,10 +444,30 @@ abstract class StackJob<S extends Settings> {
         }
     }
 
-    /** Returns the values of all planes, as long as there are at most two. */
-    final TwoValues twoValues() throws IsolineException {
+    /** Makes what depends on pixel values from the planes of one channel; null if the user stops it. */
+    @FunctionalInterface
+    interface Maker<T> {
+        T of(HyperStackSelection channel) throws IsolineException;
+    }
+
+    /** Makes something for each channel by itself, since they differ in brightness: a list for {@link #in}. */
+    final <T> List<T> byChannel(Maker<T> maker) throws IsolineException {
+        List<T> made = new ArrayList<>();
+        for (HyperStackSelection channel : planes.byChannel()) {
+            made.add(maker.of(channel));
+        }
+        return made;
+    }
+
+    /** Returns what was made for the channel of a plane. */
+    final <T> T in(List<T> byChannel, int index) {
+        return byChannel.get(planes.place(index) % planes.channels());
+    }
+
+    /** Returns the values of some planes, as long as there are at most two. */
+    final TwoValues twoValues(HyperStackSelection some) throws IsolineException {
         TwoValues values = new TwoValues();
-        int[] indices = planes.indices();
+        int[] indices = some.indices();
         Parallel.each(indices.length, i -> {
             checkEscape();
             if (!values.isMore()) {
@@ -456,10 +477,10 @@ abstract class StackJob<S extends Settings> {
         return values;
     }
 
-    /** Returns the smallest and largest value of all planes; for 8-bit pixels it is not needed. */
-    final GreyRange greyRange() throws IsolineException {
+    /** Returns the smallest and largest value of some planes; for 8-bit pixels it is not needed. */
+    final GreyRange greyRange(HyperStackSelection some) throws IsolineException {
         GreyRange range = new GreyRange();
-        int[] indices = planes.indices();
+        int[] indices = some.indices();
         Parallel.each(indices.length, i -> {
             checkEscape();
             range.add(GreyRange.of(pixels(indices[i])));

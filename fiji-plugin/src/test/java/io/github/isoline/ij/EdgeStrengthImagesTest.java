@@ -95,7 +95,11 @@ class EdgeStrengthImagesTest extends HeadlessTest {
         ImagePlus alone = run(new ImagePlus("one", processor(camera, 16)), options);
         assertSamePixels(alone, run(two, options));
         ImagePlus both = run(two, options + " all_channels");
-        // The brighter channel extends the range of both.
+        assertArrayEquals((float[]) alone.getProcessor().getPixels(), (float[])
+                both.getStack().getPixels(1));
+        two.setDimensions(1, 1, 2);
+        both = run(two, options + " all_frames");
+        // The brighter frame extends the range of both.
         double darker = both.getStack().getProcessor(1).getStatistics().mean;
         assertTrue(darker < alone.getStatistics().mean, "mean " + darker);
     }
