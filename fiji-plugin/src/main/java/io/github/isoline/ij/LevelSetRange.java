@@ -76,7 +76,8 @@ final class LevelSetRange {
     }
 
     static BadInput nothing(StartSurface start) {
-        return new BadInput("No pixel is inside the start (" + start.describe() + "): nothing can grow.");
+        return new BadInput(
+                "No pixel is inside the start (" + start.describe() + "): nothing can grow." + start.elsewhere());
     }
 
     /** Computes it likewise, but gives {@link #NOTHING} where the start has no pixel in the channel. */

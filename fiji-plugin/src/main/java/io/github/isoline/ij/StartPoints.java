@@ -37,7 +37,7 @@ final class StartPoints {
 
         /** Returns true if the point belongs to the plane of a channel, slice and frame, or to its volume. */
         boolean isOn(int[] position, boolean volume) {
-            return (t == 0 || t == position[2]) && (volume || z == 0 || z == position[1]);
+            return HyperStackSelection.covers(new int[] {c, volume ? 0 : z, t}, position);
         }
     }
 

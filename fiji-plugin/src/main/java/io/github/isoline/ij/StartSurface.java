@@ -248,6 +248,15 @@ final class StartSurface {
         }
     }
 
+    /** Returns where points lie that are on none of the planes, and what to do; "" if some are. */
+    String elsewhere() {
+        List<int[]> places = new ArrayList<>();
+        if (points != null) {
+            points.forEach(point -> places.add(new int[] {point.c, point.z, point.t}));
+        }
+        return planes.elsewhere(places);
+    }
+
     /** Returns a description of the start for the dialog. */
     String describe() {
         if (selection != null && box == null) {

@@ -2,20 +2,26 @@ package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.gui.OvalRoi;
+import ij.gui.PointRoi;
 import ij.measure.ResultsTable;
 import ij.process.FloatProcessor;
 import ij.process.ImageProcessor;
 import ij.process.ShortProcessor;
+import io.github.isoline.IsolineException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Channels that differ in brightness: with all of them each is processed as it is alone. */
 class ChannelsTest extends HeadlessTest {
@@ -88,6 +94,30 @@ class ChannelsTest extends HeadlessTest {
         settings.set(Settings.ALL_CHANNELS, true).set(Settings.ALL_FRAMES, true);
         String told = new IsosurfaceDialog.Preview(image, null).compute(settings, true);
         assertEquals("level " + level + " cuts this slice in 1 curve", told);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"slices", "volume"})
+    void spheresOfALevelSetHaveTheChannelOfTheirPoint(String stack) throws Exception {
+        ImagePlus image = image(false, false, -1);
+        image.deleteRoi();
+        PointRoi point = new PointRoi(26, 28);
+        point.setPosition(2, 3, 1);
+        Map<String, Object> options = new HashMap<>();
+        options.put("rois", point);
+        options.put("radius", 5);
+        options.put("stack", stack);
+        options.put("mask_stack", true);
+        IsolineException refused = assertThrows(IsolineException.class, () -> Isoline.levelSet(image, options));
+        assertTrue(refused.getMessage().contains("The starts lie on channel 2, slice 3"), refused.getMessage());
+        options.put("all_channels", true);
+        ImagePlus mask = Isoline.levelSet(image, options).getImage();
+        for (int z = 1; z <= SLICES; z++) {
+            assertEquals(
+                    0, mask.getStack().getProcessor(mask.getStackIndex(1, z, 1)).getStatistics().max);
+        }
+        assertEquals(
+                255, mask.getStack().getProcessor(mask.getStackIndex(2, 3, 1)).getStatistics().max);
     }
 
     @ParameterizedTest
