@@ -2,10 +2,12 @@ package io.github.isoline.ij;
 
 import ij.ImagePlus;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntToDoubleFunction;
+import java.util.stream.IntStream;
 
 /** Open images that can be the mask or the labels that a command starts from. */
 final class MaskChoice {
@@ -46,28 +48,24 @@ final class MaskChoice {
 
     /** Returns the image that the parameters name. */
     static ImagePlus find(HyperStackSelection planes, LevelSetSettings settings) throws BadInput {
-        boolean current = settings.is(Settings.STACK, LevelSetSettings.CURRENT);
         return find(
                 planes.image,
                 settings.workspace.images(),
                 settings.text(LevelSetSettings.MASK_IMAGE),
-                current,
+                !settings.isVolume(),
                 "mask",
-                LevelSetSettings.MASK_IMAGE,
-                "one for stack=current a single");
+                LevelSetSettings.MASK_IMAGE);
     }
 
     /**
      * Returns the image with a title, or with an ID.
      *
      * @param from the images to search
-     * @param single true if an image of a single slice is accepted
+     * @param single true if an image with one slice serves every slice
      * @param what the role of the image, for messages
      * @param key the macro key that names it
-     * @param singles the end of the message about images of a single slice
      */
-    static ImagePlus find(
-            ImagePlus image, List<ImagePlus> from, String name, boolean single, String what, String key, String singles)
+    static ImagePlus find(ImagePlus image, List<ImagePlus> from, String name, boolean single, String what, String key)
             throws BadInput {
         List<ImagePlus> named = named(name, image, from);
         if (named.isEmpty()) {
@@ -87,43 +85,66 @@ final class MaskChoice {
         }
         if (!fits(mask, image, single)) {
             throw new BadInput(
-                    "The %s \"%s\" has %s, but \"%s\" has %s. They must have the same size; a %s for all "
-                            + "channels and frames may have the slices only%s.",
-                    what,
-                    mask.getTitle(),
-                    size(mask),
-                    image.getTitle(),
-                    size(image),
-                    what,
-                    mask.getStackSize() == 1 ? ", " + singles : "");
+                    "The %s \"%s\" has %s, but \"%s\" has %s. They must have the same size; one channel or frame serves"
+                            + " all, and one slice all but a volume's. Image > Properties says what the planes of a stack are.",
+                    what, mask.getTitle(), size(mask), image.getTitle(), size(image));
         }
         return mask;
     }
 
     private static String size(ImagePlus image) {
-        return String.format(
-                "%s x %s pixels in %s slice%s",
-                image.getWidth(), image.getHeight(), image.getStackSize(), image.getStackSize() == 1 ? "" : "s");
+        List<String> axes = new ArrayList<>();
+        String[] names = {"channel", "slice", "frame"};
+        int[] lengths = lengths(image);
+        for (int axis = 0; axis < lengths.length; axis++) {
+            if (lengths[axis] > 1 || axis == 1 && image.getStackSize() == 1) {
+                axes.add(RunLog.count(lengths[axis], names[axis]));
+            }
+        }
+        return String.format("%s x %s pixels in %s", image.getWidth(), image.getHeight(), String.join(", ", axes));
     }
 
-    private static boolean fits(ImagePlus mask, ImagePlus image, boolean current) {
-        int planes = mask.getStackSize();
+    /** Returns the numbers of channels, slices and frames. */
+    private static int[] lengths(ImagePlus image) {
+        return new int[] {image.getNChannels(), image.getNSlices(), image.getNFrames()};
+    }
+
+    /** @param single true if an image with one slice serves every slice */
+    private static boolean fits(ImagePlus mask, ImagePlus image, boolean single) {
         return mask.getType() != ImagePlus.COLOR_RGB
                 && mask.getWidth() == image.getWidth()
                 && mask.getHeight() == image.getHeight()
-                && (planes == image.getStackSize() || planes == image.getNSlices() || planes == 1 && current);
+                && (isSameSeries(mask, image) || repeats(mask, image, single));
+    }
+
+    /** Returns true if every axis has the image's length, or is 1 and serves all channels, slices or frames. */
+    private static boolean repeats(ImagePlus mask, ImagePlus image, boolean single) {
+        int[] some = lengths(mask);
+        int[] all = lengths(image);
+        return IntStream.range(0, all.length)
+                .allMatch(axis -> some[axis] == all[axis] || some[axis] == 1 && (axis != 1 || single));
+    }
+
+    /** Returns true for as many planes along one axis each, since ImageJ takes films for slices until it is told. */
+    private static boolean isSameSeries(ImagePlus mask, ImagePlus image) {
+        int planes = image.getStackSize();
+        return mask.getStackSize() == planes
+                && IntStream.of(lengths(mask)).anyMatch(length -> length == planes)
+                && IntStream.of(lengths(image)).anyMatch(length -> length == planes);
     }
 
     /** Returns the plane of the mask that corresponds to a plane of the image. */
     static int at(ImagePlus mask, HyperStackSelection planes, int index) throws BadInput {
-        int at = index;
-        if (mask.getStackSize() != planes.image.getStackSize()) {
-            at = mask.getStackSize() == 1 ? 1 : planes.position(index)[1];
-        }
-        if (at > mask.getStackSize()) {
+        if (!fits(mask, planes.image, true)) {
             throw new BadInput("\"" + mask.getTitle() + "\" was closed or cropped in the meantime.");
         }
-        return at;
+        if (isSameSeries(mask, planes.image)) {
+            return index;
+        }
+        int[] at = planes.position(index);
+        int[] lengths = lengths(mask);
+        Arrays.setAll(at, axis -> Math.min(at[axis], lengths[axis]));
+        return mask.getStackIndex(at[0], at[1], at[2]);
     }
 
     /** Copies the plane of the mask that corresponds to a plane of the image: 255 where it is above 0. */

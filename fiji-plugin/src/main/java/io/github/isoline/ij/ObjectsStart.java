@@ -42,8 +42,7 @@ final class ObjectsStart {
                 settings.text(ObjectsSettings.START_IMAGE),
                 !settings.isVolume(),
                 "start image",
-                ObjectsSettings.START_IMAGE,
-                "or for stack=slices a single slice");
+                ObjectsSettings.START_IMAGE);
         return new ObjectsStart(planes, labels, null);
     }
 

@@ -30,8 +30,7 @@ final class StartLabels {
                 settings.text(SnakeSettings.START_IMAGE),
                 true,
                 "start image",
-                SnakeSettings.START_IMAGE,
-                "or a single slice");
+                SnakeSettings.START_IMAGE);
     }
 
     /** Returns the targets on a plane: the objects by their numbers, or the parts of a mask. */

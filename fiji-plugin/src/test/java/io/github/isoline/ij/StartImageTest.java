@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Images that commands start from: masks and labels. */
@@ -113,8 +114,68 @@ class StartImageTest extends HeadlessTest {
                         .size());
     }
 
+    /** Returns planes of which each has its number in the stack. */
+    private static ImagePlus numbered(int c, int z, int t) {
+        ImageStack stack = new ImageStack(4, 4);
+        for (int i = 1; i <= c * z * t; i++) {
+            ByteProcessor plane = new ByteProcessor(4, 4);
+            plane.add(i);
+            stack.addSlice(plane);
+        }
+        ImagePlus image = new ImagePlus(c + " " + z + " " + t, stack);
+        image.setDimensions(c, z, t);
+        return image;
+    }
+
+    /** Axes are compared, and not numbers of planes; the last column is the plane for the last one of the image. */
+    @ParameterizedTest
+    @CsvSource({
+        "2 5 5, 1 1 5, 5",
+        "1 5 5, 1 5 1, 5",
+        "1 5 5, 1 5 5, 25",
+        "3 1 4, 1 1 4, 4",
+        "3 4 2, 1 4 2, 8",
+        "3 4 2, 3 4 1, 12",
+        "3 4 2, 1 1 1, 1",
+        "3 4 2, 3 1 1, 3",
+        "2 3 4, 1 24 1, 0",
+        "2 3 4, 4 3 2, 0",
+        "1 3 5, 1 5 1, 0",
+        // These are films that ImageJ takes for slices.
+        "1 1 5, 1 5 1, 5",
+        "1 5 1, 1 1 5, 5",
+    })
+    void axesAreCompared(String image, String start, int last) throws Exception {
+        int[][] sizes = new int[2][];
+        for (int i = 0; i < 2; i++) {
+            sizes[i] = Arrays.stream((i == 0 ? image : start).split(" "))
+                    .mapToInt(Integer::parseInt)
+                    .toArray();
+        }
+        ImagePlus whole = numbered(sizes[0][0], sizes[0][1], sizes[0][2]);
+        ImagePlus labels = numbered(sizes[1][0], sizes[1][1], sizes[1][2]);
+        List<ImagePlus> open = Arrays.asList(whole, labels);
+        if (last == 0) {
+            BadInput refused = assertThrows(BadInput.class, () -> find(whole, open, start));
+            assertTrue(refused.getMessage().contains("They must have the same size"), refused.getMessage());
+            return;
+        }
+        ImagePlus found = find(whole, open, start);
+        HyperStackSelection planes = HyperStackSelection.everything(whole);
+        assertEquals(last, MaskChoice.at(found, planes, whole.getStackSize()));
+        assertEquals(1, MaskChoice.at(found, planes, 1));
+        // A volume does not start from one slice on all of its slices.
+        boolean flat = sizes[1][1] < sizes[0][1] && whole.getStackSize() != labels.getStackSize();
+        if (flat) {
+            assertThrows(
+                    BadInput.class, () -> MaskChoice.find(whole, open, start, false, "start image", "start_image"));
+        } else {
+            MaskChoice.find(whole, open, start, false, "start image", "start_image");
+        }
+    }
+
     private static ImagePlus find(ImagePlus image, List<ImagePlus> open, String name) throws BadInput {
-        return MaskChoice.find(image, open, name, true, "start image", "start_image", "");
+        return MaskChoice.find(image, open, name, true, "start image", "start_image");
     }
 
     @ParameterizedTest
