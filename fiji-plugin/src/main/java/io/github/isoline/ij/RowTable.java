@@ -28,10 +28,13 @@ final class RowTable {
      * @param lacks columns that other rows of the same command have
      */
     static RowTable of(String command, ImagePlus image, List<String> has, String... lacks) {
+        // Only rows of hyperstacks have a channel and a frame: they would be 0 in the others.
+        boolean hyperstack = ResultImage.isHyperStack(image);
         Predicate<ResultsTable> fits = table -> table == null
                 || table.size() == 0
                 || has.stream().allMatch(table::columnExists)
-                        && Arrays.stream(lacks).noneMatch(table::columnExists);
+                        && Arrays.stream(lacks).noneMatch(table::columnExists)
+                        && table.columnExists("Ch") == hyperstack;
         ResultsTable results = ResultsTable.getResultsTable();
         if (fits.test(results)) {
             return new RowTable(results, RESULTS);

@@ -179,6 +179,22 @@ class TablesTest extends SnakeTest {
         }
     }
 
+    /** A channel of 0 would stand in the rows of the other image. */
+    @Test
+    void rowsOfAHyperstackAndOfAnImageAreApart() {
+        for (boolean first : new boolean[] {true, false}) {
+            table().reset();
+            String log = "";
+            for (boolean hyperstack : new boolean[] {first, !first}) {
+                ImagePlus balls = ObjectsTest.balls();
+                balls.setDimensions(1, hyperstack ? 5 : 15, hyperstack ? 3 : 1);
+                balls.setOpenAsHyperStack(hyperstack);
+                log = macro(balls, "run(\"Grow Objects...\", \"results_table threshold=90\");").log;
+            }
+            assertTrue(log.contains("the Results table has rows of another kind"), log);
+        }
+    }
+
     @Test
     void slantedSegmentHasItsDirection() {
         ImagePlus image = NewImage.createByteImage("slope", 80, 80, 1, NewImage.FILL_BLACK);
