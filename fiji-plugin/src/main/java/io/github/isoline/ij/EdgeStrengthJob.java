@@ -114,7 +114,9 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
         String inexact = String.format(
                 "the tolerance %s was not reached after %s cycles (residual %s); the result is less exact "
                         + "than asked. Raise the tolerance.",
-                settings.number(EdgeStrengthSettings.TOLERANCE), report().iterations(), report().residual());
+                Setting.shortest(settings.number(EdgeStrengthSettings.TOLERANCE)),
+                report().iterations(),
+                OperationDialog.number(report().residual()));
         said.addAll(said(blank, converged ? null : inexact, size == null ? null : size.warning));
         return said;
     }

@@ -58,9 +58,7 @@ final class OutputFile {
         }
         Path folder = file.getParent();
         if (!Files.isDirectory(folder)) {
-            return String.format(
-                    "%s cannot be written: there is no folder \"%s\". Make it, or give a file in another one.",
-                    key, folder);
+            return key + " cannot be written: " + missing(folder);
         }
         if (Files.isDirectory(file)) {
             return String.format("%s cannot be written: \"%s\" is a folder. Give the name of a file.", key, file);
@@ -72,6 +70,21 @@ final class OutputFile {
                         "%s cannot be written: you have no permission to write to \"%s\". Give a file in a folder of your"
                                 + " own.",
                         key, closed);
+    }
+
+    /** Returns why a path is no folder that is seen, and what to do. */
+    private static String missing(Path folder) {
+        Path seen = folder;
+        while (seen.getParent() != null && !Files.exists(seen)) {
+            seen = seen.getParent();
+        }
+        if (!Files.isDirectory(seen)) {
+            return String.format("\"%s\" is a file and no folder. Give a file in a folder.", seen);
+        }
+        return Files.isExecutable(seen)
+                ? String.format("there is no folder \"%s\". Make it, or give a file in another one.", folder)
+                : String.format(
+                        "you have no permission to look into \"%s\". Give a file in a folder of your own.", seen);
     }
 
     /** Returns ".a, .b or .c". */
@@ -114,11 +127,18 @@ final class OutputFile {
                     "The file \"%s\" for the %s cannot be written: %s. The other outputs are complete. Check that the folder"
                             + " \"%s\" exists, may be written and has room, or give a file in another one, and run the"
                             + " command again.",
-                    file.getFileName(), what, reason(e), file.getParent());
+                    file.getFileName(), what, unwritten(file, e), file.getParent());
         } finally {
             // The partial file still exists if writing failed.
             part.toFile().delete();
         }
+    }
+
+    /** Returns why a file could not be written, in words: the system may miss a file that it has refused to make. */
+    private static String unwritten(Path file, IOException e) {
+        return e instanceof NoSuchFileException && Files.isDirectory(file.getParent())
+                ? "the system makes no file in this folder"
+                : reason(e);
     }
 
     /** Returns true if none of these files exists, or if the user wants them to be replaced. */

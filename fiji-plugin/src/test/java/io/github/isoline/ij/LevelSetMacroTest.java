@@ -321,6 +321,18 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
     }
 
     @Test
+    void theRangeInMessagesHasFewDigits() throws Exception {
+        ImagePlus image = disc(40, 36, 10);
+        for (int i = 0; i < 40 * 36; i++) {
+            image.getProcessor().set(i, i * 7919 % 251);
+        }
+        image.setRoi(new Roi(10, 10, 13, 11));
+        Result result = Isoline.levelSet(image, "range=roi deviations=0.01 mask_stack");
+        String said = result.getWarnings().toString();
+        assertTrue(said.matches(".*grey values [0-9]+\\.[0-9]{1,3} \u00b1 [0-9]+\\.[0-9]{1,3}\\).*"), said);
+    }
+
+    @Test
     void fromJavaBothImagesAreInReach() throws Exception {
         ImagePlus image = disc(40, 36, 10);
         StackCommand plugin = new StackCommand();

@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import ij.ImagePlus;
 import ij.VirtualStack;
@@ -14,6 +16,7 @@ import ij.process.ImageProcessor;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -75,6 +78,8 @@ class OutputFileTest extends HeadlessTest {
             {taken.toString(), "roi_file cannot be written: \"" + taken + "\" is a folder. Give the name of a file."},
             {folder + "/none/a.zip", "roi_file cannot be written: there is no folder \"" + folder.resolve("none")},
             {folder + "/a\0.zip", "is no name of a file"},
+            {image + "/a.zip", "roi_file cannot be written: \"" + image + "\" is a file and no folder."},
+            {image + "/none/a.zip", "roi_file cannot be written: \"" + image + "\" is a file and no folder."},
         };
         for (String[] name : bad) {
             Watched stack = new Watched(null);
@@ -104,6 +109,17 @@ class OutputFileTest extends HeadlessTest {
         assertEquals("Edges of coins", WindowManager.getCurrentImage().getTitle());
         assertTrue(input.getOverlay().size() > 0);
         assertEquals(input.getOverlay().size(), ResultsTable.getResultsTable().size());
+    }
+
+    /** The system says that there is no such file, but the folder is there. */
+    @Test
+    void aFolderThatTakesNoFilesIsNotMissing() {
+        Path folder = Paths.get("/proc/self");
+        assumeTrue(Files.isDirectory(folder));
+        BadInput refused = assertThrows(
+                BadInput.class,
+                () -> OutputFile.write(folder.resolve("a.zip").toString(), "segments", out -> out.write(1)));
+        assertFalse(refused.getMessage().contains("there is no such"), refused.getMessage());
     }
 
     @Test
