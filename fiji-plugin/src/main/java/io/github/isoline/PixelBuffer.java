@@ -109,6 +109,15 @@ public final class PixelBuffer implements AutoCloseable {
         read(slice, pixels, 0, width * height);
     }
 
+    /** Returns a copy of the pixels of a slice, as an array of the type. */
+    public Object plane(int slice) {
+        int pixels = width * height;
+        Object plane =
+                type == Type.U8 ? new byte[pixels] : type == Type.U16 ? (Object) new short[pixels] : new float[pixels];
+        read(slice, plane);
+        return plane;
+    }
+
     /** Copies some pixels of a slice out, from the one at an index on; the array is that of the whole slice. */
     public void read(int slice, Object pixels, int from, int count) {
         long offset = offset(slice, from, count);

@@ -27,6 +27,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     /** Holds the labels of each plane. */
     private Object[] labels;
 
+    private final NoiseSign noise = new NoiseSign();
     private int count;
     private int largest;
     private int vanished;
@@ -77,12 +78,27 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
             largest = Math.max(largest, found.label(object));
             vanished += found.voxels(object) == 0 ? 1 : 0;
         }
+        if (start == null) {
+            lookForNoise(found, input, part);
+        }
         // Without iterations the starts are wanted.
         unfinished |= !found.report().converged() && settings.number(Settings.ITERATIONS) > 0;
         if (measured != null) {
             measure(found, part);
         }
         return found.report();
+    }
+
+    private void lookForNoise(Objects found, PixelBuffer input, int... part) {
+        int slices = Math.min(NoiseSign.MOST_SLICES, part.length);
+        Object[] pixels = new Object[slices];
+        Object[] here = new Object[slices];
+        for (int i = 0; i < slices; i++) {
+            int slot = i * part.length / slices;
+            pixels[i] = input.plane(slot);
+            here[i] = labels[planes.place(part[slot])];
+        }
+        noise.add(found, pixels, here, image.getWidth());
     }
 
     /** Makes the selections and the rows of the objects of a slice or a volume. */
@@ -151,7 +167,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     @Override
     List<String> warnings() {
         String none = "no start was found, so there is no object" + (start == null ? "." : ": " + start.missing());
-        List<String> said = said(size.warning, count == 0 ? none : null);
+        List<String> said = said(size.warning, count == 0 ? none : noise.warning());
         if (start != null) {
             said.addAll(start.warnings());
         }
