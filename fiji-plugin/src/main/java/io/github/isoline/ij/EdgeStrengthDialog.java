@@ -67,7 +67,7 @@ final class EdgeStrengthDialog extends OperationDialog<EdgeStrengthSettings> {
         }
         boolean below = settings.is(EdgeStrengthSettings.FOREGROUND, EdgeStrengthSettings.BELOW);
         return String.format(
-                "Shape: pixels %s%s (as they are stored, whatever the LUT shows)",
+                "Shape: pixels %s%s (whatever the LUT shows)",
                 below ? "<= " : "> ",
                 settings.needsValues() ? "the lower of two values" : settings.text(EdgeStrengthSettings.THRESHOLD));
     }
