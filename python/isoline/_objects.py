@@ -15,7 +15,7 @@ from ._results import OBJECT
 
 AT_BORDER, TOUCHES, CUT = 1, 2, 4  # flags of an object; the last is of chunks alone
 LARGEST_LABEL, LARGEST_U16 = 2 ** 32 - 1, 2 ** 16 - 1
-# What a chunk knows of an object: `places` are the sums of its voxels' indices along x, y and z.
+# A row of an object in a chunk: `places` are the sums of its voxels' indices along x, y and z.
 ROW = numpy.dtype([("label", "u4"), ("flags", "u4"), ("voxels", "u8"), ("places", "f8", 3), ("mean", "f8"),
                    ("background", "f8")])
 
