@@ -15,19 +15,23 @@ from ._results import OBJECT
 
 AT_BORDER, TOUCHES, CUT = 1, 2, 4  # flags of an object; the last is of chunks alone
 LARGEST_LABEL, LARGEST_U16 = 2 ** 32 - 1, 2 ** 16 - 1
-# A row of an object in a chunk: `places` are the sums of its voxels' indices along x, y and z.
-ROW = numpy.dtype([("label", "u4"), ("flags", "u4"), ("voxels", "u8"), ("places", "f8", 3), ("mean", "f8"),
+MOST_LOST = 0.05  # the share of an object's voxels by which chunks may disagree
+# A row of an object in a chunk: its voxels in the chunk, and with the halo; `places` are the sums of the indices of those in
+# the chunk along x, y and z.
+ROW = numpy.dtype([("label", "u4"), ("flags", "u4"), ("voxels", "u8"), ("seen", "u8"), ("places", "f8", 3), ("mean", "f8"),
                    ("background", "f8")])
 
 
 class Starts(NamedTuple):
-    """The automatic starts that a chunk sees: labels from 1 on, their keys, and which are in the chunk itself.
+    """The automatic starts that a chunk sees: their keys, which are in the chunk itself, and the places of their voxels in
+    the chunk with its halo, one start after another, with their numbers.
 
     A key is the index of a start's first voxel in the whole image. It is the same in all chunks that see the whole start.
     """
-    labels: numpy.ndarray
     keys: numpy.ndarray
     is_own: numpy.ndarray
+    voxels: numpy.ndarray
+    counts: numpy.ndarray
 
 
 class Grown(NamedTuple):
@@ -42,10 +46,10 @@ def results(function, *arrays: da.Array, **options) -> da.Array:
     return da.map_blocks(function, *arrays, chunks=chunks, dtype=object, meta=meta, **options)
 
 
-def gathered(function, parts: da.Array, **options) -> da.Array:
+def gathered(function, parts: da.Array, *others: da.Array, **options) -> da.Array:
     """The rows of all objects, which a function makes of the results of all chunks."""
-    return parts.rechunk(-1).map_blocks(function, drop_axis=list(range(1, parts.ndim)), chunks=((math.nan,),), dtype=OBJECT,
-                                        meta=numpy.empty(0, OBJECT), **options)
+    return parts.rechunk(-1).map_blocks(function, *others, drop_axis=list(range(1, parts.ndim)), chunks=((math.nan,),),
+                                        dtype=OBJECT, meta=numpy.empty(0, OBJECT), **options)
 
 
 class Place:
@@ -60,7 +64,7 @@ class Place:
         # The outermost planes, and what an object in them is.
         self.planes = []
         for axis, (begin, end, depth, whole) in enumerate(zip(self.begin, ends, depths, self.shape)):
-            if whole > 1:
+            if whole > 1 or axis >= len(depths) - 2:
                 self.planes.append((axis, 0, CUT if begin > 0 else AT_BORDER))
                 self.planes.append((axis, -1, CUT if end + depth < whole else AT_BORDER))
 
@@ -72,16 +76,39 @@ def single(value, axes):
     return wrapped
 
 
-def found(block, sizes, depths, spacing, device, parameters, block_id=None):
+def scale(low, high):
+    """The value of the first level of an image with these extremes, and the difference between two levels."""
+    return (float(low), (float(high) - float(low)) / LARGEST_U16) if low <= high else (0.0, 0.0)
+
+
+def levels(block, low, high, below):
+    """The levels in which the library computes floats; NaN is background."""
+    first, step = scale(low, high)
+    with numpy.errstate(invalid="ignore"):
+        scaled = (block.astype(numpy.float64) - first) * (1 / step if step > 0 else 0)
+    scaled = numpy.nan_to_num(scaled, nan=0, posinf=LARGEST_U16, neginf=0)
+    found = (scaled.clip(0, LARGEST_U16) + 0.5).astype(numpy.uint16)
+    return numpy.where(numpy.isnan(block), numpy.uint16(LARGEST_U16 if below else 0), found)
+
+
+def found(block, *extremes, sizes, depths, spacing, device, parameters, block_id=None):
     place = Place(sizes, depths, block_id)
+    parameters = {**parameters, "iterations": 0}
+    if extremes:
+        first, step = scale(*extremes)
+        above = numpy.copysign(numpy.float64(1e38), parameters["threshold"] - first)
+        parameters["threshold"] = (parameters["threshold"] - first) / step if step > 0 else above
     labels, _ = isoline.objects(block, out=numpy.empty(block.shape, numpy.float32), spacing=spacing, device=device,
-                                **{**parameters, "iterations": 0})
-    labels = labels.astype(numpy.uint32)
-    values, indices = numpy.unique(labels, return_index=True)
-    at = numpy.unravel_index(indices[values > 0], block.shape)
+                                **parameters)
+    voxels = numpy.flatnonzero(labels)
+    values = labels.ravel()[voxels]
+    order = numpy.argsort(values, kind="stable")
+    _, first, counts = numpy.unique(values[order], return_index=True, return_counts=True)
+    voxels = voxels[order]
+    at = numpy.unravel_index(voxels[first], block.shape)
     keys = numpy.ravel_multi_index([places + begin for places, begin in zip(at, place.begin)], place.shape)
     is_own = [(inside.start <= places) & (places < inside.stop) for places, inside in zip(at, place.core)]
-    return single(Starts(labels, keys, numpy.logical_and.reduce(is_own)), block.ndim)
+    return single(Starts(keys, numpy.logical_and.reduce(is_own), voxels, counts), block.ndim)
 
 
 def own_keys(part):
@@ -94,25 +121,32 @@ def all_keys(parts):
     return single(numpy.sort(numpy.concatenate(list(parts.ravel()))), parts.ndim)
 
 
-def numbered(starts, known=None):
+def given_starts(starts):
     """The starts of a chunk with labels from 1 on, and their labels in the whole image."""
-    if known is None:
-        values, local = numpy.unique(starts, return_inverse=True)
-        wrong = values[~((values >= 0) & (values <= LARGEST_LABEL) & (values == numpy.floor(values)))]
-        if wrong.size:
-            raise InvalidArgument(f"cannot use starts: labels must be whole numbers from 0 to {LARGEST_LABEL} (got "
-                                  f"{wrong[0]})")
-        return local.reshape(starts.shape) + int(values[0] > 0), values[values > 0]
-    found = starts.item()
-    # A start that is nobody's own, because chunks see different parts of it, is left out.
-    is_known = numpy.isin(found.keys, known)
-    local = numpy.concatenate([[0], numpy.where(is_known, numpy.cumsum(is_known), 0)])
-    return local[found.labels], numpy.searchsorted(known, found.keys[is_known]) + 1
+    values, local = numpy.unique(starts, return_inverse=True)
+    wrong = values[~((values >= 0) & (values <= LARGEST_LABEL) & (values == numpy.floor(values)))]
+    if wrong.size:
+        raise InvalidArgument(f"cannot use starts: labels must be whole numbers from 0 to {LARGEST_LABEL} (got {wrong[0]})")
+    return local.reshape(starts.shape) + int(values[0] > 0), values[values > 0]
+
+
+def found_starts(starts, keys, shape, core):
+    """The same of automatic starts. One that is nobody's own, because chunks see different parts of it, is left out."""
+    is_known = numpy.isin(starts.keys, keys)
+    numbers = numpy.repeat(numpy.where(is_known, numpy.cumsum(is_known), -1), starts.counts)
+    local = numpy.zeros(shape, numpy.intp)
+    local.ravel()[starts.voxels] = numbers
+    if (local[core] < 0).any():
+        warn("chunks see a start in different ways, and it is left out; give a larger reach")
+    return local.clip(0), numpy.searchsorted(keys, starts.keys[is_known]) + 1
 
 
 def grown(block, starts, *keys, sizes, depths, spacing, device, parameters, block_id=None):
     place = Place(sizes, depths, block_id)
-    local, labels = numbered(starts, *(one.item() for one in keys))
+    if keys:
+        local, labels = found_starts(starts.item(), keys[0].item(), block.shape, place.core)
+    else:
+        local, labels = given_starts(starts)
     labels = numpy.concatenate([[0], labels]).astype(numpy.uint32)
     rows, report = numpy.zeros(len(labels), ROW), isoline.Report()
     grid = local
@@ -133,13 +167,14 @@ def grown(block, starts, *keys, sizes, depths, spacing, device, parameters, bloc
         at = (first + numpy.arange(size, dtype=float)).reshape(size, *(1,) * (core.ndim - 1 - axis))
         sums = numpy.bincount(core.ravel(), numpy.broadcast_to(at, core.shape).ravel(), len(rows))
         rows["places"][:, core.ndim - 1 - axis] = sums
-    is_here = numpy.bincount(numpy.concatenate([core.ravel(), local[place.core].ravel()]), minlength=len(rows)) > 0
+    rows["seen"] = numpy.bincount(grid.ravel(), minlength=len(rows))
+    starts_here = numpy.bincount(local[place.core].ravel(), minlength=len(rows))
+    is_here = (rows["voxels"] > 0) | (starts_here > 0)
     is_here[0] = False
-    # Another chunk may see the whole of an object that is mostly in the halo.
-    is_mostly_here = is_here & (2 * rows["voxels"] >= numpy.bincount(grid.ravel(), minlength=len(rows)))
-    if (rows["flags"][is_mostly_here] & CUT).any():
-        warn(f"some reach the end of a halo (flag {CUT} in the table) and may be cut there; give a larger reach")
-    if len(labels) > 1 and not report.converged:
+    # Another chunk may see the whole of an object that has no start here.
+    if (rows["flags"][1:][starts_here[1:] > 0] & CUT).any():
+        warn(f"an object reaches the end of a halo and may be cut there (flag {CUT} in the table); give a larger reach")
+    if len(labels) > 1 and not report.converged and parameters.get("iterations") != 0:
         warn("fronts were not at rest after the last iteration; give more iterations")
     return single(Grown(labels[core], rows[is_here]), block.ndim)
 
@@ -152,8 +187,9 @@ def rows_of(part):
     return single(part.item().rows, part.ndim)
 
 
-def table_of(parts, spacing, shape):
-    """The objects of all chunks. Flags and brightness are those of the chunk that has most of an object's voxels."""
+def table_of(parts, *extremes, spacing, shape):
+    """The objects of all chunks. Flags and brightness are those of the chunk that has most of an object's voxels; one of
+    which the chunks together have a share other than that chunk saw is cut, too."""
     rows = numpy.concatenate(list(parts.ravel()))
     rows = rows[numpy.lexsort((-rows["voxels"].astype(numpy.int64), rows["label"]))]
     labels, first = numpy.unique(rows["label"], return_index=True)
@@ -162,11 +198,17 @@ def table_of(parts, spacing, shape):
         table[name] = rows[name][first]
     if len(rows):
         table["voxels"] = numpy.add.reduceat(rows["voxels"], first)
+        lost = abs(table["voxels"].astype(float) - rows["seen"][first]) > MOST_LOST * rows["seen"][first]
+        table["flags"] |= numpy.where(lost, numpy.uint32(CUT), numpy.uint32(0))
         # Those of an image of one slice have areas.
         table["volume"] = table["voxels"] * numpy.prod(steps if len(shape) == 3 and shape[0] > 1 else steps[:2])
         with numpy.errstate(invalid="ignore"):
             centres = numpy.add.reduceat(rows["places"], first) / table["voxels"][:, None]
         table["centre"] = centres * steps
+    if extremes:
+        low, step = scale(*extremes)
+        for name in ("mean", "background"):
+            table[name] = low + table[name] * step
     return table
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy
+from dask.graph_manipulation import clone
 
 import isoline
 
@@ -204,16 +205,15 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
     """The labels (uint32) of many objects at once, and an array with a row for each, as isoline.objects returns them.
 
     A chunk is computed with a halo of `reach`, in the unit of the spacing: all objects near it are grown there, and its own
-    voxels get their labels. Give as much as the largest object is long, and `margin` more. An object that reaches the end
-    of the halo of the chunk with most of its voxels has the flag 4, and there is a warning. The iterations
-    end chunk by chunk, so that single voxels may differ from one call on the whole image; the results of the same chunks
-    are the same on every device and for any workers. Compute both results together (`dask.compute(labels, table)`): each by
-    itself grows all objects.
+    voxels get their labels. Give as much as the largest object is long, and `margin` more. Where that is not enough there is
+    a warning: an object may be cut, which then has the flag 4, or have no start. The iterations end chunk by chunk, so that
+    single voxels may differ from one call on the whole image; the same chunks have the same results on every device.
+    Compute both together (`dask.compute(labels, table)`): each by itself grows all objects.
 
-    image: (y, x) or (z, y, x); float32 is computed in levels between the extremes of a chunk and its halo. starts: a label
-    image of the same shape, whose labels the result has; left out, they are found, and labels are 1, 2, ... in the order of
-    their first voxels. spacing: in the order of the axes. device: as for edge_drawing. Further keywords: the parameters of
-    isoline.objects; `margin`, and without starts `threshold`, must be given.
+    image: (y, x) or (z, y, x); of float32 the extremes of the whole image are found first. starts: a label image of the same
+    shape, whose labels the result has, from 0 to 4294967295; without a label the result has no object. Left out, they are
+    found, and labels are 1, 2, ... in the order of their first voxels. spacing: in the order of the axes. device: as for
+    edge_drawing. Further keywords: the parameters of isoline.objects; `margin`, without starts `threshold`, must be given.
     """
     image, values = checked(image, "objects", device, parameters)
     given(values, "margin", "it depends on the mean distance of all starts")
@@ -222,7 +222,7 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
     if not (isinstance(reach, numbers.Real) and 0 < reach < math.inf):
         raise InvalidArgument(f"reach must be a finite number greater than 0, but it is {reach!r}")
     steps = per_axis(spacing, image.ndim)
-    halos = {axis: int(numpy.ceil(reach / steps[axis])) for axis in range(image.ndim)}
+    halos = {axis: int(numpy.ceil(reach / step)) for axis, step in enumerate(steps)}
     image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
     depths = {axis: halo if image.numblocks[axis] > 1 else 0 for axis, halo in halos.items()}
     options = dict(sizes=image.chunks, depths=list(depths.values()), spacing=steps, device=device, parameters=parameters)
@@ -232,15 +232,22 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
             raise InvalidSize(f"cannot use starts: they must have the shape of the image, {image.shape} (got "
                               f"{starts.shape})")
         starts = da.overlap.overlap(starts.rechunk(image.chunks), depths, "none")
+    extremes = []
+    if image.dtype == numpy.float32:
+        extremes = finite_extremes(image)
+        below = values["foreground"] == "below"
+        image = image.map_blocks(_objects.levels, *extremes, below=below, meta=empty(image, numpy.uint16))
     pixels = da.overlap.overlap(image, depths, "none")
     if starts is None:
-        starts = _objects.results(_objects.found, pixels, **options)
+        # Chunks are read again to be grown: none is kept until the starts of all are known.
+        again = da.overlap.overlap(clone(image, omit=extremes), depths, "none")
+        starts = _objects.results(_objects.found, again, *extremes, **options)
         own = _objects.results(_objects.own_keys, starts)
         keys = [_objects.results(_objects.all_keys, own.rechunk(-1))]
     parts = _objects.results(_objects.grown, pixels, starts, *keys, **options)
     labels = parts.map_blocks(_objects.labels_of, chunks=image.chunks, dtype=numpy.uint32, meta=empty(image, numpy.uint32))
     rows = _objects.results(_objects.rows_of, parts)
-    return labels, _objects.gathered(_objects.table_of, rows, spacing=steps, shape=image.shape)
+    return labels, _objects.gathered(_objects.table_of, rows, *extremes, spacing=steps, shape=image.shape)
 
 
 def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: int | None = None, device: str = "auto",
@@ -445,8 +452,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     split = split_axes(image, volume)
     depths = {axis: depth if axis in split else 0 for axis in range(image.ndim)}
     # Every chunk must see the extremes of the whole image, on which the time step depends.
-    finite = da.isfinite(image)
-    extremes = da.where(finite, image, numpy.inf).min(), da.where(finite, image, -numpy.inf).max()
+    extremes = finite_extremes(image)
     images = da.overlap.overlap(image, depths, "none")
     settings = {**parameters, "dimensions": "volume" if volume else "slices", "variant": "dense", "change_tolerance": 0,
                 "rms_tolerance": 0}
@@ -495,6 +501,12 @@ def evolve(image, phi, low, high, iterations, split, whole, spacing, device, par
                 return phi[:1].reshape(size) if len(size) == 2 else phi[:size[0]]
             if report.iterations == 0:
                 raise RuntimeError("cannot evolve a chunk: it has no front (this is a defect of isoline.dask)")
+
+
+def finite_extremes(image) -> tuple[da.Array, da.Array]:
+    """The smallest and the largest finite pixel; infinite where there is none."""
+    finite = da.isfinite(image)
+    return da.where(finite, image, numpy.inf).min(), da.where(finite, image, -numpy.inf).max()
 
 
 def full(image, value):

@@ -101,13 +101,52 @@ def test_an_object_is_grown_once_in_each_chunk_for_both_results(monkeypatch):
     assert len(calls) == 16  # in 8 chunks once for the starts and once for the objects
 
 
+@pytest.mark.parametrize("foreground", ["above", "below"])
+def test_floats_have_the_levels_of_the_whole_image(foreground):
+    image = IMAGE.astype(numpy.float32) * (0.01 if foreground == "above" else -0.01) + 3
+    image[2, 80, 90:99], image[0, 0, 0] = -200 if foreground == "above" else 200, numpy.inf  # beside all objects
+    options = dict(threshold=3.85 if foreground == "above" else 2.15, prominence=2.0, foreground=foreground, margin=MARGIN)
+    whole, rows = isoline.objects(image, spacing=SPACING, **options)
+    labels, table = grown(image, None, **options)
+    assert len(rows) == len(table) == len(BALLS)
+    assert numpy.count_nonzero((labels > 0) != (whole > 0)) < 2e-3 * numpy.count_nonzero(whole)
+    for name in ("mean", "background"):
+        assert numpy.allclose(numpy.sort(table[name]), numpy.sort(rows[name]), atol=0.01)
+    nothing = numpy.full((40, 40), numpy.nan, numpy.float32)
+    labels, table = grown(nothing, None, 20, spacing=None, reach=5, threshold=1)
+    assert not labels.any() and len(table) == 0
+
+
+def test_an_object_over_many_chunks_is_told():
+    y, x = numpy.mgrid[:300, :300] - 150
+    image = numpy.where(y * y + x * x < 90 ** 2, 200, 20).astype(numpy.uint8)
+    starts = (y * y + x * x < 20 ** 2).astype(numpy.uint8)
+    options = dict(chunks=75, reach=40, margin=80, spacing=None)
+    with pytest.warns(UserWarning, match="an object reaches the end of a halo"):
+        _, table = grown(image, starts, **options)
+    assert table["flags"] & _objects.CUT
+    with pytest.warns(UserWarning, match="chunks see a start in different ways"):
+        _, table = grown(image, None, threshold=100, **options)
+    assert len(table) == 0
+
+
+def test_a_line_is_at_the_border_of_an_image_of_one_row():
+    image = numpy.zeros((1, 60), numpy.uint8)
+    image[0, 20:40] = 200
+    starts = (image > 0).astype(numpy.uint8)
+    _, rows = isoline.objects(image, starts, margin=5)
+    _, table = grown(image, starts, (1, 30), reach=25, margin=5, spacing=None)
+    assert list(table["flags"]) == list(rows["flags"]) == [1]
+
+
 def test_an_object_beyond_the_halo_is_told():
-    with pytest.warns(UserWarning, match="some reach the end of a halo .flag 4 in the table."):
+    with pytest.warns(UserWarning, match="an object reaches the end of a halo and may be cut"):
         _, table = grown(reach=6)
     assert (table["flags"] & _objects.CUT).any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         grown()
+        grown(iterations=0)
     with pytest.warns(UserWarning, match="not at rest after the last iteration"):
         grown(iterations=10)
 
