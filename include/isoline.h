@@ -3227,9 +3227,10 @@ typedef struct {
      */
     double margin;
     /**
-     * Stopping criterion: the voxels that an object may gain and lose in a check interval and still be at rest, as a share
-     * of the surface of a ball of its size (of an image of one slice the circumference of a disc): about the distance in
-     * voxels that its front moved; at least 0. The iterations end when all objects are at rest. Default 0.1.
+     * Stopping criterion: the voxels that an object may gain and lose in 10 iterations, or in a check interval if that is
+     * longer, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
+     * circumference of a disc): about the distance in voxels that its front moved; at least 0. The iterations end when all
+     * objects are at rest, and no front has moved by two voxels anywhere. Default 0.02.
      */
     double change_tolerance;
     /**

@@ -4,8 +4,10 @@
 //   clear     the objects before anything is known of them
 //   begin     the distances of the starts
 //   iterate   one iteration
-//   sums      the sums over the voxels of each object, and how many it has gained or lost since the last check
+//   sums      the sums over the voxels of each object
 //   means     the means of each object and its background, and its score
+//   moved     the voxels that each object has gained or lost since the fronts were judged last
+//   rest      whether an object has moved by more than the tolerance; the labels that are judged next time
 #include "block_scan.cuh"
 #include "objects.h"
 
@@ -52,7 +54,7 @@ __device__ __forceinline__ void for_each_of_tile(const isoline_ob_job &job, VISI
 // Makes the sums of an object those of no voxels.
 __device__ __forceinline__ void clear_sums(isoline_ob_object &object)
 {
-    object.sum_of_voxels = object.sum_of_levels = object.moved = 0;
+    object.sum_of_voxels = object.sum_of_levels = 0;
     for (u32 i = 0; i < 6; ++i) object.ends[i] = 0xFFFFFFFF;
 }
 
@@ -84,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_begin(isolin
                 distance = fminf(distance, __fmul_rn(static_cast<float>(OB_START_DISTANCE), job.spacing[axis]));
             }
         }
-        job.checked[at.index] = own;
+        job.judged[at.index] = own;
         job.new_labels[at.index] = own;
         distances[at.index] = distance;
         job.new_distances[at.index] = distance;
@@ -267,20 +269,13 @@ __device__ __forceinline__ void add_run(isoline_ob_object &object, const Place &
     }
 }
 
-// Block OB_THREADS, grid: tiles. The sums of objects[], with the voxels that have moved; then `checked` has the labels.
+// Block OB_THREADS, grid: tiles. The sums of objects[].
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_sums(isoline_ob_job job)
 {
     const u32 lane = threadIdx.x % WARP;
     for_each_of_tile(job, [&](const Place &at, bool is_inside) {
         const u32 label = is_inside ? job.labels[at.index] : OB_BACKGROUND;
         const u32 level = is_inside ? job.levels[at.index] : 0;
-        const u32 last = is_inside ? job.checked[at.index] : OB_BACKGROUND;
-        if (last != label) {
-            job.checked[at.index] = label;
-            // It has moved for both of its objects.
-            if (label != OB_BACKGROUND) atomicAdd(&job.objects[label].moved, u64{1});
-            if (last != OB_BACKGROUND) atomicAdd(&job.objects[last].moved, u64{1});
-        }
         if (__ballot_sync(ALL_LANES, label != OB_BACKGROUND) == 0) return;
         const u32 before = __shfl_up_sync(ALL_LANES, label, 1);
         const u32 starts = __ballot_sync(ALL_LANES, lane == 0 || before != label);
@@ -358,25 +353,16 @@ __device__ __forceinline__ isoline_ob_score score_between(double mean, double ba
     return {static_cast<float>(gain), static_cast<float>(offset)};
 }
 
-// Returns whether an object of so many voxels, of which `moved` are new or lost, has moved by more than the tolerance.
-__device__ __forceinline__ bool has_moved(const isoline_ob_job &job, u64 moved, u64 voxels)
-{
-    const double gone = static_cast<double>(moved), size = static_cast<double>(voxels);
-    const double square = __dmul_rn(gone, gone), most = __dmul_rn(job.most_moved, size);
-    return job.depth == 1 ? square > most : __dmul_rn(square, gone) > __dmul_rn(most, size);
-}
-
 // Block OB_THREADS, grid: objects. The means of an object from its sums, which are then 0 again, and its score.
 extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isoline_ob_job job)
 {
     const u32 label = blockIdx.x + 1;
     isoline_ob_object &object = job.objects[label];
-    const u64 voxels = object.sum_of_voxels, levels = object.sum_of_levels, moved = object.moved;
+    const u64 voxels = object.sum_of_voxels, levels = object.sum_of_levels;
     u32 ends[6];
     for (u32 i = 0; i < 6; ++i) ends[i] = object.ends[i];
     __syncthreads();
     if (threadIdx.x == 0) {
-        if (has_moved(job, moved, voxels)) job.changes->moved = 1;
         object.voxels = voxels;
         clear_sums(object);
     }
@@ -405,5 +391,45 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isolin
     object.used_mean = mean;
     object.used_background = background;
     job.new_scores[label] = score_between(mean, background);
-    job.changes->scores = 1;
+    *job.answer = 1;
+}
+
+// Block OB_THREADS, grid: tiles. Counts the voxels of objects[] that have another label than when the fronts were judged last, and
+// answers whether one of them is two voxels or more from where its label was then.
+extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_moved(isoline_ob_job job)
+{
+    for_each_of_tile(job, [&](const Place &at, bool is_inside) {
+        if (!is_inside) return;
+        const u32 label = job.labels[at.index], before = job.judged[at.index];
+        if (label == before) return;
+        if (label != OB_BACKGROUND) atomicAdd(&job.objects[label].moved, u64{1});
+        if (before != OB_BACKGROUND) atomicAdd(&job.objects[before].moved, u64{1});
+        u64 around[SIDES];
+        indices_around(job, at, around);
+        bool was_beside = false;
+        for (u32 place = 0; place < SIDES; ++place) was_beside |= job.judged[around[place]] == label;
+        if (!was_beside) *job.answer = 1;
+    });
+}
+
+// Returns whether an object of so many voxels, of which `moved` are new or lost, has moved by more than the tolerance.
+__device__ __forceinline__ bool has_moved(const isoline_ob_job &job, u64 moved, u64 voxels)
+{
+    const double gone = static_cast<double>(moved), size = static_cast<double>(voxels);
+    const double square = __dmul_rn(gone, gone), most = __dmul_rn(job.most_moved, size);
+    return job.depth == 1 ? square > most : __dmul_rn(square, gone) > __dmul_rn(most, size);
+}
+
+// Block OB_THREADS, grid: tiles. Answers whether an object has moved, makes its count 0 again, and judged[] the labels.
+extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_rest(isoline_ob_job job)
+{
+    const u64 threads = static_cast<u64>(gridDim.x) * OB_THREADS;
+    for (u64 label = static_cast<u64>(blockIdx.x) * OB_THREADS + threadIdx.x; label < job.label_count; label += threads) {
+        isoline_ob_object &object = job.objects[label];
+        if (label != OB_BACKGROUND && has_moved(job, object.moved, object.voxels)) *job.answer = 1;
+        object.moved = 0;
+    }
+    for_each_of_tile(job, [&](const Place &at, bool is_inside) {
+        if (is_inside) job.judged[at.index] = job.labels[at.index];
+    });
 }

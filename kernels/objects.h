@@ -48,17 +48,11 @@ struct isoline_ob_score {
 // An object. The sums are over its voxels, and `ends` the smallest x, y and z, and the negated largest ones.
 struct isoline_ob_object {
     u64 sum_of_voxels, sum_of_levels;
-    u64 moved;                           // voxels that it has gained or lost since the check before
+    u64 moved;                           // voxels that it has gained or lost since the fronts were judged last
     u32 ends[6];
     u64 voxels;
     double mean, background;             // levels; NaN where there is none
     double used_mean, used_background;   // those that the score is made of
-};
-
-// The numbers that the host reads after a check.
-struct isoline_ob_changes {
-    u32 moved;    // 1 if an object has moved by more than the tolerance
-    u32 scores;   // 1 if a score has changed
 };
 
 // The arguments of all kernels. Voxels are packed, x fastest. Lengths are in units of the smallest spacing; inverse squares
@@ -70,11 +64,11 @@ struct isoline_ob_job {
     float *new_distances;
     unsigned char *facts;                  // OB_CHANGES and OB_STAYS
     const unsigned short *levels;
-    u32 *checked;                          // the labels at the last check
+    u32 *judged;                           // the labels when the fronts were judged last
     const isoline_ob_score *scores;        // of each label
     isoline_ob_score *new_scores;          // the same
     isoline_ob_object *objects;            // of each label
-    isoline_ob_changes *changes;
+    u32 *answer;                           // 1 if a score has changed, or a front has moved
     const unsigned char *changed;          // of each tile: a voxel changed in the last iteration
     unsigned char *new_changed;
     double most_moved;                     // see Plan::has_moved

@@ -444,6 +444,22 @@ fn an_object_that_still_grows_is_not_stopped_by_many_at_rest() {
 }
 
 #[test]
+fn a_rod_grows_to_its_end_from_its_tip() {
+    let inside = |[x, y, z]: Position| (y - 11.0).hypot(z - 11.0) <= 3.5 && (10.0..130.0).contains(&x);
+    let image = array([140, 23, 23], [1.0; 3], |at| if inside(at) { 200u8 } else { 20 });
+    let starts = array([140, 23, 23], [1.0; 3], |at| u16::from(inside(at) && at[0] < 17.0));
+    let whole = image.iter().filter(|pixel| **pixel == 200).count() as u64;
+    for check_interval in [1, 10, 50] {
+        let params = Params { check_interval, ..Params::default() };
+        let (_, found, report) = grow(image.view().into(), Some(&starts), &params);
+        assert!(report.converged && found[0].voxels == whole, "{check_interval}: {} of {whole}", found[0].voxels);
+    }
+    // The last interval is too short to say that the fronts are at rest.
+    let (_, _, report) = grow(image.view().into(), Some(&starts), &Params { iterations: 1, ..Params::default() });
+    assert!(!report.converged);
+}
+
+#[test]
 fn fronts_move_along_a_large_spacing_before_they_are_at_rest() {
     let spacing = [1.0, 1.0, 20.0];
     let ball = [Ball([20.0, 20.0, 60.0], 75.0)];

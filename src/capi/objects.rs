@@ -38,9 +38,10 @@ pub struct isoline_objects_params {
     /// image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the mean distance of the objects, as if
     /// they were on a grid.
     pub margin: f64,
-    /// Stopping criterion: the voxels that an object may gain and lose in a check interval and still be at rest, as a share
-    /// of the surface of a ball of its size (of an image of one slice the circumference of a disc): about the distance in
-    /// voxels that its front moved; at least 0. The iterations end when all objects are at rest. Default 0.1.
+    /// Stopping criterion: the voxels that an object may gain and lose in 10 iterations, or in a check interval if that is
+    /// longer, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
+    /// circumference of a disc): about the distance in voxels that its front moved; at least 0. The iterations end when all
+    /// objects are at rest, and no front has moved by two voxels anywhere. Default 0.02.
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
     /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of

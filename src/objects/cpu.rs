@@ -2,18 +2,22 @@
 
 use super::row::{PART, Row, values_around};
 use super::scalar::{Constants, START_DISTANCE};
-use super::statistics::{Check, Statistics, Window};
+use super::statistics::{Statistics, Window};
 use crate::error::Result;
-use crate::image::zeroed;
+use crate::image::{collected, zeroed};
 use crate::parallel::try_par_copy;
 use crate::progress::Ticker;
 use pulp::Arch;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// The check intervals in a row without movement after which the fronts are at rest although scores still change a little.
-const QUIET_CHECKS: u64 = 2;
+/// The times in a row that no front has moved after which the fronts are at rest although scores still change a little.
+const QUIET_TIMES: u32 = 2;
+
+/// The fewest iterations over which the fronts are judged.
+const LEAST_JUDGED: u64 = 10;
 
 /// The iterations in which a front that still moves crosses the smallest spacing, if its score is a half or more.
 const ITERATIONS_PER_VOXEL: f64 = 4.0;
@@ -131,15 +135,15 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
     let mut fields = Fields::new(voxels)?;
     let mut next = Fields::new(voxels)?;
     let mut changes = zeroed::<u8>(voxels)?;
-    // The labels at the last check.
-    let mut checked = zeroed::<u32>(voxels)?;
-    try_par_copy(&mut checked, starts, ticker)?;
+    // The labels when the fronts were judged last.
+    let mut judged = zeroed::<u32>(voxels)?;
+    try_par_copy(&mut judged, starts, ticker)?;
     try_par_copy(&mut fields.labels, starts, ticker)?;
     start_distances(plan, &mut fields, ticker)?;
     try_par_copy(&mut next.labels, &fields.labels, ticker)?;
     try_par_copy(&mut next.distances, &fields.distances, ticker)?;
     let mut statistics = Statistics::new(plan.objects)?;
-    statistics.measure(plan, &fields.labels, &mut checked, levels, ticker)?;
+    statistics.measure(grid, &fields.labels, levels, ticker)?;
     let mut parts = Parts::new(grid)?;
     let mut rest = Rest::new(plan);
     while let Some(count) = rest.next_interval() {
@@ -149,9 +153,11 @@ pub(super) fn evolve(plan: &Plan, starts: &[u32], levels: &[u16], ticker: &Ticke
             rest.iterations += 1;
             ticker.set(rest.iterations as f64 / plan.iterations as f64);
         }
-        let check = statistics.measure(plan, &fields.labels, &mut checked, levels, ticker)?;
-        rest.judge(check);
-        if check.scores_changed {
+        let scores_changed = statistics.measure(grid, &fields.labels, levels, ticker)?;
+        if rest.is_due(scores_changed) {
+            rest.judge(have_moved(plan, &fields.labels, &mut judged, &statistics.voxels, ticker)?);
+        }
+        if scores_changed {
             parts.activate_all();
         }
     }
@@ -163,13 +169,16 @@ pub(super) struct Rest<'a> {
     plan: &'a Plan,
     pub iterations: u64,
     pub converged: bool,
-    /// The check intervals without movement up to now.
-    quiet: u64,
+    /// The iterations when the fronts were judged last, and whether a score has changed since.
+    judged: u64,
+    scores_changed: bool,
+    /// The times in a row up to now that no front had moved.
+    quiet: u32,
 }
 
 impl<'a> Rest<'a> {
     pub(super) fn new(plan: &'a Plan) -> Self {
-        Self { plan, iterations: 0, converged: false, quiet: 0 }
+        Self { plan, iterations: 0, converged: false, judged: 0, scores_changed: false, quiet: 0 }
     }
 
     /// Returns the iterations until the next check, or `None` at the end.
@@ -178,14 +187,47 @@ impl<'a> Rest<'a> {
         if self.converged || left == 0 { None } else { Some(self.plan.check_interval.min(left)) }
     }
 
-    /// Decides after a check whether the fronts are at rest: none has moved for as many iterations as one needs that crosses
-    /// the largest spacing.
-    pub(super) fn judge(&mut self, check: Check) {
-        self.quiet = if check.moved { 0 } else { self.quiet + 1 };
-        let needed = if check.scores_changed { QUIET_CHECKS } else { 1 };
-        let across = ITERATIONS_PER_VOXEL * self.plan.anisotropy;
-        self.converged = self.quiet >= needed && (self.quiet * self.plan.check_interval) as f64 >= across;
+    /// Returns after a check whether the fronts are to be judged: after as many iterations as one needs that crosses the
+    /// largest spacing.
+    pub(super) fn is_due(&mut self, scores_changed: bool) -> bool {
+        self.scores_changed |= scores_changed;
+        let passed = self.iterations - self.judged;
+        passed >= LEAST_JUDGED.max(self.plan.check_interval)
+            && passed as f64 >= ITERATIONS_PER_VOXEL * self.plan.anisotropy
     }
+
+    /// Decides whether the fronts are at rest, by whether any has moved since they were judged last.
+    pub(super) fn judge(&mut self, have_moved: bool) {
+        self.quiet = if have_moved { 0 } else { self.quiet + 1 };
+        self.converged = self.quiet >= if self.scores_changed { QUIET_TIMES } else { 1 };
+        (self.judged, self.scores_changed) = (self.iterations, false);
+    }
+}
+
+/// Returns whether a front has moved since the fronts were judged last, with the labels `judged`, which become `labels`: an
+/// object by more than the tolerance, or a front by two voxels anywhere, as at the tip of a long object.
+fn have_moved(plan: &Plan, labels: &[u32], judged: &mut [u32], voxels: &[u64], ticker: &Ticker) -> Result<bool> {
+    let width = plan.grid.shape[0];
+    let moved: Vec<AtomicU64> = collected(voxels.iter().map(|_| AtomicU64::default()))?;
+    let moved_far = AtomicBool::new(false);
+    labels.par_chunks(width).enumerate().for_each(|(row, labels)| {
+        let rows = rows_around(&plan.grid, row).map(|row| &judged[row]);
+        if ticker.is_cancelled() || labels == rows[0] {
+            return;
+        }
+        for (x, (label, before)) in labels.iter().zip(rows[0]).enumerate().filter(|(_, (now, before))| now != before) {
+            for index in [label, before] {
+                moved[*index as usize].fetch_add(1, Relaxed);
+            }
+            if !values_around(&rows, x).contains(label) {
+                moved_far.store(true, Relaxed);
+            }
+        }
+    });
+    ticker.check()?;
+    try_par_copy(judged, labels, ticker)?;
+    let mut objects = moved.into_iter().zip(voxels).skip(1);
+    Ok(moved_far.into_inner() || objects.any(|(moved, voxels)| plan.has_moved(moved.into_inner(), *voxels)))
 }
 
 /// Sets the distances of the starts: near a front a share of the spacing across it, else [`Constants::far`]; iterations

@@ -1,15 +1,15 @@
 //! The fronts on CUDA, with the bits of the CPU. The host makes the starts' labels and the levels, and measures the objects
 //! that the fronts have come to; between these everything stays on the device, and after each check interval the host reads
-//! two numbers. A voxel takes 23 bytes.
+//! one number. A voxel takes 23 bytes.
 #![allow(unsafe_code)]
 
 use super::cpu::{Moved, Plan, Rest};
-use super::statistics::{Check, Statistics};
+use super::statistics::Statistics;
 use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Kernel, Pinned, Stream, check_sides, geometry};
 use crate::device::kernels::objects::{
-    OB_COLUMNS, OB_ROWS, OB_SLICES, OB_THREADS, isoline_ob_changes as Changes, isoline_ob_job as Job,
-    isoline_ob_object as Sums, isoline_ob_score as DeviceScore,
+    OB_COLUMNS, OB_ROWS, OB_SLICES, OB_THREADS, isoline_ob_job as Job, isoline_ob_object as Sums,
+    isoline_ob_score as DeviceScore,
 };
 use crate::error::Result;
 use crate::image::zeroed;
@@ -32,7 +32,7 @@ const QUEUED_VOXELS: usize = 1 << 27;
 /// The objects whose means are made by one launch: so few that it should take less than 100 ms on a small card.
 const MEASURED_TOGETHER: usize = 1 << 15;
 
-/// The bytes of a voxel: two labels, the label of the last check, two distances, a level, and its facts.
+/// The bytes of a voxel: two labels, the label that is judged, two distances, a level, and its facts.
 const VOXEL_BYTES: usize = 3 * size_of::<u32>() + 2 * size_of::<f32>() + size_of::<u16>() + 1;
 
 /// The bytes of a tile: two marks of changes.
@@ -50,7 +50,7 @@ fn tiles(shape: [usize; 3]) -> [usize; 3] {
 pub(super) fn device_bytes(shape: [usize; 3], objects: usize) -> u64 {
     let voxels = shape.iter().product::<usize>() as u64 * VOXEL_BYTES as u64;
     let tiles = tiles(shape).iter().product::<usize>() as u64 * TILE_BYTES as u64;
-    voxels + tiles + ((objects + 1) * OBJECT_BYTES + size_of::<Changes>()) as u64
+    voxels + tiles + ((objects + 1) * OBJECT_BYTES + size_of::<u32>()) as u64
 }
 
 /// Moves the fronts from `starts`, a label of each voxel, until they are at rest; see [`super::cpu::evolve`].
@@ -99,14 +99,16 @@ struct Fronts<'a> {
     iterate: Kernel,
     sums: Kernel,
     means: Kernel,
+    moved: Kernel,
+    rest: Kernel,
     /// The labels before an iteration are the first, and those after it the second; so are distances and changes of tiles.
     labels: [Buffer; 2],
     distances: [Buffer; 2],
     changed: [Buffer; 2],
     levels: Buffer,
     objects: Buffer,
-    changes: Buffer,
-    /// The numbers that the host reads after a check.
+    answer: Buffer,
+    /// The answer, as the host reads it.
     read: Pinned,
     tiles: usize,
     job: Job,
@@ -129,7 +131,7 @@ impl<'a> Fronts<'a> {
         let (tiles, labels) = (of_axis.iter().product::<usize>(), plan.objects + 1);
         let words = || memory.device(voxels * size_of::<u32>());
         let others = [memory.device(voxels)?, words()?, memory.device(labels * size_of::<DeviceScore>())?];
-        let [facts, checked, scores] = &others;
+        let [facts, judged, scores] = &others;
         let constants = &plan.constants;
         let kernel = |name: &str| cuda.kernel(MODULE, &format!("isoline_ob_{name}"));
         let fronts = Self {
@@ -140,17 +142,19 @@ impl<'a> Fronts<'a> {
             iterate: kernel("iterate")?,
             sums: kernel("sums")?,
             means: kernel("means")?,
+            moved: kernel("moved")?,
+            rest: kernel("rest")?,
             labels: [words()?, words()?],
             distances: [words()?, words()?],
             changed: [memory.device(tiles)?, memory.device(tiles)?],
             levels: memory.device(size_of_val(levels))?,
             objects: memory.device(labels * size_of::<Sums>())?,
-            changes: memory.device(size_of::<Changes>())?,
-            read: memory.pinned(size_of::<Changes>())?,
+            answer: memory.device(size_of::<u32>())?,
+            read: memory.pinned(size_of::<u32>())?,
             tiles,
             job: Job {
                 facts: facts.address(),
-                checked: checked.address(),
+                judged: judged.address(),
                 scores: scores.address(),
                 new_scores: scores.address(),
                 width: shape[0] as u32,
@@ -205,7 +209,7 @@ impl<'a> Fronts<'a> {
             new_changed: self.changed[1].address(),
             levels: self.levels.address(),
             objects: self.objects.address(),
-            changes: self.changes.address(),
+            answer: self.answer.address(),
             ..self.job
         }
     }
@@ -226,9 +230,11 @@ impl<'a> Fronts<'a> {
                 }
                 ticker.set(rest.iterations as f64 / plan.iterations as f64);
             }
-            let check = self.check(ticker)?;
-            rest.judge(check);
-            if check.scores_changed {
+            let scores_changed = self.check(ticker)?;
+            if rest.is_due(scores_changed) {
+                rest.judge(self.have_moved(ticker)?);
+            }
+            if scores_changed {
                 // Every voxel may change in the next iteration.
                 self.stream.fill(&self.changed[0], 0, self.tiles, 1)?;
             }
@@ -248,10 +254,9 @@ impl<'a> Fronts<'a> {
         Ok(())
     }
 
-    /// Measures the objects and what has moved since the last check, and waits for it.
-    fn check(&mut self, ticker: &Ticker) -> Result<Check> {
-        let bytes = size_of::<Changes>();
-        self.stream.fill(&self.changes, 0, bytes, 0)?;
+    /// Measures the objects, waits for it, and returns whether a score has changed.
+    fn check(&mut self, ticker: &Ticker) -> Result<bool> {
+        self.stream.fill(&self.answer, 0, size_of::<u32>(), 0)?;
         let job = self.job_now();
         // SAFETY: as in `new`.
         unsafe {
@@ -273,11 +278,29 @@ impl<'a> Fronts<'a> {
                 ticker.check()?;
             }
         }
-        self.stream.copy_bytes(self.changes.side(0), self.read.side(), bytes)?;
+        self.answer(ticker)
+    }
+
+    /// Returns whether a front has moved since the fronts were judged last; see [`super::cpu::have_moved`].
+    fn have_moved(&mut self, ticker: &Ticker) -> Result<bool> {
+        self.stream.fill(&self.answer, 0, size_of::<u32>(), 0)?;
+        let job = self.job_now();
+        // SAFETY: as in `new`.
+        unsafe {
+            let tiles = geometry([self.tiles, 1, 1], [OB_THREADS, 1, 1]);
+            self.stream.launch(&self.moved, tiles, &[&job])?;
+            self.stream.launch(&self.rest, tiles, &[&job])?;
+        }
+        self.answer(ticker)
+    }
+
+    /// Waits for the kernels, and returns whether one of them has set the answer.
+    fn answer(&mut self, ticker: &Ticker) -> Result<bool> {
+        let bytes = size_of::<u32>();
+        self.stream.copy_bytes(self.answer.side(0), self.read.side(), bytes)?;
         self.stream.synchronize()?;
         ticker.check()?;
-        let changes: &Changes = bytemuck::from_bytes(&self.read.as_slice()[..bytes]);
-        Ok(Check { moved: changes.moved != 0, scores_changed: changes.scores != 0 })
+        Ok(self.read.as_slice()[..bytes].iter().any(|byte| *byte != 0))
     }
 
     /// Downloads the labels and the statistics of the objects.

@@ -72,7 +72,7 @@ pub struct Params {
     /// and an object may vanish.
     pub keep_starts: bool,
     /// The number of iterations, 1 to 1000, after which the objects' brightness is measured again, and the stopping
-    /// criterion tested. Default 10.
+    /// criterion tested if 10 iterations have passed. Default 10.
     pub check_interval: u32,
     /// The most iterations. Default 1000. With 0 the objects are the starts, such as automatic ones that are to be corrected.
     pub iterations: u32,
@@ -82,11 +82,11 @@ pub struct Params {
     /// The background of an object is measured in its bounding box, widened by this along each axis, in the unit of the
     /// spacing. `None` (default): half the mean distance of the objects, as if they were on a grid.
     pub margin: Option<f64>,
-    /// Stopping criterion: the fronts are at rest when each object has gained and lost at most this many voxels in a check
-    /// interval, as a share of the surface of a ball of its size (of an image of one slice the circumference of a disc):
-    /// about the distance in voxels that its front moved. In the same interval no score may have changed, unless the fronts
-    /// were as quiet in the one before; and they were as quiet for at least 4 iterations times the ratio of the largest to
-    /// the smallest spacing. Default 0.1.
+    /// Stopping criterion: the fronts are at rest when each object has gained and lost at most this many voxels since they
+    /// were judged last, as a share of the surface of a ball of its size (of an image of one slice the circumference of a
+    /// disc): about the distance in voxels that its front moved. No front may have moved by two voxels anywhere, and no score
+    /// may have changed, unless the fronts were at rest the time before, too. They are judged after 10 iterations, a check
+    /// interval, or 4 iterations times the ratio of the largest to the smallest spacing, whichever is most. Default 0.02.
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu

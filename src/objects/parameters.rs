@@ -95,8 +95,8 @@ pub(crate) const CHECK_INTERVAL: Parameter = Parameter::integer(
 pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
     c"change_tolerance",
     c"Change tolerance",
-    1e-1,
-    c"Stopping criterion: how far the front of an object may still move in a check interval, on average over the front. A larger one stops earlier.",
+    2e-2,
+    c"Stopping criterion: how far the front of an object may still move in 10 iterations or a check interval, if that is longer, on average over the front. A larger one stops earlier.",
 )
 .at_least(0.0)
 .unit(c"voxels")

@@ -6,7 +6,7 @@ use super::depth::depths;
 use super::scalar::BACKGROUND;
 use crate::error::Result;
 use crate::image::{Image, push, sort_while, zeroed};
-use crate::parallel::try_par_parts;
+use crate::parallel::{try_par_copy, try_par_parts};
 use crate::progress::Ticker;
 use ndarray::s;
 use rayon::prelude::*;
@@ -53,16 +53,11 @@ pub(super) fn automatic(
         None => otsu(&smooth, ticker)?,
     };
     let depths = depths(grid, params.spacing, &smooth, threshold, ticker)?;
-    // NaN is not above.
-    let is_above = |level: f32| f64::from(level) > threshold;
-    let mut depths = smoothed(params, grid, depths, params.smallest_spacing(), ticker)?;
-    // The Gaussian takes some depth to voxels outside.
-    try_par_parts(&mut depths, ticker, |first, depths| {
-        let outside = depths.iter_mut().zip(&smooth[first..]).filter(|(_, level)| !is_above(**level));
-        outside.for_each(|(depth, _)| *depth = 0.0);
-    })?;
+    // The memory of the levels is that of the smoothed depths.
+    try_par_copy(&mut smooth, &depths, ticker)?;
+    let smooth = smoothed(params, grid, smooth, params.smallest_spacing(), ticker)?;
+    let peaks = peaks(params, grid, &depths, &smooth, ticker)?;
     drop(smooth);
-    let peaks = peaks(params, grid, &depths, ticker)?;
     let mut starts = zeroed::<u32>(levels.len())?;
     // Each has its own voxel, whatever balls reach it.
     peaks.iter().enumerate().for_each(|(index, peak)| starts[*peak] = index as u32 + 1);
@@ -149,12 +144,12 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
     Ok(best)
 }
 
-/// Returns the voxels of the maxima of the depth inside that stand out by more than `prominence`: on every way from one
-/// to a higher one, the depth falls by at least that much. They are in the order of the image.
+/// Returns the voxels of the maxima of the smoothed depth inside that stand out by more than `prominence`: on every way from
+/// one to a higher one, it falls by at least that much. They are in the order of the image.
 ///
-/// Voxels are added from the largest depth to the smallest. One without a neighbour begins a part; where parts meet, one
+/// Voxels are added from the largest smoothed depth to the smallest. One without a neighbour begins a part; where parts meet, one
 /// that does not stand out joins that of the higher maximum, and others stay apart.
-fn peaks(params: &Params, grid: &Grid, depths: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
+fn peaks(params: &Params, grid: &Grid, depths: &[f32], smooth: &[f32], ticker: &Ticker) -> Result<Vec<usize>> {
     const NONE: usize = usize::MAX;
     const NOT_ADDED: usize = 0;
     let prominence = params.prominence() as f32;
@@ -164,7 +159,7 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], ticker: &Ticker) -> Resul
             ticker.check()?;
         }
         if *depth > 0.0 {
-            push(&mut order, (-depth, place))?;
+            push(&mut order, (-smooth[place], place))?;
         }
     }
     sort_while(&mut order, ticker, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))?;
@@ -186,7 +181,7 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], ticker: &Ticker) -> Resul
             if root == main || others[..count].contains(&root) {
                 return;
             }
-            let is_higher = main == NONE || (-depths[root], root) < (-depths[main], main);
+            let is_higher = main == NONE || (-smooth[root], root) < (-smooth[main], main);
             let lower = if is_higher { std::mem::replace(&mut main, root) } else { root };
             if lower != NONE {
                 others[count] = lower;
@@ -200,7 +195,7 @@ fn peaks(params: &Params, grid: &Grid, depths: &[f32], ticker: &Ticker) -> Resul
         }
         towards[place] = main + 1;
         for lower in &others[..count] {
-            if height + depths[*lower] < prominence {
+            if height + smooth[*lower] < prominence {
                 towards[*lower] = main + 1;
             }
         }
@@ -277,6 +272,6 @@ mod tests {
         let grid = Grid { shape: [9, 1, 1], margin: [1; 3] };
         let params = Params { prominence: Some(1.0), ..Params::default() };
         let depths = [1.0, 3.0, 2.5, 2.8, 1.0, 2.5, 0.0, 0.5, 0.0];
-        assert_eq!(peaks(&params, &grid, &depths, &Ticker::new("test")).unwrap(), [1, 5]);
+        assert_eq!(peaks(&params, &grid, &depths, &depths, &Ticker::new("test")).unwrap(), [1, 5]);
     }
 }

@@ -1,6 +1,6 @@
 //! The brightness of each object and of its background. All sums are of integers, so that their order does not count.
 
-use super::cpu::{Grid, Plan};
+use super::cpu::Grid;
 use super::scalar::{BACKGROUND, Score};
 use crate::device::kernels::objects::{
     OB_FIRST_ROUNDS as FIRST_ROUNDS, OB_SAMPLES as SAMPLES, OB_SMALLEST_SHIFT as SMALLEST_SHIFT,
@@ -15,8 +15,6 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 pub(super) struct Sums {
     voxels: Vec<AtomicU64>,
     levels: Vec<AtomicU64>,
-    /// The voxels that an object has gained or lost since the last check.
-    moved: Vec<AtomicU64>,
     /// The bounding boxes: the smallest x, y, z, and the negated (`!`) largest ones.
     boxes: Vec<[AtomicU32; 6]>,
 }
@@ -26,22 +24,8 @@ impl Sums {
         Ok(Self {
             voxels: collected((0..labels).map(|_| AtomicU64::default()))?,
             levels: collected((0..labels).map(|_| AtomicU64::default()))?,
-            moved: collected((0..labels).map(|_| AtomicU64::default()))?,
             boxes: collected((0..labels).map(|_| std::array::from_fn(|_| AtomicU32::new(u32::MAX))))?,
         })
-    }
-
-    /// Counts the voxels of a row whose label is not that of the last check, for both of their objects, and makes this the
-    /// last one.
-    fn add_moved(&self, labels: &[u32], checked: &mut [u32]) {
-        if labels == checked {
-            return;
-        }
-        for (label, checked) in labels.iter().zip(checked).filter(|(now, before)| now != before) {
-            for index in [*label, std::mem::replace(checked, *label)] {
-                self.moved[index as usize].fetch_add(1, Relaxed);
-            }
-        }
     }
 
     /// Adds a run of voxels of one label in a row.
@@ -72,15 +56,6 @@ pub(super) struct Statistics {
     pub scores: Vec<Score>,
 }
 
-/// The result of a check.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Check {
-    /// An object has moved by more than the tolerance.
-    pub moved: bool,
-    /// A score has changed.
-    pub scores_changed: bool,
-}
-
 impl Statistics {
     pub(super) fn new(objects: usize) -> Result<Self> {
         let labels = objects + 1;
@@ -93,28 +68,18 @@ impl Statistics {
         })
     }
 
-    /// Measures all objects, and what has changed since the last check, whose labels are `checked`; these become `labels`.
+    /// Measures all objects, and returns whether a score has changed.
     ///
     /// The background of an object is the voxels without an object in its bounding box, widened by the margin, that are
     /// nearer to the background's mean than to the object's: what a front has not come to yet does not count, nor do
     /// objects without a start.
-    pub(super) fn measure(
-        &mut self,
-        plan: &Plan,
-        labels: &[u32],
-        checked: &mut [u32],
-        levels: &[u16],
-        ticker: &Ticker,
-    ) -> Result<Check> {
-        let grid = &plan.grid;
+    pub(super) fn measure(&mut self, grid: &Grid, labels: &[u32], levels: &[u16], ticker: &Ticker) -> Result<bool> {
         let sums = Sums::new(self.voxels.len())?;
         let [width, height, _] = grid.shape;
-        let rows = labels.par_chunks(width).zip(checked.par_chunks_mut(width)).zip(levels.par_chunks(width));
-        rows.enumerate().for_each(|(row, ((labels, checked), levels))| {
+        labels.par_chunks(width).zip(levels.par_chunks(width)).enumerate().for_each(|(row, (labels, levels))| {
             if ticker.is_cancelled() {
                 return;
             }
-            sums.add_moved(labels, checked);
             let mut start = 0;
             for run in labels.chunk_by(|a, b| a == b) {
                 let end = start + run.len();
@@ -126,16 +91,14 @@ impl Statistics {
         ticker.check()?;
         let each = self.voxels.par_iter_mut().zip(&mut self.means).zip(&mut self.backgrounds);
         let each = each.zip(&mut self.used).zip(&mut self.scores).enumerate().skip(1);
-        let checks = each.map(|(index, ((((voxels, mean), background), used), score))| {
+        let changed = each.map(|(index, ((((voxels, mean), background), used), score))| {
             if ticker.is_cancelled() {
-                return Check::default();
+                return false;
             }
             *voxels = sums.voxels[index].load(Relaxed);
-            let moved = plan.has_moved(sums.moved[index].load(Relaxed), *voxels);
-            let same_score = Check { moved, scores_changed: false };
             if *voxels == 0 {
                 // The last means stay, for the table of results.
-                return same_score;
+                return false;
             }
             *mean = sums.levels[index].load(Relaxed) as f64 / *voxels as f64;
             let window = grid.window(sums.boxes[index].each_ref().map(|end| end.load(Relaxed)));
@@ -151,16 +114,13 @@ impl Statistics {
                 (now - used).abs() <= shift || (now.is_nan() && used.is_nan())
             });
             if stays && !is_first {
-                return same_score;
+                return false;
             }
             *used = now;
             *score = Score::between(now);
-            Check { moved, scores_changed: true }
+            true
         });
-        let any = checks.reduce(Check::default, |a, b| Check {
-            moved: a.moved | b.moved,
-            scores_changed: a.scores_changed | b.scores_changed,
-        });
+        let any = changed.reduce(|| false, |a, b| a | b);
         ticker.check()?;
         Ok(any)
     }
