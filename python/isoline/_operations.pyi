@@ -369,7 +369,7 @@ def objects(
     iterations: int = 1000,
     alpha: float = 0.5,
     margin: float | None = None,
-    change_tolerance: float = 0.1,
+    change_tolerance: float = 0.02,
     threshold: float | None = None,
     sigma: float | None = None,
     prominence: float | None = None,
