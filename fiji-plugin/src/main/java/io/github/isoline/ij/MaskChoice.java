@@ -125,7 +125,10 @@ final class MaskChoice {
                 .allMatch(axis -> some[axis] == all[axis] || some[axis] == 1 && (axis != 1 || single));
     }
 
-    /** Returns true for as many planes along one axis each: ImageJ takes films for slices until its Properties say otherwise. */
+    /**
+     * Returns true for as many planes along one axis each: ImageJ takes films for slices until it gets other
+     * properties.
+     */
     private static boolean isSameSeries(ImagePlus mask, ImagePlus image) {
         int planes = image.getStackSize();
         return mask.getStackSize() == planes
