@@ -281,7 +281,7 @@ impl<'a> Fronts<'a> {
         self.answer(ticker)
     }
 
-    /// Returns whether a front has moved since the fronts were judged last; see [`super::cpu::have_moved`].
+    /// Returns whether a front has moved since the fronts were judged last; see `have_moved` in `cpu.rs`.
     fn have_moved(&mut self, ticker: &Ticker) -> Result<bool> {
         self.stream.fill(&self.answer, 0, size_of::<u32>(), 0)?;
         let job = self.job_now();
