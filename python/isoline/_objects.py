@@ -15,6 +15,7 @@ from ._results import OBJECT
 
 AT_BORDER, TOUCHES, CUT = 1, 2, 4  # flags of an object; the last is of chunks alone
 LARGEST_LABEL, LARGEST_U16 = 2 ** 32 - 1, 2 ** 16 - 1
+FAR = 1e38  # a threshold beyond all levels
 MOST_LOST = 0.05  # the share of an object's voxels by which chunks may disagree
 # A row of an object in a chunk: its voxels in the chunk, and with the halo; `places` are the sums of the indices of those in
 # the chunk along x, y and z.
@@ -96,8 +97,8 @@ def found(block, *extremes, sizes, depths, spacing, device, parameters, block_id
     parameters = {**parameters, "iterations": 0}
     if extremes:
         first, step = scale(*extremes)
-        above = numpy.copysign(numpy.float64(1e38), parameters["threshold"] - first)
-        parameters["threshold"] = (parameters["threshold"] - first) / step if step > 0 else above
+        height = parameters["threshold"] - first
+        parameters["threshold"] = max(-FAR, min(height / step if step > 0 else math.copysign(FAR, height), FAR))
     labels, _ = isoline.objects(block, out=numpy.empty(block.shape, numpy.float32), spacing=spacing, device=device,
                                 **parameters)
     voxels = numpy.flatnonzero(labels)

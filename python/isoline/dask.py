@@ -1,4 +1,4 @@
-"""Operations on Dask arrays: lazily, chunk by chunk, with the bits that one call on the whole array gives.
+"""Operations on Dask arrays: lazily, chunk by chunk, with the bits (of objects nearly) that one call on the whole gives.
 
 A chunk is computed with a halo: as many voxels of its neighbours as its result depends on. After the iterations between two
 exchanges the halo is dropped, and taken anew from the neighbours. The exact distance is computed by passes along whole lines
