@@ -245,7 +245,7 @@ def test_a_run_that_was_killed_goes_on(folder, capsys):
     assert main(other) == 1
     assert "the result of another run (parameters iterations: 10, now 11)" in capsys.readouterr().err
     assert main(run) == 0
-    assert all(file.stat().st_ino == inode for file, inode in chunks.items())
+    assert all((file.stat().st_mtime_ns, file.stat().st_ino) == status for file, status in chunks.items())
     assert not list(pathlib.Path("a.zarr").rglob("*.partial"))
     wanted = isoline.edge_strength(image, dimensions="volume", threshold=100, iterations=10)
     assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
@@ -259,7 +259,9 @@ def finished(path):
     for folder, _, names in os.walk(path):
         for name in filter(lambda name: name[-1].isdigit(), names):
             with contextlib.suppress(FileNotFoundError):
-                chunks[pathlib.Path(folder, name)] = os.stat(os.path.join(folder, name)).st_ino
+                # The inode of a file that is removed may be that of the next one.
+                status = os.stat(os.path.join(folder, name))
+                chunks[pathlib.Path(folder, name)] = status.st_mtime_ns, status.st_ino
     return chunks
 
 
