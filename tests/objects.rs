@@ -438,9 +438,7 @@ fn an_object_that_still_grows_is_not_stopped_by_many_at_rest() {
     let starts = array([200, 100, 1], [1.0; 3], |at| if at[0] >= 20.0 && at[1] < 20.0 { 0 } else { number(at) });
     let image = truth.mapv(|label| if label > 0 { 200u8 } else { 20 });
     let (labels, _, report) = grow(image.view().into(), Some(&starts), &Params::default());
-    assert!(report.converged);
-    let rod = dice(&labels, &truth, 1);
-    assert!(rod > 0.99, "{rod}");
+    assert!(report.converged && dice(&labels, &truth, 1) > 0.99);
 }
 
 #[test]
@@ -461,18 +459,13 @@ fn a_rod_grows_to_its_end_from_its_tip() {
 
 #[test]
 fn fronts_move_along_a_large_spacing_before_they_are_at_rest() {
-    let spacing = [1.0, 1.0, 20.0];
-    let ball = [Ball([20.0, 20.0, 60.0], 75.0)];
-    let truth = array([40, 40, 7], spacing, |at| index(&ball, [20.0, 20.0, at[2]]));
-    let starts =
-        array([40, 40, 7], spacing, |at| if at[2] == 60.0 { index(&[Ball([20.0, 20.0, 60.0], 8.0)], at) } else { 0 });
-    let inside = |at: Position| (at[0] - 20.0).hypot(at[1] - 20.0) < 12.0;
-    let truth = truth * array([40, 40, 7], spacing, |at| u16::from(inside(at)));
+    let (size, spacing) = ([40, 40, 7], [1.0, 1.0, 20.0]);
+    let disc = |at: Position, radius: f64| u16::from((at[0] - 20.0).hypot(at[1] - 20.0) < radius);
+    let truth = array(size, spacing, |at| disc(at, 12.0));
+    let starts = array(size, spacing, |at| if at[2] == 60.0 { disc(at, 8.0) } else { 0 });
     let image = truth.mapv(|label| if label > 0 { 200u8 } else { 20 });
     let (labels, _, report) = grow(image.view().into(), Some(&starts), &Params { spacing, ..Params::default() });
-    assert!(report.converged);
-    let dice = dice(&labels, &truth, 1);
-    assert!(dice > 0.95, "{dice}");
+    assert!(report.converged && dice(&labels, &truth, 1) > 0.95);
 }
 
 #[test]

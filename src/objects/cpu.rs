@@ -95,9 +95,9 @@ impl Plan {
         if is_slice { tolerance.powi(2) * 4.0 * PI } else { tolerance.powi(3) * 36.0 * PI }
     }
 
-    /// Returns whether an object of so many voxels, of which `moved` are new or lost, has moved by more than the tolerance: by
-    /// `moved` divided by the surface of a ball, or the circumference of a disc, of its size. Powers are compared, because
-    /// roots would not have the same bits on every device.
+    /// Returns whether an object has moved by more than the tolerance. It has `voxels` voxels, and has gained and lost `moved`
+    /// in all; its front has moved by `moved` divided by the surface of a ball of its size (of a slice the circumference of
+    /// a disc). Powers are compared, because roots would not have the same bits on every device.
     pub(super) fn has_moved(&self, moved: u64, voxels: u64) -> bool {
         let (moved, voxels) = (moved as f64, voxels as f64);
         if self.grid.shape[2] == 1 {
