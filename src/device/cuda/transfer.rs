@@ -14,10 +14,9 @@ use bytemuck::Pod;
 use cudarc::driver::CudaContext;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
-use rayon::prelude::*;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// The size of a staging buffer in bytes, and the most of those of a thread. Smaller or fewer ones leave the link idle:
 /// 512 MiB to the host take 22 ms with two buffers of 512 KiB, 15 ms with two of 1 MiB and 13 ms with four; 1 GiB into memory
@@ -244,13 +243,14 @@ impl Transfer {
         .collect()
     }
 
-    /// Calls `work` with a copier that has `buffers` buffers on each of `copiers` threads.
+    /// Calls `work` with a copier that has `buffers` buffers on each of `copiers` threads, one of which is the calling thread.
     fn on_copiers(
         &self,
         pool: &ThreadPool,
         (copiers, buffers): (usize, usize),
         work: impl Fn(&mut Copier) -> Result<()> + Sync,
     ) -> Result<()> {
+        let failure = OnceLock::new();
         let one = || {
             self.bind()?;
             let mut leased = self.lease(buffers)?;
@@ -258,13 +258,21 @@ impl Transfer {
             leased.give_back();
             Ok(())
         };
-        if copiers == 1 {
-            return one();
-        }
-        let done = pool.install(|| (0..copiers).into_par_iter().with_max_len(1).try_for_each(|_| one()));
+        let run = || {
+            if let Err(error) = one() {
+                // The first error is reported.
+                let _ = failure.set(error);
+            }
+        };
+        // The threads of a parallel iterator would wait for each other, and meanwhile take up work of other calls: an upload
+        // would then last as long as the download beside it.
+        pool.in_place_scope(|scope| {
+            (1..copiers).for_each(|_| scope.spawn(|_| run()));
+            run();
+        });
         // A worker thread that waits for others may have worked for another device.
         let bound = self.bind();
-        done.and(bound)
+        failure.into_inner().map_or(bound, Err)
     }
 
     /// Makes the device current on the calling thread.
