@@ -12,8 +12,8 @@ use bytemuck::Pod;
 use ndarray::{Array3, ArrayViewMut3, Axis};
 use rayon::ThreadPool;
 
-/// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device.
-const PART_BYTES: usize = 64 << 20;
+/// The approximate size of the parts in which the mask, or a sparse φ, is copied from the device. No copy overlaps with the next.
+const PART_BYTES: usize = 128 << 20;
 
 /// Returns the number of slices that are copied together: at most `bytes`, with `pixel_bytes` a pixel, but at least one.
 fn part_slices([width, height, depth]: [usize; 3], pixel_bytes: usize, bytes: usize) -> usize {
