@@ -14,7 +14,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -67,8 +66,7 @@ abstract class WindowTest {
     /** Starts an ImageJ in which {@link GuiDriver} plays a scene; returns its observations, by their keys. */
     static Map<String, String> play(String scene, String... properties) throws Exception {
         Path pictures = Files.createDirectories(Paths.get("target", "gui-screenshots"));
-        List<String> command = new ArrayList<>();
-        command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
+        List<String> command = HeadlessProcess.javaCommand();
         command.add("-Duser.home=" + home);
         command.add("-Dplugins.dir=" + home);
         command.add("-Dfile.encoding=UTF-8");
