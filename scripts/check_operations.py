@@ -22,7 +22,6 @@ SLICE_CALL = {"tests/several.rs": RUST_CALL, "tests/streams/*.rs": RUST_CALL, "t
 
 # Texts, from one mark to another, that name each operation.
 EVERY_TEXT = [
-    ("src/capi/preamble.h", "- Results.", "*/"),
     ("docs/architecture.md", "## How equal CPU and CUDA are", "\n## "),
     ("python/isoline/__init__.py", '"""', "\n"),
     ("python/README.md", "# Isoline for Python", "from NumPy"),

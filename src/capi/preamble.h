@@ -84,12 +84,11 @@
  *   callbacks of a call the primary context of its device may be the current CUDA context. When the call returns, the
  *   current context is the one from before the call.
  * - Results. The number of threads never changes a bit of a result, and every run gives the bits of the one before. CPU
- *   and CUDA give the same bits in edge drawing, isolines, isosurfaces, objects, parallel region snakes, and in a fixed
- *   number of iterations of the edge strength (ISOLINE_EDGE_STRENGTH_SCALAR and CPUs without fused multiply-add: within
- *   1e-6 up to 200 iterations). Converged edge strengths agree within the tolerance, down to 1e-5. Distances d have the
- *   same bits where single precision holds 4 d² exactly (with equal spacings: below 2048 pixels) and agree within 1e-6 of
- *   d elsewhere. After 200 iterations of a level set the masks agree to a Dice coefficient of 0.9999, and φ within two
- *   voxels of the front to 1e-3 of the smallest side of a voxel.
+ *   and CUDA give the same bits, with these exceptions: iterations of the edge strength by ISOLINE_EDGE_STRENGTH_SCALAR, or on
+ *   CPUs without fused multiply-add, agree within 1e-6 up to 200 iterations. Converged edge strengths agree within the
+ *   tolerance, down to 1e-5. Distances d have the same bits where single precision holds 4 d² exactly (with equal spacings:
+ *   below 2048 pixels) and agree within 1e-6 of d elsewhere. After 200 iterations of a level set the masks agree to a Dice
+ *   coefficient of 0.9999, and φ within two voxels of the front to 1e-3 of the smallest side of a voxel.
  */
 
 #ifndef ISOLINE_H
