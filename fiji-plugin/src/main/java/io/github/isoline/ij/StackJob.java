@@ -40,6 +40,9 @@ abstract class StackJob<S extends Settings> {
     /** Holds the planes of a result of floats, after {@link #allocate}. */
     float[][] result;
 
+    /** Allocates a result of one plane; null if nothing is being allocated. */
+    private Parallel.Ahead allocation;
+
     /**
      * The largest native memory of one call for independent slices, its input, its output and the input of the next one
      * together: large enough for an efficient slice pipeline, small compared with the image itself. Tests set less, so
@@ -68,9 +71,18 @@ abstract class StackJob<S extends Settings> {
         return settings.isVolume();
     }
 
-    /** Allocates the whole result, of floats: running out of memory is better found before the work. */
+    /**
+     * Allocates the whole result, of floats: running out of memory is better found before the work. A single plane is
+     * allocated while its result is computed, because the system clears new memory on one thread.
+     */
     final void allocate() throws IsolineException {
-        result = Parallel.fill(new float[planes.size()][], () -> new float[planePixels()]);
+        result = new float[planes.size()][];
+        Parallel.Work one = plane -> result[plane] = new float[planePixels()];
+        if (result.length == 1) {
+            allocation = new Parallel.Ahead(1, one);
+        } else {
+            Parallel.each(result.length, one);
+        }
     }
 
     /** Returns the type of the output image; null if the operation makes none. */
@@ -364,14 +376,19 @@ abstract class StackJob<S extends Settings> {
                     lastReport = report;
                     seconds += report.seconds();
                 }
+                if (allocation != null) {
+                    allocation.await();
+                }
                 if (output != null) {
                     Parallel.each(part.length, slot -> take(output, slot, planes.place(part[slot])));
                 }
                 done += part.length;
             }
         } finally {
-            if (reading != null) {
-                reading.stop();
+            for (Parallel.Ahead ahead : new Parallel.Ahead[] {reading, allocation}) {
+                if (ahead != null) {
+                    ahead.stop();
+                }
             }
             inputs.forEach(PixelBuffer::close);
         }
