@@ -258,7 +258,7 @@ impl Parameter {
             Kind::Integer | Kind::Flag => value.fract() == 0.0,
             Kind::Choice => self.choices.iter().any(|choice| f64::from(choice.value) == value),
         };
-        if too_low || too_high || !fits_kind { Err(self.refusal(&self.range(), value)) } else { Ok(()) }
+        if too_low || too_high || !fits_kind { Err(self.refusal(&self.range(value), value)) } else { Ok(()) }
     }
 
     /// The meaning of a choice; `meanings` are in the order of the choices.
@@ -267,7 +267,7 @@ impl Parameter {
         let place = self.choices.iter().position(|choice| choice.value == value);
         place
             .and_then(|place| meanings.get(place).copied())
-            .ok_or_else(|| self.refusal(&self.range(), f64::from(value)))
+            .ok_or_else(|| self.refusal(&self.range(value.into()), value.into()))
     }
 
     /// The meaning of the default choice; `meanings` are in the order of the choices.
@@ -291,8 +291,8 @@ impl Parameter {
         Error::argument(text)
     }
 
-    /// The range in words, such as "greater than 0 and at most 1".
-    fn range(&self) -> String {
+    /// The range in words, such as "greater than 0 and at most 1", for the refusal of a value.
+    fn range(&self, value: f64) -> String {
         let [low, high] = [self.minimum, self.maximum].map(number);
         match self.kind {
             Kind::Flag => return "0 or 1".into(),
@@ -303,9 +303,9 @@ impl Parameter {
             }
             Kind::Float | Kind::Integer => (),
         }
-        // The largest number that an integer's field holds is no bound that anybody means.
+        // The largest number that an integer's field holds is no bound that anybody means, unless it is exceeded.
         let most = if self.kind == Kind::Float { f64::INFINITY } else { u32::MAX.into() };
-        let bounded = [self.minimum.is_finite(), self.maximum < most];
+        let bounded = [self.minimum.is_finite(), self.maximum < most || value > self.maximum];
         let what = match (self.kind, self.power_of_two) {
             (Kind::Float, _) => "",
             (_, true) => "a power of two ",

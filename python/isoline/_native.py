@@ -310,6 +310,9 @@ class Library:
         self.call(f"{operation.name}_params_init", byref(params), c_size_t(ctypes.sizeof(params)))
         for name, value in values.items():
             setattr(params, name, operation.encoded(name, value))
+        if operation.name == "level_set" and values.get("target") is not None and values.get("epsilon") is None:
+            raise InvalidArgument(f"target of level_set is used with epsilon only, but it is {values['target']} without; give both, "
+                                  "or neither for a range that is measured")
         return params
 
     def context(self, device="auto"):
@@ -383,7 +386,13 @@ class Operation:
             value = self.choices[name][value]
         else:
             self.checks[name](real(value, f"{name} of {self.name}"))
-        return STORAGES[parameter.storage](value if parameter.type == FLOAT else int(value))
+            if parameter.automatic is not None and parameter.type == INTEGER and value == parameter.automatic_value:
+                raise InvalidArgument(f"{name} of {self.name} must be at least {parameter.minimum:.0f}, or None for automatic, "
+                                      f"but it is {value}")
+        storage = STORAGES[parameter.storage]
+        if parameter.type == FLOAT:
+            return storage(value)
+        return storage(whole(int(value), f"{name} of {self.name}", 2**(8 * ctypes.sizeof(storage)) - 1))
 
 
 def real(value, name: str) -> c_double:

@@ -99,7 +99,8 @@ class LevelSet(Solver):
         return self.read("read_phi", out, numpy.float32)
 
     def write_phi(self, phi: ImageLike) -> None:
-        """Replaces the level set function, for example by one that was saved; finite, float32."""
+        """Replaces the level set function, for example by one that was saved: finite, float32, negative inside, and near the
+        front the distance to it in the unit of the spacing."""
         described, _phi = describe(phi, name="phi")
         self.library.call("level_set_write_phi", self, byref(described))
 

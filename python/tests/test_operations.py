@@ -92,6 +92,19 @@ def test_parameters_that_are_wrong_are_named(parameters, kind, text):
     assert text in str(caught.value)
 
 
+@pytest.mark.parametrize("parameters, text", [
+    (dict(iterations=2 ** 64), "iterations of level_set must be from 0 to 18446744073709551615"),
+    (dict(reinitialise_every=2 ** 32), "must be a whole number from 0 to 4294967295 (iterations), but it is 4294967296"),
+    (dict(reinitialise_every=-1), "must be a whole number of at least 0 (iterations), but it is -1"),
+    (dict(check_interval=0), "check_interval of level_set must be at least 1, or None for automatic, but it is 0"),
+    (dict(target=100), "target of level_set is used with epsilon only, but it is 100 without"),
+])
+def test_parameters_of_a_level_set_that_are_wrong_are_named(parameters, text):
+    with pytest.raises(isoline.InvalidArgument) as caught:
+        isoline.level_set(IMAGE, IMAGE, **parameters)
+    assert text in str(caught.value)
+
+
 def test_edge_strength_and_its_report():
     report = isoline.Report()
     field = isoline.edge_strength(IMAGE, mode="converged", rho=4.0, report=report, device="cpu")
