@@ -24,6 +24,8 @@ const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings. Otherwise a mode has as many pixels as the start, or `MODE_SHARE`
 /// of the histogram.
 const FEWEST: usize = 64;
+/// The distance from a start of fewer pixels within which differences of pixels tell its noise, in units of the smallest spacing.
+const BESIDE: f64 = 3.0;
 const MODE_SHARE: f64 = 0.02;
 /// A pixel differs from the start if it is more than this many standard deviations of the start's noise from its median.
 const DIFFERENCE: f64 = 3.0;
@@ -173,6 +175,9 @@ struct Object {
     /// The same of differences between neighbours: smaller than `noise` where the start's brightness varies slowly, or where
     /// it holds several things.
     grain: f64,
+    /// The distance from the median within which all pixels are the object's. It is 0 where the start has enough pixels to
+    /// know the median well.
+    own: f64,
 }
 
 /// The pixels of a neighbourhood beside which the image is flat, and the others.
@@ -227,11 +232,15 @@ impl Measurement<'_, '_, '_> {
     /// Measures the start's pixels that are deeper inside than `rim`, or all of them if none of these is finite.
     fn object(&self, around: &Neighbourhood, rim: f64) -> Result<Object> {
         let [width, height, _] = self.input.shape();
+        // Few pixels may be alike by chance. The differences of those beside them tell the noise.
+        let is_few = around.distances.iter().filter(|d| **d < 0.0).count() * around.voxels_per_cell() < FEWEST;
+        let smallest = self.params.used_spacing().iter().copied().fold(f64::INFINITY, f64::min);
+        let within = if is_few { (BESIDE * smallest) as f32 } else { 0.0 };
         let slice = |k: usize| -> Result<[[Vec<f64>; 2]; 2]> {
             let z = around.middle(2, k);
             let mut found = [(); 2].map(|()| [Vec::new(), Vec::new()]);
             for ((j, i), distance) in around.distances.index_axis(Axis(0), k).indexed_iter() {
-                if *distance > 0.0 {
+                if *distance > within {
                     continue;
                 }
                 let (y, x) = (around.middle(1, j), around.middle(0, i));
@@ -240,7 +249,9 @@ impl Measurement<'_, '_, '_> {
                     continue;
                 }
                 let [values, differences] = &mut found[usize::from(f64::from(*distance) >= -rim)];
-                push(values, pixel.into())?;
+                if *distance < 0.0 {
+                    push(values, pixel.into())?;
+                }
                 for next in [[z, y, (x + 1).min(width - 1)], [z, (y + 1).min(height - 1), x]] {
                     let difference = (self.pixel(next) - pixel).abs();
                     if next != [z, y, x] && difference.is_finite() {
@@ -259,15 +270,23 @@ impl Measurement<'_, '_, '_> {
             }
         }
         let [deep, rim] = all;
-        let [mut values, mut differences] = if deep[0].is_empty() { rim } else { deep };
+        let ([mut values, mut differences], [_, beside]) = if deep[0].is_empty() { (rim, deep) } else { (deep, rim) };
+        if is_few {
+            extend(&mut differences, beside)?;
+        }
         let count = values.len() * around.voxels_per_cell();
         let median = median(&mut values).ok_or_else(|| unmeasurable("no pixel inside the mask is finite"))?;
         values.iter_mut().for_each(|value| *value = (*value - median).abs());
         let deviation = |values: &mut [f64]| DEVIATION_PER_MEDIAN * self::median(values).unwrap_or_default();
         let least = self.least_noise(around);
-        let noise = deviation(&mut values).max(least);
         let grain = deviation(&mut differences) / std::f64::consts::SQRT_2;
-        Ok(Object { count, median, noise, grain: (GRAIN * grain.max(least)).min(noise) })
+        let (mut noise, mut own) = (deviation(&mut values).max(least), 0.0);
+        if is_few {
+            // Pixels of the object differ from the median of few by the error of the median, too.
+            noise = noise.max(grain) * (1.0 + std::f64::consts::FRAC_PI_2 / count as f64).sqrt();
+            own = DIFFERENCE * noise;
+        }
+        Ok(Object { count, median, noise, grain: (GRAIN * grain.max(least)).min(noise), own })
     }
 
     /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.
@@ -471,7 +490,7 @@ fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 
         for place in pixels.iter().map(|pixel| place(*pixel)).filter(|place| *place >= 0.0) {
             counts[(place as usize).min(bins - 1)] += 1;
         }
-        let Some(mode) = next_mode(&counts, fewest) else { return Ok(None) };
+        let Some(mode) = next_mode(&counts, (object.own / bin) as usize, fewest) else { return Ok(None) };
         let within = |pixel: &f64| place(*pixel) >= 0.0 && mode.contains(&(place(*pixel) as usize).min(bins - 1));
         let mut of_mode = Vec::new();
         extend(&mut of_mode, pixels.iter().copied().filter(within))?;
@@ -480,9 +499,9 @@ fn modes(pixels: &[f64], object: Object, fewest: usize) -> Result<[Option<f64>; 
     Ok([side(-1.0)?, side(1.0)?])
 }
 
-/// Returns the bins of the first mode of a histogram that is not that of bin 0: from the valley before it to where it has
-/// fallen to half its height.
-fn next_mode(counts: &[usize], fewest: usize) -> Option<Range<usize>> {
+/// Returns the bins of the first mode of a histogram that is not that of the bins up to `last_own`: from the valley before it to
+/// where it has fallen to half its height.
+fn next_mode(counts: &[usize], last_own: usize, fewest: usize) -> Option<Range<usize>> {
     let count = |bin: usize, by: usize| (bin + by).checked_sub(SMOOTHING.len() / 2).and_then(|at| counts.get(at));
     let height = |bin: usize| -> f64 {
         (0..).zip(SMOOTHING).map(|(by, weight)| weight * count(bin, by).copied().unwrap_or(0) as f64).sum()
@@ -502,7 +521,7 @@ fn next_mode(counts: &[usize], fewest: usize) -> Option<Range<usize>> {
             }
         } else if here < valley {
             (valley, begin) = (here, bin);
-        } else if valley > VALLEY * own {
+        } else if bin <= last_own || valley > VALLEY * own {
             // There is no valley yet, so that what rises here is still the object's own mode.
             if here > own {
                 (own, valley, begin) = (here, here, bin);

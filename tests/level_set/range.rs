@@ -73,6 +73,27 @@ fn a_noisy_ball_is_found_from_any_start() {
     }
 }
 
+#[test]
+fn one_pixel_is_start_enough() {
+    let dim = (1, 96, 96);
+    let radius = distance_to(dim, [48.0, 48.0, 0.0], [1.0; 3]);
+    let mut pixels = radius.mapv(|r| if r <= 25.0 { 180.0 } else { 100.0 });
+    pixels.zip_mut_with(&noise(dim), |pixel, noise| *pixel += 3.0 * noise);
+    let image = pixels.mapv(|pixel| pixel.round() as u8);
+    let area = radius.iter().filter(|r| **r <= 25.0).count() as f64;
+    everywhere(|context, name| {
+        for place in 0..40 {
+            let mut mask = Array3::zeros(dim);
+            mask[[0, 38 + place % 5 * 4, 34 + place / 5 * 3]] = 1;
+            let mut surface = start(context, image.view(), &mask, &Params::default());
+            surface.step(10_000, None).unwrap();
+            let State { inside, target, epsilon, .. } = surface.state();
+            let what = format!("{name}, {place}: {inside} of {area} pixels, {target} and {epsilon}");
+            assert!((inside as f64 / area - 1.0).abs() < 0.02, "{what}");
+        }
+    });
+}
+
 /// Returns target, epsilon and side of a start on three columns of ten, on an image with the given columns.
 fn measured(context: &Context, columns: [u8; 10], side: Option<Side>) -> State {
     let image = Array3::from_shape_fn((1, 20, 10), |(_, _, x)| columns[x]);
