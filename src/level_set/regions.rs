@@ -17,6 +17,9 @@ use crate::image::PixelType;
 /// The least standard deviation of a region, as a share of the range of the image's pixels. A region without noise has
 /// one, so that the other region's pixels are not infinitely unlikely.
 const LEAST_DEVIATION: f64 = 1e-3;
+/// The least standard deviation of a region beside another of another mean, as a share of the difference of the means. The limit
+/// would else be at the mean of an even region, whose pixels would then drive the front by next to nothing.
+const LEAST_DEVIATION_OF_CONTRAST: f64 = 0.1;
 /// Two variances are equal if they differ by at most this share.
 const EQUAL_VARIANCES: f64 = 1e-6;
 /// The least mean of a region, as a share of the largest pixel, where a logarithm is taken of it.
@@ -178,8 +181,8 @@ impl Measure {
     /// Two normal distributions: they are equally likely at the roots of a polynomial of degree 2.
     fn gaussian(&self, inside: Moments, outside: Moments) -> Option<Range> {
         let [low, high] = self.extremes;
-        let least = (LEAST_DEVIATION * (high - low)).powi(2);
         let (a, b) = (inside.mean, outside.mean);
+        let least = (LEAST_DEVIATION * (high - low)).max(LEAST_DEVIATION_OF_CONTRAST * (a - b).abs()).powi(2);
         let [of_a, of_b] = [inside, outside].map(|side| side.variance.max(least));
         if (of_a - of_b).abs() <= EQUAL_VARIANCES * of_a.max(of_b) {
             return one_sided((a + b) / 2.0, [a, b]);
@@ -337,14 +340,15 @@ mod tests {
     }
 
     /// Returns the logarithm of the likelihood of a pixel in a region, without what is the same in every region.
-    fn likelihood(regions: Regions, pixel: f64, of: &[f32]) -> f64 {
+    fn likelihood(regions: Regions, pixel: f64, of: &[f32], other: &[f32]) -> f64 {
         let mean_of =
             |value: &dyn Fn(f64) -> f64| of.iter().map(|z| value(f64::from(*z))).sum::<f64>() / of.len() as f64;
         let mean = mean_of(&|z| z);
+        let apart = mean - f64::from(other.iter().sum::<f32>()) / other.len() as f64;
         match regions {
             Regions::ChanVese => -(pixel - mean).powi(2),
             Regions::Gaussian => {
-                let variance = mean_of(&|z| (z - mean).powi(2));
+                let variance = mean_of(&|z| (z - mean).powi(2)).max((LEAST_DEVIATION_OF_CONTRAST * apart).powi(2));
                 -(pixel - mean).powi(2) / variance - variance.ln()
             }
             Regions::Poisson => pixel * mean.ln() - mean,
@@ -372,15 +376,21 @@ mod tests {
                         let measure = Measure::new(regions, pixel_type, [0.0, 200.0]).expect("pixels from 0 on");
                         let range = measure.range([inside, outside].map(|pixels| sums(&measure, pixels)));
                         // A mean that is the same leaves no limit where only means count.
+                        let likelihoods = |pixel| {
+                            [[inside, outside], [outside, inside]]
+                                .map(|[of, other]| likelihood(regions, pixel, of, other))
+                        };
                         let Some(range) = range else {
-                            assert!(likelihood(regions, 77.0, inside) == likelihood(regions, 77.0, outside));
+                            let [of_inside, of_outside] = likelihoods(77.0);
+                            assert!(of_inside == of_outside);
                             continue;
                         };
                         let pixels: &[f64] = if regions == Regions::Bernoulli { &[0.0, 200.0] } else { &[] };
                         let between = (0..100).map(|i| 2.0 * f64::from(i) + 0.31);
                         let between = between.filter(|_| pixels.is_empty());
                         for pixel in pixels.iter().copied().chain(between) {
-                            let wanted = likelihood(regions, pixel, inside) > likelihood(regions, pixel, outside);
+                            let [of_inside, of_outside] = likelihoods(pixel);
+                            let wanted = of_inside > of_outside;
                             let what = format!("{regions:?}, {i} in {j}, {pixel}: {range:?}");
                             assert_eq!(is_in_range(range, pixel), wanted, "{what}");
                         }

@@ -197,6 +197,23 @@ fn texture_alone_has_two_limits() {
     });
 }
 
+/// The limit of normal distributions is at the mean of an even side, whose pixels would not drive the front.
+#[test]
+fn an_even_object_is_found_in_noise() {
+    let mut image = noisy(Regions::Gaussian);
+    let most = *image.iter().max().unwrap();
+    image.zip_mut_with(&object(), |pixel, inside| *pixel = if *inside { 2 * most } else { *pixel });
+    everywhere(|context, name| {
+        for radius in [1.5, 3.0, 5.0] {
+            let start_mask = ball(DIM, CENTRE, radius, SPACING);
+            let mut surface = start(context, image.view(), &start_mask, &params(Regions::Gaussian));
+            assert!(surface.step(5000, None).unwrap().converged, "{name}, {radius}");
+            let found = dice(&mask_of(&surface, DIM), &object());
+            assert!(found > 0.98, "{name}, {radius}: {found}");
+        }
+    });
+}
+
 #[test]
 fn steps_of_any_length_give_the_same_bits() {
     // The second is noise in which the range is made wider.
