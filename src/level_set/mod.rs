@@ -153,6 +153,8 @@ pub struct LevelSet {
     /// The stage of a front in heavy noise, with two regions and the automatic α.
     noise: HeavyNoise,
     monitor: ConvergenceMonitor,
+    /// The number of iterations before the φ that was written last.
+    written_at: Option<u64>,
     outcome: Outcome,
     limit_share: Option<f64>,
     solver: Solver,
@@ -248,6 +250,7 @@ impl LevelSet {
             params: params.clone(),
             measure: params.regions.map(new_measure).transpose()?,
             range_is_measured: false,
+            written_at: None,
             noise: HeavyNoise::default(),
             monitor: ConvergenceMonitor::new(&plan),
             outcome: Outcome::Moving,
@@ -305,7 +308,8 @@ impl LevelSet {
     /// # Errors
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
     /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
-    /// iterations completes it. A device failure, after which φ is not known, until it is written.
+    /// iterations completes it. A φ that was written and is nowhere near 0, so that its front cannot move. A device failure,
+    /// after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -350,11 +354,17 @@ impl LevelSet {
                 break;
             }
         }
-        let Self { plan, monitor, outcome, limit_share, solver, measure, .. } = self;
+        let Self { plan, monitor, outcome, limit_share, solver, measure, written_at, .. } = self;
         let mut report = solver.report(context, started, computing.elapsed().as_secs_f64(), peak_device_bytes);
         if monitor.converged {
             if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
                 *outcome = without_front;
+            } else if written_at.is_some_and(|iteration| monitor.was_never_near_since(iteration)) {
+                monitor.converged = false;
+                return Err(Error::argument(
+                    "cannot evolve the level set: the phi that was written is nowhere near 0, so that nothing moves; write one \
+                     that is near the front the distance to it, in the unit of the spacing",
+                ));
             } else if measure.is_some() {
                 // The range is that of the pixels inside.
                 *outcome = Outcome::Front;
@@ -433,6 +443,7 @@ impl LevelSet {
         let _lock = self.context.lock()?;
         self.solver.write_phi(&self.context, phi)?;
         self.monitor.converged = false;
+        self.written_at = Some(self.monitor.iterations);
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
         self.range_is_measured = false;

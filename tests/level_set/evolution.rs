@@ -2,8 +2,8 @@
 
 use super::*;
 use agreement::dice;
-use isoline::Dimensions;
 use isoline::level_set::{self, TargetRange};
+use isoline::{Dimensions, ErrorKind};
 
 #[test]
 fn a_front_fills_the_image_and_stops() {
@@ -251,5 +251,26 @@ fn voxels_that_change_sides_are_counted_however_steep_phi_is() {
                 }
             }
         }
+    });
+}
+
+#[test]
+fn a_front_that_cannot_move_is_an_error() {
+    everywhere(|context, name| {
+        let dim = (1, 60, 60);
+        let mask = ball(dim, [30.0, 30.0, 0.0], 6.0, [1.0; 3]);
+        let image = ball(dim, [30.0, 30.0, 0.0], 20.0, [1.0; 3]).mapv(|inside| if inside > 0 { 180u8 } else { 100 });
+        let params = Params { variant: Variant::Band, ..Params::default() };
+        let mut surface = start(context, image.view(), &mask, &params);
+        let far = mask.mapv(|inside| if inside > 0 { -3.0f32 } else { 3.0 });
+        surface.write_phi(far.view().into()).unwrap();
+        let error = surface.step(1000, None).unwrap_err();
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.message().contains("distance"), "{name}: {error}");
+        assert!(!surface.state().converged, "{name}");
+        // A phi that can move is one at rest, too.
+        surface.write_phi(far.mapv(|phi| phi / 2.0).view().into()).unwrap();
+        assert!(surface.step(1000, None).unwrap().converged, "{name}");
+        surface.write_phi(phi_of(&surface, dim).view().into()).unwrap();
+        assert!(surface.step(1000, None).unwrap().converged, "{name}");
     });
 }
