@@ -311,8 +311,8 @@ class Library:
         for name, value in values.items():
             setattr(params, name, operation.encoded(name, value))
         if operation.name == "level_set" and values.get("target") is not None and values.get("epsilon") is None:
-            raise InvalidArgument(f"target of level_set is used with epsilon only, but it is {values['target']} without; give both, "
-                                  "or neither for a range that is measured")
+            raise InvalidArgument(f"target of level_set is used with epsilon only, but it is {values['target']} without; "
+                                  "give both, or neither for a range that is measured")
         return params
 
     def context(self, device="auto"):
@@ -387,8 +387,8 @@ class Operation:
         else:
             self.checks[name](real(value, f"{name} of {self.name}"))
             if parameter.automatic is not None and parameter.type == INTEGER and value == parameter.automatic_value:
-                raise InvalidArgument(f"{name} of {self.name} must be at least {parameter.minimum:.0f}, or None for automatic, "
-                                      f"but it is {value}")
+                raise InvalidArgument(f"{name} of {self.name} must be at least {parameter.minimum:.0f}, or None for "
+                                      f"automatic, but it is {value}")
         storage = STORAGES[parameter.storage]
         if parameter.type == FLOAT:
             return storage(value)
