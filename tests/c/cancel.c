@@ -624,15 +624,15 @@ static void the_flag_ends_a_call_that_waits_for_another(const char *device) {
 EVERY_OPERATION(IN_TIME)
 
 static void edge_strength_from_floats_is_cancelled_in_time(const char *device) { in_time(device, iterations_from_floats, 64); }
-static void converged_edge_strength_is_cancelled_in_time(const char *device) { in_time(device, converged, 24); }
+static void converged_edge_strength_is_cancelled_in_time(const char *device) { in_time(device, converged, 64); }
 static void edge_drawing_of_floats_is_cancelled_in_time(const char *device) { in_time(device, edges, 64); }
 static void edge_maps_are_cancelled_in_time(const char *device) { in_time(device, edge_maps, 64); }
 static void lines_are_cancelled_in_time(const char *device) { in_time(device, lines, 64); }
 static void ellipses_are_cancelled_in_time(const char *device) { in_time(device, ellipses, 64); }
-static void axes_are_cancelled_in_time(const char *device) { in_time(device, axes, 2); }
+static void axes_are_cancelled_in_time(const char *device) { in_time(device, axes, 6); }
 static void a_pass_of_the_distance_is_cancelled_in_time(const char *device) { in_time(device, distance_pass, 160); }
-static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 80); }
-static void many_snakes_are_cancelled_in_time(const char *device) { in_time_of(device, "snakes", snakes, 1, 40, 0); }
+static void a_level_set_of_a_volume_is_cancelled_in_time(const char *device) { in_time(device, level_set, 160); }
+static void many_snakes_are_cancelled_in_time(const char *device) { in_time_of(device, "snakes", snakes, 1, 100, 0); }
 static void the_flag_ends_a_converged_mode_in_time(const char *device) { by_flag_in_time(device, converged, 64, 50); }
 static void the_flag_ends_a_new_level_set_in_time(const char *device) { by_flag_in_time(device, new_level_set, 160, 50); }
 static void the_flag_ends_a_new_snake_in_time(const char *device) { by_flag_in_time(device, new_snake, 8, 200000); }

@@ -13,7 +13,7 @@
     X(snake, 64)                                                                                                       \
     X(distance, 64)                                                                                                    \
     X(isolines, 64)                                                                                                    \
-    X(isosurface, 32)                                                                                                  \
+    X(isosurface, 80)                                                                                                  \
     X(objects, 8)
 
 /* The memory that operations are called on: `start` is a mask, `bytes` (u8) and `floats` (f32) receive results. */
