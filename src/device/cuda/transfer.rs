@@ -259,13 +259,15 @@ impl Transfer {
             Ok(())
         };
         let run = || {
-            if let Err(error) = one() {
+            if failure.get().is_none()
+                && let Err(error) = one()
+            {
                 // The first error is reported.
                 let _ = failure.set(error);
             }
         };
-        // The threads of a parallel iterator would wait for each other, and meanwhile take up work of other calls: an upload
-        // would then last as long as the download beside it.
+        // None of these threads waits for another one. Those of a parallel iterator do, and meanwhile take up work of other calls:
+        // an upload would then last as long as the download beside it.
         pool.in_place_scope(|scope| {
             (1..copiers).for_each(|_| scope.spawn(|_| run()));
             run();
