@@ -312,7 +312,7 @@ class Library:
             setattr(params, name, operation.encoded(name, value))
         if operation.name == "level_set" and values.get("target") is not None and values.get("epsilon") is None:
             raise InvalidArgument(f"target of level_set is used with epsilon only, but it is {values['target']} without; "
-                                  "give both, or neither for a range that is measured")
+                                  "give epsilon, too, or no target for a range that is measured")
         return params
 
     def context(self, device="auto"):

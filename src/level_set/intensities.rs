@@ -24,6 +24,8 @@ const REACH: f64 = 3.0;
 /// The fewest pixels that make a mode of the surroundings. Otherwise a mode has as many pixels as the start, or `MODE_SHARE`
 /// of the histogram.
 const FEWEST: usize = 64;
+/// The pixels of a start that tell its noise; where there are fewer, those beside it do, too.
+const FEWEST_FOR_NOISE: usize = 16;
 /// The distance from a start of fewer pixels within which differences of pixels tell its noise, in units of the smallest spacing.
 const BESIDE: f64 = 3.0;
 const MODE_SHARE: f64 = 0.02;
@@ -175,7 +177,7 @@ struct Object {
     /// The same of differences between neighbours: smaller than `noise` where the start's brightness varies slowly, or where
     /// it holds several things.
     grain: f64,
-    /// The distance from the median within which all pixels are the object's. It is 0 where the start has enough pixels to
+    /// The distance from the median within which the object's own mode may be. It is 0 where the start has enough pixels to
     /// know the median well.
     own: f64,
 }
@@ -201,7 +203,7 @@ impl Measurement<'_, '_, '_> {
         let thickness =
             bounds.iter().zip(spacing).map(|(range, h)| range.len() as f64 * h).fold(f64::INFINITY, f64::min);
         let largest = spacing.iter().copied().fold(0.0, f64::max);
-        let mut reach = None;
+        let (mut reach, mut small) = (None, None);
         let mut margin = REACH * (thickness / 2.0).max(largest);
         loop {
             let around = self.cut(&bounds, margin)?;
@@ -216,7 +218,12 @@ impl Measurement<'_, '_, '_> {
                 margin = *reach;
                 continue;
             }
-            let object = self.object(&around, rim)?;
+            // Few pixels are measured where each of them is a cell, as in the first neighbourhood.
+            let object = match small {
+                Some(object) => object,
+                None => self.object(&around, rim)?,
+            };
+            small = Some(object).filter(|object| object.own > 0.0);
             let surroundings = self.surroundings(&around, object, rim, *reach)?;
             let [count, least] = [object.count, FEWEST].map(|count| count.div_ceil(around.voxels_per_cell()));
             let fewest = count.min((MODE_SHARE * surroundings.histogram.len() as f64) as usize).max(least);
@@ -233,7 +240,8 @@ impl Measurement<'_, '_, '_> {
     fn object(&self, around: &Neighbourhood, rim: f64) -> Result<Object> {
         let [width, height, _] = self.input.shape();
         // Few pixels may be alike by chance. The differences of those beside them tell the noise.
-        let is_few = around.distances.iter().filter(|d| **d < 0.0).count() * around.voxels_per_cell() < FEWEST;
+        let is_few =
+            around.distances.iter().filter(|d| **d < 0.0).count() * around.voxels_per_cell() < FEWEST_FOR_NOISE;
         let smallest = self.params.used_spacing().iter().copied().fold(f64::INFINITY, f64::min);
         let within = if is_few { (BESIDE * smallest) as f32 } else { 0.0 };
         let slice = |k: usize| -> Result<[[Vec<f64>; 2]; 2]> {
@@ -280,13 +288,11 @@ impl Measurement<'_, '_, '_> {
         let deviation = |values: &mut [f64]| DEVIATION_PER_MEDIAN * self::median(values).unwrap_or_default();
         let least = self.least_noise(around);
         let grain = deviation(&mut differences) / std::f64::consts::SQRT_2;
-        let (mut noise, mut own) = (deviation(&mut values).max(least), 0.0);
-        if is_few {
-            // Pixels of the object differ from the median of few by the error of the median, too.
-            noise = noise.max(grain) * (1.0 + std::f64::consts::FRAC_PI_2 / count as f64).sqrt();
-            own = DIFFERENCE * noise;
-        }
-        Ok(Object { count, median, noise, grain: (GRAIN * grain.max(least)).min(noise), own })
+        let spread = deviation(&mut values).max(if is_few { grain } else { 0.0 }).max(least);
+        // Pixels of the object differ from the median of few by the error of the median, too.
+        let error = if is_few { std::f64::consts::FRAC_PI_2 / count as f64 } else { 0.0 };
+        let (noise, own) = (spread * (1.0 + error).sqrt(), DIFFERENCE * spread * error.sqrt());
+        Ok(Object { count, median, noise, grain: (GRAIN * grain.max(least)).min(spread), own })
     }
 
     /// Returns the noise that is at least assumed: 1/1000 of the range of the pixels round the start.

@@ -308,8 +308,8 @@ impl LevelSet {
     /// # Errors
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
     /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
-    /// iterations completes it. A φ that was written and is nowhere near 0, so that its front cannot move. A device failure,
-    /// after which φ is not known, until it is written.
+    /// iterations completes it. A φ that was written and has no voxel in the narrow band, so that its front cannot move. A
+    /// device failure, after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -356,15 +356,18 @@ impl LevelSet {
         }
         let Self { plan, monitor, outcome, limit_share, solver, measure, written_at, .. } = self;
         let mut report = solver.report(context, started, computing.elapsed().as_secs_f64(), peak_device_bytes);
+        let has_front = outcome::without_front(plan, solver.inside()).is_none();
+        let was_never_near = written_at.is_some_and(|iteration| monitor.was_never_near_since(iteration));
+        if has_front && was_never_near && plan.variant == Variant::Band {
+            monitor.converged = false;
+            return Err(Error::argument(
+                "cannot evolve the level set: the phi that was written has no voxel in the narrow band, so that nothing moves; \
+                 write one that is near the front the distance to it, in the unit of the spacing, or use the variant dense",
+            ));
+        }
         if monitor.converged {
             if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
                 *outcome = without_front;
-            } else if written_at.is_some_and(|iteration| monitor.was_never_near_since(iteration)) {
-                monitor.converged = false;
-                return Err(Error::argument(
-                    "cannot evolve the level set: the phi that was written is nowhere near 0, so that nothing moves; write one \
-                     that is near the front the distance to it, in the unit of the spacing",
-                ));
             } else if measure.is_some() {
                 // The range is that of the pixels inside.
                 *outcome = Outcome::Front;
