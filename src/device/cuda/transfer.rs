@@ -4,15 +4,18 @@
 //! of several threads has some, and fills (or empties) one of them while the device copies others. So a copy takes as long
 //! as the slower of the link and the memory of the host. A small image is copied by the calling thread alone.
 
+mod parts;
+
 use super::memory::PageLocked;
 use super::{Event, Side, Stream, is_pinned};
 use crate::error::Result;
 use crate::huge_pages;
-use crate::image::{Image, ImageMut, extend, push};
+use crate::image::{Image, ImageMut, extend};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use cudarc::driver::CudaContext;
 use ndarray::{ArrayView3, ArrayViewMut3, Axis};
+use parts::{Place, split_into_parts};
 use rayon::ThreadPool;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -111,51 +114,6 @@ impl Drop for Leased<'_> {
             self.transfer.keep(copier);
         }
     }
-}
-
-/// A part of an image that fits into a staging buffer: whole slices, rows of one slice, or a part of one row. The fields
-/// are its first slice, row and column.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    z: usize,
-    y: usize,
-    x: usize,
-}
-
-/// Splits `view`, of `length` along `axis`, into parts of at most `most`, each with its first index.
-fn split<V>(
-    view: V,
-    axis: usize,
-    length: usize,
-    most: usize,
-    split_at: &impl Fn(V, Axis, usize) -> (V, V),
-) -> Result<Vec<(usize, V)>> {
-    let (mut rest, mut first, mut parts) = (view, 0, Vec::new());
-    while length - first > most {
-        let (part, after) = split_at(rest, Axis(axis), most);
-        push(&mut parts, (first, part))?;
-        (rest, first) = (after, first + most);
-    }
-    push(&mut parts, (first, rest))?;
-    Ok(parts)
-}
-
-/// Splits a view into parts of at most `pixels` pixels each, in the order of memory.
-fn split_into_parts<V>(
-    view: V,
-    (depth, height, width): (usize, usize, usize),
-    pixels: usize,
-    split_at: &impl Fn(V, Axis, usize) -> (V, V),
-) -> Result<Vec<(Place, V)>> {
-    let [slices, rows, columns] = [pixels / (height * width), pixels / width, pixels].map(|most| most.max(1));
-    let mut parts = Vec::new();
-    for (z, slab) in split(view, 0, depth, slices, split_at)? {
-        for (y, band) in split(slab, 1, height, rows, split_at)? {
-            let pieces = split(band, 2, width, columns, split_at)?;
-            extend(&mut parts, pieces.into_iter().map(|(x, part)| (Place { z, y, x }, part)))?;
-        }
-    }
-    Ok(parts)
 }
 
 /// A copy that is divided into parts, each with the number of its image: the number of threads, and of the staging buffers

@@ -77,11 +77,10 @@ abstract class StackJob<S extends Settings> {
      */
     final void allocate() throws IsolineException {
         result = new float[planes.size()][];
-        Parallel.Work one = plane -> result[plane] = new float[planePixels()];
         if (result.length == 1) {
-            allocation = new Parallel.Ahead(1, one);
+            allocation = new Parallel.Ahead(1, plane -> result[plane] = new float[planePixels()]);
         } else {
-            Parallel.each(result.length, one);
+            Parallel.fill(result, () -> new float[planePixels()]);
         }
     }
 
