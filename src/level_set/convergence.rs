@@ -177,12 +177,6 @@ impl ConvergenceMonitor {
         &self.statistics[self.statistics.len().saturating_sub(KEPT)..]
     }
 
-    /// Tells whether there were iterations after this one, and none had a voxel near the front.
-    pub(super) fn was_never_near_since(&self, iteration: u64) -> bool {
-        self.iterations > iteration
-            && self.kept().iter().rev().take_while(|row| row.iteration > iteration).all(|row| row.near == 0)
-    }
-
     /// Tells whether φ is to be reinitialised now, after the iteration just recorded.
     pub(super) fn should_reinitialise(&self) -> bool {
         self.plan.reinitialises_after(self.iterations)

@@ -286,7 +286,7 @@ impl Solver {
     /// Returns the number of tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
         match &self.field {
-            Field::Plain(_) => self.plan.tiles().iter().product::<usize>() as u64,
+            Field::Plain(_) => self.plan.tile_count(),
             Field::Tiled(field) => field.active_tiles,
         }
     }

@@ -209,7 +209,7 @@ impl Solver {
             active_tiles: 0,
             from_host: false,
             lacks_places: false,
-            stored_tiles: plan.tiles().into_iter().map(|n| n as u64).product(),
+            stored_tiles: plan.tile_count(),
             set: 0,
             lists_valid: false,
             front_may_move: false,
@@ -485,10 +485,6 @@ impl Solver {
 
     /// Returns the number of tiles that the last iteration updated.
     pub(super) fn active_tiles(&self) -> u64 {
-        if self.launcher.band() {
-            self.active_tiles
-        } else {
-            u64::from(self.plan.tiles().iter().product::<usize>() as u32)
-        }
+        if self.launcher.band() { self.active_tiles } else { self.plan.tile_count() }
     }
 }

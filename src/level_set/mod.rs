@@ -153,8 +153,8 @@ pub struct LevelSet {
     /// The stage of a front in heavy noise, with two regions and the automatic α.
     noise: HeavyNoise,
     monitor: ConvergenceMonitor,
-    /// The number of iterations before the φ that was written last.
-    written_at: Option<u64>,
+    /// True if φ was written and no iteration has found a tile to update since.
+    may_be_stuck: bool,
     outcome: Outcome,
     limit_share: Option<f64>,
     solver: Solver,
@@ -250,7 +250,7 @@ impl LevelSet {
             params: params.clone(),
             measure: params.regions.map(new_measure).transpose()?,
             range_is_measured: false,
-            written_at: None,
+            may_be_stuck: false,
             noise: HeavyNoise::default(),
             monitor: ConvergenceMonitor::new(&plan),
             outcome: Outcome::Moving,
@@ -308,8 +308,8 @@ impl LevelSet {
     /// # Errors
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
     /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
-    /// iterations completes it. A φ that was written and has no voxel in the narrow band, so that its front cannot move. A
-    /// device failure, after which φ is not known, until it is written.
+    /// iterations completes it. A φ that was written and has no voxel in the narrow band, so that its front cannot move: φ stays
+    /// as it is, but the iteration that finds this counts. A device failure, after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -332,6 +332,9 @@ impl LevelSet {
                 }
                 left = left.min(self.monitor.until_check());
             }
+            if self.may_be_stuck {
+                left = left.min(1);
+            }
             let monitor = &mut self.monitor;
             let ran = match self.solver.run(context, monitor, left, &mut progress, &ticker) {
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
@@ -347,24 +350,24 @@ impl LevelSet {
                 monitor.converged = false;
             }
             self.is_at_rest = monitor.converged;
+            self.may_be_stuck &=
+                monitor.step_done() == 0 || self.solver.active_and_stored(self.plan.tile_count()).0 == 0;
             // A run that was cancelled at its very end has no outcome, so that it has not converged.
             let peak = ran.inspect_err(|_| monitor.converged = false)?;
             peak_device_bytes = peak.max(peak_device_bytes);
+            if self.may_be_stuck && monitor.step_done() > 0 {
+                return Err(Error::argument(
+                    "cannot evolve the level set: the phi that was written has no voxel in the narrow band, so that nothing \
+                     moves; write one that is near the front the distance to it, in the unit of the spacing, or use the \
+                     variant dense",
+                ));
+            }
             if monitor.converged || monitor.step_done() == iterations {
                 break;
             }
         }
-        let Self { plan, monitor, outcome, limit_share, solver, measure, written_at, .. } = self;
+        let Self { plan, monitor, outcome, limit_share, solver, measure, .. } = self;
         let mut report = solver.report(context, started, computing.elapsed().as_secs_f64(), peak_device_bytes);
-        let has_front = outcome::without_front(plan, solver.inside()).is_none();
-        let was_never_near = written_at.is_some_and(|iteration| monitor.was_never_near_since(iteration));
-        if has_front && was_never_near && plan.variant == Variant::Band {
-            monitor.converged = false;
-            return Err(Error::argument(
-                "cannot evolve the level set: the phi that was written has no voxel in the narrow band, so that nothing moves; \
-                 write one that is near the front the distance to it, in the unit of the spacing, or use the variant dense",
-            ));
-        }
         if monitor.converged {
             if let Some(without_front) = outcome::without_front(plan, solver.inside()) {
                 *outcome = without_front;
@@ -446,7 +449,7 @@ impl LevelSet {
         let _lock = self.context.lock()?;
         self.solver.write_phi(&self.context, phi)?;
         self.monitor.converged = false;
-        self.written_at = Some(self.monitor.iterations);
+        self.may_be_stuck = true;
         (self.outcome, self.limit_share) = (Outcome::Moving, None);
         self.monitor.begin_interval();
         self.range_is_measured = false;
@@ -463,7 +466,7 @@ impl LevelSet {
     /// Returns the state.
     pub fn state(&self) -> State {
         let Self { plan, monitor, outcome, limit_share, solver, .. } = self;
-        let tiles = plan.tiles().into_iter().map(|n| n as u64).product();
+        let tiles = plan.tile_count();
         let (active_tiles, stored_tiles) = solver.active_and_stored(tiles);
         State {
             iterations: monitor.iterations,

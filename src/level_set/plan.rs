@@ -244,6 +244,11 @@ impl Plan {
         tiles(self.shape, self.dimensions)
     }
 
+    /// Returns the number of all tiles.
+    pub(super) fn tile_count(&self) -> u64 {
+        self.tiles().into_iter().map(|n| n as u64).product()
+    }
+
     /// Tells whether φ is reinitialised after the iteration with this number.
     pub(super) fn reinitialises_after(&self, iteration: u64) -> bool {
         self.reinitialise_every > 0 && iteration.is_multiple_of(u64::from(self.reinitialise_every))

@@ -265,11 +265,20 @@ fn a_front_that_cannot_move_is_an_error() {
         let mut surface = start(context, image.view(), &mask, &params);
         let far = mask.mapv(|inside| if inside > 0 { -3.0f32 } else { 3.0 });
         surface.write_phi(far.view().into()).unwrap();
-        let error = surface.step(1, None).unwrap_err();
-        assert!(error.kind() == ErrorKind::InvalidArgument && error.message().contains("distance"), "{name}: {error}");
-        assert!(!surface.state().converged, "{name}");
-        // A phi near enough moves, and so does that of a front at rest.
+        // However many iterations are asked for, and again until another φ is written.
+        for (iterations, done) in [(1000, 1), (1, 2), (1000, 3)] {
+            let error = surface.step(iterations, None).unwrap_err();
+            assert!(
+                error.kind() == ErrorKind::InvalidArgument && error.message().contains("distance"),
+                "{name}: {error}"
+            );
+            let state = surface.state();
+            assert!(!state.converged && state.iterations == done, "{name}: {state:?}");
+            assert_eq!(phi_of(&surface, dim), far, "{name}");
+        }
+        // A φ in the narrow band can move, though no voxel is within a voxel of the front at first; so can one at rest.
         surface.write_phi(far.mapv(|phi| phi / 2.0).view().into()).unwrap();
+        assert_eq!(surface.step(1, None).unwrap().iterations, 1, "{name}");
         assert!(surface.step(1000, None).unwrap().converged, "{name}");
         surface.write_phi(phi_of(&surface, dim).view().into()).unwrap();
         assert!(surface.step(1000, None).unwrap().converged, "{name}");

@@ -103,7 +103,7 @@ impl SparsePhi {
     /// Takes the memory that is available; the image and the lists of tiles have theirs.
     pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let [tiles_x, tiles_y, tiles_z] = plan.tiles().map(|n| n as u32);
-        let tiles = plan.tiles().into_iter().map(|n| n as u64).product::<u64>();
+        let tiles = plan.tile_count();
         let available = cuda.available()?;
         let slab = Slab::new(cuda, plan.shape, plan.spacing, available)?;
         let left = available.saturating_sub(slab.total() + tiles * size_of::<u32>() as u64);

@@ -72,7 +72,7 @@ pub(super) struct Tables {
 impl Tables {
     pub(super) fn new(cuda: &Cuda, plan: &Plan) -> Result<Self> {
         let memory = cuda.memory();
-        let tiles: usize = plan.tiles().into_iter().product();
+        let tiles = plan.tile_count() as usize;
         let lists = [memory.device(LISTS * tiles * 8)?, memory.device(LISTS * 4)?, memory.device(2 * tiles * 4)?];
         Ok(Self {
             convergence: memory.device(CONVERGENCE_BYTES)?,
