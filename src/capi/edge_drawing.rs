@@ -151,33 +151,12 @@ pub struct isoline_edge_drawing_params {
     pub ellipse_validation: u32,
 }
 
-params_of!(
-    isoline_edge_drawing_params,
-    128,
-    parameters::OPERATION,
-    [],
-    profile,
-    gradient_operator,
-    scan_interval,
-    min_length,
-    follow_turns,
-    variant,
-    validation,
-    gradient_threshold,
-    anchor_threshold,
-    range_min,
-    range_max,
-    sigma,
-    line_min_length,
-    line_tolerance,
-    line_gap,
-    line_validation,
-    ellipse_tolerance,
-    ellipse_coverage,
-    ellipse_min_radius,
-    ellipse_shapes,
-    ellipse_validation,
-);
+params_of! {
+    isoline_edge_drawing_params, 128, parameters::OPERATION, [], profile, gradient_operator, scan_interval,
+    min_length, follow_turns, variant, validation, gradient_threshold, anchor_threshold, range_min, range_max,
+    sigma, line_min_length, line_tolerance, line_gap, line_validation, ellipse_tolerance, ellipse_coverage,
+    ellipse_min_radius, ellipse_shapes, ellipse_validation
+}
 
 impl isoline_edge_drawing_params {
     fn translate(&self) -> Result<Params> {

@@ -104,27 +104,11 @@ pub struct isoline_edge_strength_params {
     pub axis_min_length: f64,
 }
 
-params_of!(
-    isoline_edge_strength_params,
-    104,
-    parameters::OPERATION,
-    [],
-    dimensions,
-    mode,
-    foreground,
-    start,
-    variant,
-    iterations,
-    max_cycles,
-    rho,
-    time_step,
-    threshold,
-    start_min,
-    start_max,
-    tolerance,
-    axis_min_strength,
-    axis_min_length,
-);
+params_of! {
+    isoline_edge_strength_params, 104, parameters::OPERATION, [], dimensions, mode, foreground, start, variant,
+    iterations, max_cycles, rho, time_step, threshold, start_min, start_max, tolerance, axis_min_strength,
+    axis_min_length
+}
 
 impl isoline_edge_strength_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {

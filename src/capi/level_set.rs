@@ -202,31 +202,11 @@ pub struct isoline_level_set_params {
     pub reserved: u32,
 }
 
-params_of!(
-    isoline_level_set_params,
-    128,
-    parameters::OPERATION,
-    [reserved],
-    dimensions,
-    variant,
-    reinitialise_every,
-    check_interval,
-    side,
-    target,
-    epsilon,
-    alpha,
-    time_step,
-    cfl,
-    change_tolerance,
-    rms_tolerance,
-    iterations,
-    regions,
-    edge_weight,
-    edge_sigma,
-    edge_contrast,
-    pyramid_levels,
-    upwind_order,
-);
+params_of! {
+    isoline_level_set_params, 128, parameters::OPERATION, [reserved], dimensions, variant, reinitialise_every,
+    check_interval, side, target, epsilon, alpha, time_step, cfl, change_tolerance, rms_tolerance, iterations,
+    regions, edge_weight, edge_sigma, edge_contrast, pyramid_levels, upwind_order
+}
 
 impl isoline_level_set_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {

@@ -350,23 +350,10 @@ pub struct isoline_ellipse {
 }
 
 // Ellipses are returned in the layout that they have in Rust's memory.
-same_layout!(
-    isoline_ellipse,
-    Ellipse,
-    x,
-    y,
-    semi_major,
-    semi_minor,
-    angle,
-    rms,
-    coverage,
-    log_false_alarms,
-    segment,
-    points,
-    arcs,
-    flags,
-    slice
-);
+same_layout! {
+    isoline_ellipse, Ellipse, x, y, semi_major, semi_minor, angle, rms, coverage, log_false_alarms, segment,
+    points, arcs, flags, slice
+}
 const _: () = assert!(Ellipse::CIRCLE == isoline_ellipse_flags::ISOLINE_ELLIPSE_CIRCLE as u32);
 const _: () = assert!(Ellipse::BRIGHT == isoline_ellipse_flags::ISOLINE_ELLIPSE_BRIGHT as u32);
 

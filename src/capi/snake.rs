@@ -126,26 +126,10 @@ pub struct isoline_snake_params {
     pub range_max: f64,
 }
 
-params_of!(
-    isoline_snake_params,
-    88,
-    parameters::OPERATION,
-    [],
-    noise,
-    schedule,
-    background,
-    overlap,
-    largest_step,
-    max_nodes,
-    max_iterations,
-    looks,
-    margin,
-    node_spacing,
-    node_cost,
-    range_min,
-    range_max,
-    pyramid_levels,
-);
+params_of! {
+    isoline_snake_params, 88, parameters::OPERATION, [], noise, schedule, background, overlap, largest_step,
+    max_nodes, max_iterations, looks, margin, node_spacing, node_cost, range_min, range_max, pyramid_levels
+}
 
 impl isoline_snake_params {
     fn translate(&self) -> Result<Params> {

@@ -15,61 +15,17 @@ use std::sync::{Arc, OnceLock};
 const MIN_DRIVER: i32 = 12000;
 
 /// The functions of the driver that are called, here or by cudarc, which panics where one is missing.
-const FUNCTIONS: [&str; 53] = [
-    "cuCtxDestroy_v2",
-    "cuCtxEnablePeerAccess",
-    "cuCtxGetCurrent",
-    "cuCtxSetCurrent",
-    "cuCtxSynchronize",
-    "cuDeviceCanAccessPeer",
-    "cuDeviceGet",
-    "cuDeviceGetAttribute",
-    "cuDeviceGetCount",
-    "cuDeviceGetName",
-    "cuDeviceGetUuid_v2",
-    "cuDevicePrimaryCtxRelease_v2",
-    "cuDevicePrimaryCtxRetain",
-    "cuDeviceTotalMem_v2",
-    "cuDriverGetVersion",
-    "cuEventCreate",
-    "cuEventDestroy_v2",
-    "cuEventElapsedTime",
-    "cuEventQuery",
-    "cuEventRecord",
-    "cuEventSynchronize",
-    "cuFuncSetAttribute",
-    "cuGetErrorName",
-    "cuGetErrorString",
-    "cuInit",
-    "cuLaunchCooperativeKernel",
-    "cuLaunchKernel",
-    "cuLaunchKernelEx",
-    "cuMemAlloc_v2",
-    "cuMemFreeHost",
-    "cuMemFree_v2",
-    "cuMemGetAddressRange_v2",
-    "cuMemGetInfo_v2",
-    "cuMemHostAlloc",
-    "cuMemHostRegister_v2",
-    "cuMemHostUnregister",
-    "cuMemcpy2DAsync_v2",
-    "cuMemcpyDtoHAsync_v2",
-    "cuMemcpyHtoDAsync_v2",
-    "cuMemcpyPeerAsync",
-    "cuMemsetD8Async",
-    "cuModuleGetFunction",
-    "cuModuleLoadData",
-    "cuModuleUnload",
-    "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
-    "cuPointerGetAttribute",
-    "cuPointerGetAttributes",
-    "cuStreamCreate",
-    "cuStreamDestroy_v2",
-    "cuStreamSynchronize",
-    "cuStreamWaitEvent",
-    "cuTexObjectCreate",
-    "cuTexObjectDestroy",
-];
+const FUNCTIONS: &str = "\
+    cuCtxDestroy_v2 cuCtxEnablePeerAccess cuCtxGetCurrent cuCtxSetCurrent cuCtxSynchronize cuDeviceCanAccessPeer \
+    cuDeviceGet cuDeviceGetAttribute cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid_v2 \
+    cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxRetain cuDeviceTotalMem_v2 cuDriverGetVersion cuEventCreate \
+    cuEventDestroy_v2 cuEventElapsedTime cuEventQuery cuEventRecord cuEventSynchronize cuFuncSetAttribute \
+    cuGetErrorName cuGetErrorString cuInit cuLaunchCooperativeKernel cuLaunchKernel cuLaunchKernelEx cuMemAlloc_v2 \
+    cuMemFreeHost cuMemFree_v2 cuMemGetAddressRange_v2 cuMemGetInfo_v2 cuMemHostAlloc cuMemHostRegister_v2 \
+    cuMemHostUnregister cuMemcpy2DAsync_v2 cuMemcpyDtoHAsync_v2 cuMemcpyHtoDAsync_v2 cuMemcpyPeerAsync \
+    cuMemsetD8Async cuModuleGetFunction cuModuleLoadData cuModuleUnload \
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cuPointerGetAttribute cuPointerGetAttributes \
+    cuStreamCreate cuStreamDestroy_v2 cuStreamSynchronize cuStreamWaitEvent cuTexObjectCreate cuTexObjectDestroy";
 
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
@@ -131,7 +87,7 @@ fn find_library() -> Result<()> {
             .map_err(|e| failed("query the version of the NVIDIA driver", e))?;
         check_driver(version)?;
     }
-    match FUNCTIONS.into_iter().find(|name| lacks(name)) {
+    match FUNCTIONS.split_whitespace().find(|name| lacks(name)) {
         None => Ok(()),
         Some(name) => Err(unavailable(format!(
             "the NVIDIA driver lacks the function {name}, which CUDA 12.0 has; update it to 525 or newer"

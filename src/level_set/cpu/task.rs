@@ -261,21 +261,21 @@ impl WithSimd for TaskWithBuffers<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> TileStatistics {
         let Self(task, Buffers { volume, slice }) = self;
-        let unit = task.constants.inverse_spacing == [1.0; 3];
-        if let Work::Iterate(edges) = task.work
-            && task.has_second_order()
-        {
-            return if task.constants.volume {
-                task.iterate_second_order::<S, true, { VOLUME_TILE[0] }, _, _, _, _, _, _>(simd, edges, volume)
-            } else {
-                task.iterate_second_order::<S, false, { SLICE_TILE[0] }, _, _, _, _, _, _>(simd, edges, slice)
+        let second = matches!(task.work, Work::Iterate(_)) && task.has_second_order();
+        // A factor of 1 changes no digit, so that any spacing is one case of the second order.
+        let unit = !second && task.constants.inverse_spacing == [1.0; 3];
+        macro_rules! update {
+            ($volume:literal, $unit:literal, $second:literal, $tile:expr, $buffers:expr) => {
+                task.update::<S, $volume, $unit, $second, { $tile[0] }, _, _, _, _, _, _>(simd, $buffers)
             };
         }
-        match (task.constants.volume, unit) {
-            (true, true) => task.update::<S, true, true, { VOLUME_TILE[0] }, _, _, _, _, _, _>(simd, volume),
-            (true, false) => task.update::<S, true, false, { VOLUME_TILE[0] }, _, _, _, _, _, _>(simd, volume),
-            (false, true) => task.update::<S, false, true, { SLICE_TILE[0] }, _, _, _, _, _, _>(simd, slice),
-            (false, false) => task.update::<S, false, false, { SLICE_TILE[0] }, _, _, _, _, _, _>(simd, slice),
+        match (task.constants.volume, unit, second) {
+            (true, _, true) => update!(true, false, true, VOLUME_TILE, volume),
+            (true, true, _) => update!(true, true, false, VOLUME_TILE, volume),
+            (true, false, _) => update!(true, false, false, VOLUME_TILE, volume),
+            (false, _, true) => update!(false, false, true, SLICE_TILE, slice),
+            (false, true, _) => update!(false, true, false, SLICE_TILE, slice),
+            (false, false, _) => update!(false, false, false, SLICE_TILE, slice),
         }
     }
 }
@@ -300,12 +300,13 @@ fn update(arch: Arch, task: TaskWithBuffers<'_>) -> TileStatistics {
 }
 
 impl Task<'_> {
-    /// Updates the tile, whose image terms are computed.
+    /// Updates the tile, whose image terms are computed. `SECOND_ORDER` is for iterations.
     #[inline(always)]
     fn update<
         S: Simd,
         const VOLUME: bool,
         const UNIT: bool,
+        const SECOND_ORDER: bool,
         const ROW: usize,
         const AREA: usize,
         const PLANES: usize,
@@ -325,10 +326,14 @@ impl Task<'_> {
         match work {
             Work::Iterate(edges) => {
                 layout.gather::<1, ROW, AREA, VOLUME, _, _, _>(field, position, phi1);
-                iterate::<S, VOLUME, UNIT, false, ROW, AREA, AREA1, PLANES1, AREA2, PLANES2>(
+                if SECOND_ORDER {
+                    layout.gather::<2, ROW, AREA, VOLUME, _, _, _>(field, position, phi2);
+                }
+                iterate::<S, VOLUME, UNIT, SECOND_ORDER, ROW, AREA, AREA1, PLANES1, AREA2, PLANES2>(
                     simd, constants, phi1, phi2, terms, edges, out, valid,
                 )
             }
+            Work::Reinitialise(_) if SECOND_ORDER => unreachable!("it is not an iteration"),
             Work::Reinitialise(first) => {
                 layout.gather::<2, ROW, AREA, VOLUME, _, _, _>(field, position, phi2);
                 if first {
@@ -345,35 +350,5 @@ impl Task<'_> {
         let width = self.constants.second_order_width;
         let first = self.index * self.layout.tile_voxels();
         width >= 0.0 && self.field[first..first + self.layout.tile_voxels()].iter().any(|phi| phi.abs() <= width)
-    }
-
-    /// Computes an iteration of the tile with differences of second order near the front. Its image terms are computed.
-    #[inline(always)]
-    fn iterate_second_order<
-        S: Simd,
-        const VOLUME: bool,
-        const ROW: usize,
-        const AREA: usize,
-        const PLANES: usize,
-        const AREA1: usize,
-        const PLANES1: usize,
-        const AREA2: usize,
-        const PLANES2: usize,
-    >(
-        self,
-        simd: S,
-        edges: Option<EdgesAt<'_>>,
-        buffers: &mut TileBuffers<AREA, PLANES, AREA1, PLANES1, AREA2, PLANES2>,
-    ) -> TileStatistics {
-        let Self { constants, layout, field, index, out, .. } = self;
-        let TileBuffers { terms, phi1, phi2 } = buffers;
-        let position = layout.position(index);
-        let valid = layout.valid(position);
-        layout.gather::<1, ROW, AREA, VOLUME, _, _, _>(field, position, phi1);
-        layout.gather::<2, ROW, AREA, VOLUME, _, _, _>(field, position, phi2);
-        // A factor of 1 changes no digit, so that any spacing is one case.
-        iterate::<S, VOLUME, false, true, ROW, AREA, AREA1, PLANES1, AREA2, PLANES2>(
-            simd, constants, phi1, phi2, terms, edges, out, valid,
-        )
     }
 }

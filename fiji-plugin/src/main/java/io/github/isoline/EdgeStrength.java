@@ -63,7 +63,7 @@ public final class EdgeStrength {
                 Structs.init("polyline_arrays", new Structs.PolylineArrays()),
                 (search, arrays) -> {
                     report.add(search);
-                    return new Findings<>(report, Polylines.copyOf(arrays));
+                    return new Findings<>(report, new Polylines(arrays));
                 });
     }
 }

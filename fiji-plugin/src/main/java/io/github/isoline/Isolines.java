@@ -41,6 +41,6 @@ public final class Isolines {
                 progress,
                 "polylines",
                 Structs.init("polyline_arrays", new Structs.PolylineArrays()),
-                (report, arrays) -> new Findings<>(report, Polylines.copyOf(arrays)));
+                (report, arrays) -> new Findings<>(report, new Polylines(arrays)));
     }
 }

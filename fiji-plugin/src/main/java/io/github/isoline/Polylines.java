@@ -7,7 +7,7 @@ package io.github.isoline;
  * <p>Curves come slice by slice and level by level, in an order that does not depend on the device. Points are in
  * pixels: whole numbers are the pixels' centres, (0, 0) is that of the top left one.
  */
-public final class Polylines implements InSlices {
+public final class Polylines extends Records implements InSlices {
     /** The flag of an axis on which the gradient magnitude is smallest along level curves. */
     public static final int S_PLUS = 2;
 
@@ -22,6 +22,7 @@ public final class Polylines implements InSlices {
 
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
+    private static final String ADVICE = "Give fewer levels, or take fewer slices.";
 
     // The layout of isoline_polyline.
     private static final int BYTES = 56;
@@ -37,56 +38,23 @@ public final class Polylines implements InSlices {
     private final double[] points;
 
     private final int[] offsets;
-    private final int[] parents;
-    private final double[] levels;
-    private final double[] lengths;
-    private final double[] areas;
-    private final int[] slices;
-    private final int[] flags;
-
-    private Polylines(double[] points, int count) {
-        this.points = points;
-        offsets = new int[count + 1];
-        parents = new int[count];
-        levels = new double[count];
-        lengths = new double[count];
-        areas = new double[count];
-        slices = new int[count];
-        flags = new int[count];
-    }
-
     /**
      * Copies the library's polylines, all points in one array; the caller frees the library's.
      *
      * @throws IsolineException if there are more than a Java array holds
      */
-    static Polylines copyOf(Structs.PolylineArrays arrays) throws IsolineException {
+    Polylines(Structs.PolylineArrays arrays) throws IsolineException {
+        super(arrays.polylines, arrays.count, "curves", BYTES, ADVICE);
         Status.checkRoom(
                 arrays.point_count,
                 Integer.MAX_VALUE / COORDINATES,
-                "There are " + arrays.point_count + " points on isolines",
-                "Give fewer levels, or take fewer slices.");
-        int count = (int) arrays.count;
-        if (count == 0) {
-            return new Polylines(new double[0], 0);
+                "There are " + arrays.point_count + " points on curves",
+                ADVICE);
+        points = count() == 0 ? new double[0] : arrays.points.getDoubleArray(0, (int) arrays.point_count * COORDINATES);
+        offsets = new int[count() + 1];
+        for (int i = 0; i < count(); i++) {
+            offsets[i + 1] = offsets[i] + (int) large(i, COUNT_AT);
         }
-        Polylines made = new Polylines(arrays.points.getDoubleArray(0, (int) arrays.point_count * COORDINATES), count);
-        for (int i = 0; i < count; i++) {
-            long at = (long) i * BYTES;
-            made.offsets[i + 1] = made.offsets[i] + (int) arrays.polylines.getLong(at + COUNT_AT);
-            made.parents[i] = (int) arrays.polylines.getLong(at + PARENT_AT);
-            made.levels[i] = arrays.polylines.getDouble(at + LEVEL_AT);
-            made.lengths[i] = arrays.polylines.getDouble(at + LENGTH_AT);
-            made.areas[i] = arrays.polylines.getDouble(at + AREA_AT);
-            made.slices[i] = arrays.polylines.getInt(at + SLICE_AT);
-            made.flags[i] = arrays.polylines.getInt(at + FLAGS_AT);
-        }
-        return made;
-    }
-
-    @Override
-    public int count() {
-        return flags.length;
     }
 
     /** Returns the number of points of a curve. */
@@ -106,36 +74,36 @@ public final class Polylines implements InSlices {
 
     /** Returns true for a closed curve: the first point follows the last. */
     public boolean isClosed(int curve) {
-        return (flags[curve] & CLOSED) != 0;
+        return (whole(curve, FLAGS_AT) & CLOSED) != 0;
     }
 
     /** Returns {@link #S_PLUS}, {@link #S_MINUS}, {@link #ELLIPTIC} or {@link #HYPERBOLIC}; 0 for an isoline. */
     public int kind(int curve) {
-        return flags[curve] & ~CLOSED;
+        return whole(curve, FLAGS_AT) & ~CLOSED;
     }
 
     @Override
     public int slice(int curve) {
-        return slices[curve];
+        return whole(curve, SLICE_AT);
     }
 
     /** Returns the level, in the image's own units; of axes and critical points the smallest edge strength on them. */
     public double level(int curve) {
-        return levels[curve];
+        return number(curve, LEVEL_AT);
     }
 
     /** Returns the closed curve that directly encloses a closed curve; -1 for none. */
     public int parent(int curve) {
-        return parents[curve];
+        return (int) large(curve, PARENT_AT);
     }
 
     /** Returns the length, in the unit of the input's spacing. */
     public double length(int curve) {
-        return lengths[curve];
+        return number(curve, LENGTH_AT);
     }
 
     /** Returns the area that a closed curve encloses: positive around higher values, negative around lower ones. */
     public double area(int curve) {
-        return areas[curve];
+        return number(curve, AREA_AT);
     }
 }

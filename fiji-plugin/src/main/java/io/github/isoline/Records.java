@@ -24,10 +24,20 @@ abstract class Records {
         PointerByReference all = new PointerByReference();
         LongByReference count = new LongByReference();
         Status.check(NativeLoader.function("isoline_" + noun + "_all").invokeInt(new Object[] {list, all, count}));
-        long found = count.getValue();
+        bytes = copyOf(all.getValue(), count.getValue(), noun, size, advice);
+    }
+
+    /** Copies {@code found} structs, which the caller frees, as the other constructor does. */
+    Records(Pointer first, long found, String noun, int size, String advice) throws IsolineException {
+        this.size = size;
+        bytes = copyOf(first, found, noun, size, advice);
+    }
+
+    private static ByteBuffer copyOf(Pointer first, long found, String noun, int size, String advice)
+            throws IsolineException {
         Status.checkRoom(found, Integer.MAX_VALUE / size, "There are " + found + " " + noun, advice);
-        byte[] copy = found == 0 ? new byte[0] : all.getValue().getByteArray(0, (int) found * size);
-        bytes = ByteBuffer.wrap(copy).order(ByteOrder.nativeOrder());
+        byte[] copy = found == 0 ? new byte[0] : first.getByteArray(0, (int) found * size);
+        return ByteBuffer.wrap(copy).order(ByteOrder.nativeOrder());
     }
 
     /** Returns the number of elements. */
