@@ -3252,6 +3252,18 @@ typedef struct {
      * spacing. The distance at a maximum has to reach it, and the smallest spacing.
      */
     double prominence;
+    /**
+     * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and the largest value that two neighbouring pixels
+     * both reach, so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
+     * one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+     */
+    double range_min;
+    /**
+     * f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
+     * automatic.
+     */
+    double range_max;
 } isoline_objects_params;
 
 /** One object that isoline_objects has found. The struct never changes. */
@@ -3269,9 +3281,9 @@ typedef struct {
      * NaN of an object that has vanished.
      */
     double centre[3];
-    /** The mean of its voxels, in the image's own units; before it vanished, if it has. */
+    /** The mean of its voxels, in the image's own units, of f32 images of their levels; before it vanished, if it has. */
     double mean;
-    /** The mean of the background near it, in the image's own units; NaN where there is none. */
+    /** The mean of the background near it, in the image's own units, of f32 images of their levels; NaN where there is none. */
     double background;
 } isoline_object;
 
@@ -3303,9 +3315,10 @@ isoline_status isoline_objects_params_init(isoline_objects_params *params,
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
  *   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are computed in
- *   65536 levels between the smallest and the largest finite pixel; NaN counts as background.
+ *   65536 levels from range_min to range_max; NaN counts as background.
  * @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same label
- *   are the start of one object. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
+ *   are the start of one object. Balls of three voxels' radius are good starts; a single voxel does not grow at the default
+ *   alpha. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
  *   of the distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
  * @param params NULL for the defaults.
  * @param progress NULL for none.

@@ -155,6 +155,18 @@ impl Parameter {
         Self::new(name, title, Kind::Float, default, help)
     }
 
+    /// The pixel value of the first level of a 32-bit image; what is automatic is the operation's own.
+    pub(crate) const fn first_level() -> Self {
+        let help = c"Used by 32-bit images, which are computed in 65536 levels: the value of the first level. Smaller pixels count as it.";
+        Self::float(c"range_min", c"Lowest value", 0.0, help).pixel_values().advanced()
+    }
+
+    /// The pixel value of the last level of a 32-bit image; what is automatic is the operation's own.
+    pub(crate) const fn last_level() -> Self {
+        let help = c"Used by 32-bit images, which are computed in 65536 levels: the value of the last level. Larger pixels count as it.";
+        Self::float(c"range_max", c"Highest value", 0.0, help).pixel_values().advanced()
+    }
+
     /// A whole number that fits 32 bits, if [`at_most`](Self::at_most) says nothing else.
     pub(crate) const fn integer(name: &'static CStr, title: &'static CStr, default: u32, help: &'static CStr) -> Self {
         Self::new(name, title, Kind::Integer, default as f64, help).at_least(0.0).at_most(u32::MAX as f64)

@@ -82,11 +82,36 @@ def scale(low, high):
     return (float(low), (float(high) - float(low)) / LARGEST_U16) if low <= high else (0.0, 0.0)
 
 
+def range_of_neighbours(image) -> list:
+    """The smallest and the largest value that two neighbouring pixels both reach, as the library's automatic range; where there
+    is none, those of all finite pixels."""
+    parts = da.overlap.overlap(image, dict.fromkeys(range(image.ndim), 1), "none")
+    chunks = *((1,) * count for count in parts.numblocks[:-1]), (4,) * parts.numblocks[-1]
+    ends = parts.map_blocks(block_ends, chunks=chunks, dtype=numpy.float64, meta=numpy.empty((0,) * image.ndim))
+    low, high, lowest, highest = (least(ends[..., at::4]) for at, least in enumerate((da.min, da.max) * 2))
+    return [da.where(low < high, low, lowest), da.where(low < high, high, highest)]
+
+
+def block_ends(block):
+    """The smallest and the largest value that two neighbouring pixels of a block reach, and those of all its pixels; infinite
+    where there are none."""
+    low, high = [math.inf], [-math.inf]
+    for axis in range(block.ndim):
+        along = numpy.moveaxis(block, axis, 0)
+        both = numpy.isfinite(along[:-1]) & numpy.isfinite(along[1:])
+        low.append(numpy.maximum(along[:-1], along[1:]).min(where=both, initial=math.inf))
+        high.append(numpy.minimum(along[:-1], along[1:]).max(where=both, initial=-math.inf))
+    finite = numpy.isfinite(block)
+    ends = [min(low), max(high), block.min(where=finite, initial=math.inf), block.max(where=finite, initial=-math.inf)]
+    return numpy.array(ends, numpy.float64).reshape((1,) * (block.ndim - 1) + (4,))
+
+
 def levels(block, low, high, below):
     """The levels in which the library computes floats; NaN is background."""
     first, step = scale(low, high)
     with numpy.errstate(invalid="ignore"):
-        scaled = (block.astype(numpy.float64) - first) * (1 / step if step > 0 else 0)
+        # Rounded as the library rounds.
+        scaled = (block.astype(numpy.float64) - first) * (LARGEST_U16 / (float(high) - first) if step > 0 else 0)
     scaled = numpy.nan_to_num(scaled, nan=0, posinf=LARGEST_U16, neginf=0)
     found = (scaled.clip(0, LARGEST_U16) + 0.5).astype(numpy.uint16)
     return numpy.where(numpy.isnan(block), numpy.uint16(LARGEST_U16 if below else 0), found)

@@ -373,6 +373,8 @@ def objects(
     threshold: float | None = None,
     sigma: float | None = None,
     prominence: float | None = None,
+    range_min: float | None = None,
+    range_max: float | None = None,
 ) -> tuple[Any, npt.NDArray]: ...
 
 def snake(

@@ -210,12 +210,18 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
     single voxels may differ from one call on the whole image; the same chunks have the same results on every device.
     Compute both together (`dask.compute(labels, table)`): each by itself grows all objects.
 
-    image: (y, x) or (z, y, x); of float32 the extremes of the whole image are found first. starts: a label image of the same
+    image: (y, x) or (z, y, x); of float32 the range of the whole image is found first, unless `range_min` and `range_max` are
+    given. starts: a label image of the same
     shape, whose labels the result has, from 0 to 4294967295; without a label the result has no object. Left out, they are
     found, and labels are 1, 2, ... in the order of their first voxels. spacing: in the order of the axes. device: as for
     edge_drawing. Further keywords: the parameters of isoline.objects; `margin`, without starts `threshold`, must be given.
     """
     image, values = checked(image, "objects", device, parameters)
+    ranges = {name: values[name] for name in ("range_min", "range_max") if values[name] is not None}
+    if ranges:
+        # The library checks them together: chunks get the levels.
+        isoline.objects(numpy.zeros((2, 2), image.dtype), device="cpu", **ranges)
+        parameters = {name: value for name, value in parameters.items() if name not in ranges}
     given(values, "margin", "it depends on the mean distance of all starts")
     if starts is None:
         given(values, "threshold", "it separates the brightness of the whole image")
@@ -234,7 +240,7 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
         starts = da.overlap.overlap(starts.rechunk(image.chunks), depths, "none")
     extremes = []
     if image.dtype == numpy.float32:
-        extremes = finite_extremes(image)
+        extremes = [da.asarray(end) for end in ranges.values()] or _objects.range_of_neighbours(image)
         below = values["foreground"] == "below"
         image = image.map_blocks(_objects.levels, *extremes, below=below, meta=empty(image, numpy.uint16))
     pixels = da.overlap.overlap(image, depths, "none")

@@ -112,6 +112,18 @@ def test_floats_have_the_levels_of_the_whole_image(foreground):
     assert numpy.count_nonzero((labels > 0) != (whole > 0)) < 2e-3 * numpy.count_nonzero(whole)
     for name in ("mean", "background"):
         assert numpy.allclose(numpy.sort(table[name]), numpy.sort(rows[name]), atol=0.01)
+    # A single hot or dead pixel does not count, and a range can be given.
+    steps = image.copy()
+    steps[29, 0, 0], steps[29, -1, -1] = 1e30, -1e30
+    scaled = dict(range_min=-200.0, range_max=200.0)
+    for pixels, given in (steps, {}), (image, scaled):
+        whole, rows = isoline.objects(pixels, STARTS, spacing=SPACING, margin=MARGIN, foreground=foreground, **given)
+        labels, table = grown(pixels, chunks=-1, foreground=foreground, **given)
+        assert numpy.array_equal(labels, whole) and table["mean"] == pytest.approx(rows["mean"], rel=1e-12)
+        assert rows["mean"] == pytest.approx([pixels[whole == label].mean() for label in rows["label"]], abs=0.02)
+    for wrong in dict(range_min=1), dict(range_min=2, range_max=1), dict(range_min=0, range_max=9):
+        with pytest.raises(isoline.InvalidArgument, match="range_m"):
+            grown(IMAGE if len(wrong) > 1 and wrong["range_min"] == 0 else image, **wrong)
     nothing = numpy.full((40, 40), numpy.nan, numpy.float32)
     labels, table = grown(nothing, None, 20, spacing=None, reach=5, threshold=1)
     assert not labels.any() and len(table) == 0

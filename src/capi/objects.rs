@@ -9,7 +9,7 @@ use super::sized::{self, same_layout};
 use super::{guard, isoline_status, object};
 use crate::error::Result;
 use crate::objects::{self, Object, Objects, Params, parameters};
-use crate::parameter::FOREGROUNDS;
+use crate::parameter::{FOREGROUNDS, ends};
 
 /// The parameters of isoline_objects. isoline_objects_params_init fills them with the defaults. The image describes the
 /// voxel's size.
@@ -55,24 +55,20 @@ pub struct isoline_objects_params {
     /// of its maxima if both are to have a start; more than 0. ISOLINE_AUTOMATIC (default): automatic, a quarter of the smallest
     /// spacing. The distance at a maximum has to reach it, and the smallest spacing.
     pub prominence: f64,
+    /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and the largest value that two neighbouring pixels
+    /// both reach, so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
+    /// one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+    pub range_min: f64,
+    /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
+    /// automatic.
+    pub range_max: f64,
 }
 
-params_of!(
-    isoline_objects_params,
-    72,
-    parameters::OPERATION,
-    [reserved],
-    foreground,
-    keep_starts,
-    check_interval,
-    iterations,
-    alpha,
-    margin,
-    change_tolerance,
-    threshold,
-    sigma,
-    prominence,
-);
+params_of! {
+    isoline_objects_params, 88, parameters::OPERATION, [reserved], foreground, keep_starts, check_interval,
+    iterations, alpha, margin, change_tolerance, threshold, sigma, prominence, range_min, range_max
+}
 
 impl isoline_objects_params {
     fn translate(&self, spacing: [f64; 3]) -> Result<Params> {
@@ -87,6 +83,7 @@ impl isoline_objects_params {
             threshold: parameters::THRESHOLD.unless_automatic(self.threshold),
             sigma: parameters::SIGMA.unless_automatic(self.sigma),
             prominence: parameters::PROMINENCE.unless_automatic(self.prominence),
+            range: ends(&parameters::RANGE_MIN, &parameters::RANGE_MAX, [self.range_min, self.range_max])?,
             spacing,
         })
     }
@@ -113,9 +110,9 @@ pub struct isoline_object {
     /// The mean of its voxels' centres along x, y, z, in the unit of the image's spacing, from the centre of the first voxel.
     /// NaN of an object that has vanished.
     pub centre: [f64; 3],
-    /// The mean of its voxels, in the image's own units; before it vanished, if it has.
+    /// The mean of its voxels, in the image's own units, of f32 images of their levels; before it vanished, if it has.
     pub mean: f64,
-    /// The mean of the background near it, in the image's own units; NaN where there is none.
+    /// The mean of the background near it, in the image's own units, of f32 images of their levels; NaN where there is none.
     pub background: f64,
 }
 
@@ -152,9 +149,10 @@ pub unsafe extern "C" fn isoline_objects_params_init(
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, from which it is copied to the host. Its spacing is the size of a
 ///   voxel: along each axis from 1e-15 to 1e15, and at most 1e9 times that along another axis. f32 images are computed in
-///   65536 levels between the smallest and the largest finite pixel; NaN counts as background.
+///   65536 levels from range_min to range_max; NaN counts as background.
 /// @param starts a label image of the input's size, any type; host or CUDA memory: 0 is no start, voxels with the same label
-///   are the start of one object. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
+///   are the start of one object. Balls of three voxels' radius are good starts; a single voxel does not grow at the default
+///   alpha. f32 labels are whole numbers up to 16777216. NULL: automatic, a ball around each maximum
 ///   of the distance inside a threshold; labels are then 1, 2, ... If none is found, the result has no object.
 /// @param params NULL for the defaults.
 /// @param progress NULL for none.

@@ -124,25 +124,11 @@ pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
 .at_least(0.0)
 .unit(c"pixel values");
 
-pub(crate) const RANGE_MIN: Parameter = Parameter::float(
-    c"range_min",
-    c"Lowest value",
-    0.0,
-    c"Used by 32-bit images, which are computed in 65536 steps: the value of the first step. Smaller pixels count as it.",
-)
-.pixel_values()
-.automatic(c"The smallest finite pixel of the whole image.")
-.advanced();
+pub(crate) const RANGE_MIN: Parameter =
+    Parameter::first_level().automatic(c"The smallest finite pixel of the whole image.");
 
-pub(crate) const RANGE_MAX: Parameter = Parameter::float(
-    c"range_max",
-    c"Highest value",
-    0.0,
-    c"Used by 32-bit images, which are computed in 65536 steps: the value of the last step. Larger pixels count as it.",
-)
-.pixel_values()
-.automatic(c"The largest finite pixel of the whole image.")
-.advanced();
+pub(crate) const RANGE_MAX: Parameter =
+    Parameter::last_level().automatic(c"The largest finite pixel of the whole image.");
 
 pub(crate) const LINE_MIN_LENGTH: Parameter = Parameter::integer(
     c"line_min_length",

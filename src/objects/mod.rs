@@ -19,6 +19,7 @@
 //! * `statistics.rs`: the brightness of the objects and of their backgrounds.
 //! * `starts.rs`: automatic starts, from the depth of `depth.rs`.
 //! * `labels.rs`: the labels of the starts.
+//! * `levels.rs`: the pixels as levels.
 //! * `cpu.rs`: the fronts on all threads.
 //! * `cuda.rs`: the fronts on CUDA, with the same bits.
 
@@ -26,6 +27,7 @@ mod cpu;
 mod cuda;
 mod depth;
 mod labels;
+mod levels;
 pub(crate) mod parameters;
 mod row;
 mod scalar;
@@ -36,16 +38,17 @@ use crate::device::{Context, DeviceNeeds, in_host_memory};
 use crate::error::{Error, Result};
 pub use crate::image::Foreground;
 use crate::image::{
-    Image, ImageMut, MOST_ANISOTROPY, check_shapes, check_size, check_spacing, collected, smallest_and_largest, zeroed,
+    Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_size, check_spacing, collected,
+    smallest_and_largest,
 };
 use crate::isolines::check_sides;
-use crate::levels::{MAX_LEVEL, QuantiseF64};
-use crate::parameter::FOREGROUNDS;
+use crate::parameter::{FOREGROUNDS, check_scaling};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use cpu::{Grid, Moved, Plan};
 use labels::Labels;
-use ndarray::{ArrayView3, ArrayViewMut3, Axis, s};
+use levels::Scale;
+use ndarray::{ArrayViewMut3, Axis};
 use rayon::prelude::*;
 use scalar::{BACKGROUND, Constants};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -100,6 +103,10 @@ pub struct Params {
     /// two of its maxima if both are to have a start. `None` (default): a quarter of the smallest spacing. The distance at a
     /// maximum has to reach it, and the smallest spacing.
     pub prominence: Option<f64>,
+    /// f32 images, which are computed in 65536 levels: the pixel values of the first and the last level; pixels beyond count
+    /// as those. `None` (default): the smallest and the largest value that two neighbouring pixels both reach, so that a
+    /// single hot or dead pixel does not count. Must be `None` for u8 and u16.
+    pub range: Option<[f64; 2]>,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
     /// one slice that along z is not used, and may be anything.
     pub spacing: [f64; 3],
@@ -118,13 +125,15 @@ impl Default for Params {
             threshold: None,
             sigma: None,
             prominence: None,
+            range: None,
             spacing: [1.0; 3],
         }
     }
 }
 
 impl Params {
-    fn check(&self) -> Result<()> {
+    fn check(&self, pixel_type: PixelType) -> Result<()> {
+        check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)?;
         parameters::CHECK_INTERVAL.check(self.check_interval.into())?;
         parameters::ITERATIONS.check(self.iterations.into())?;
         parameters::ALPHA.check_given(self.alpha)?;
@@ -215,9 +224,9 @@ pub struct Object {
     /// The mean of its voxels' centres along x, y, z, in the unit of the spacing, from the centre of the first voxel. NaN of
     /// an object that has vanished.
     pub centre: [f64; 3],
-    /// The mean of its voxels, in the image's own units; before it vanished, if it has.
+    /// The mean of its voxels, in the image's own units, of f32 of their levels; before it vanished, if it has.
     pub mean: f64,
-    /// The mean of the background near it, in the image's own units; NaN where there is none.
+    /// The mean of the background near it, in the image's own units, of f32 of their levels; NaN where there is none.
     pub background: f64,
 }
 
@@ -264,7 +273,7 @@ impl Objects {
 ///
 /// The report says whether the fronts came to rest (`converged`) and the number of iterations.
 ///
-/// Images of f32 are computed in 65536 levels between the smallest and the largest finite pixel; NaN counts as background.
+/// Images of f32 are computed in 65536 levels, see [`Params::range`]; NaN counts as background.
 ///
 /// # Errors
 /// A parameter out of range, sizes that do not match, starts without a label or with one that is not a whole number, an
@@ -305,7 +314,7 @@ pub fn run(
     let [x, y, z] = params.spacing;
     let is_slice = input.shape()[2] == 1;
     let params = &Params { spacing: [x, y, if is_slice { x } else { z }], ..params.clone() };
-    params.check()?;
+    params.check(input.pixel_type())?;
     check_shapes(input.shape(), output.shape())?;
     check_sides("objects", input.shape())?;
     if let Some(starts) = &starts {
@@ -330,7 +339,7 @@ pub fn run(
     let mut copy = None;
     let image = &in_host_memory(context, &input, &mut copy)?;
     let (levels, labels, scale) = run_with_progress(context.pool(), &mut progress, &ticker, || {
-        let (levels, scale) = Scale::apply(image, params.foreground, &ticker)?;
+        let (levels, scale) = Scale::apply(image, params, &ticker)?;
         let labels = match given {
             Some(given) => given,
             None => {
@@ -412,70 +421,6 @@ fn write<T: Send + Sync>(
             ticker.check()
         })
     })
-}
-
-/// The pixel values of levels. Levels grow towards the objects' side, so that nothing else depends on it.
-#[derive(Clone, Copy)]
-struct Scale {
-    first: f64,
-    per_level: f64,
-}
-
-impl Scale {
-    /// Returns the levels of the image's pixels, and their scale.
-    fn apply(input: &Image<'_>, foreground: Foreground, ticker: &Ticker) -> Result<(Vec<u16>, Self)> {
-        let below = foreground == Foreground::Below;
-        let integers = |largest: u16| {
-            let [first, per_level] = if below { [f64::from(largest), -1.0] } else { [0.0, 1.0] };
-            (move |level: u16| if below { largest - level } else { level }, Self { first, per_level })
-        };
-        match input {
-            Image::U8(view) => {
-                let (level, scale) = integers(u8::MAX.into());
-                Ok((packed(*view, ticker, |pixel| level(pixel.into()))?, scale))
-            }
-            Image::U16(view) => {
-                let (level, scale) = integers(u16::MAX);
-                Ok((packed(*view, ticker, level)?, scale))
-            }
-            Image::F32(view) => {
-                let [low, high] = input.extremes_while(ticker)?.unwrap_or_default();
-                let quantise = QuantiseF64::new(low, high);
-                let (level, _) = integers(MAX_LEVEL as u16);
-                let levels =
-                    packed(*view, ticker, |pixel| if pixel.is_nan() { 0 } else { level(quantise.value(pixel)) })?;
-                let per_level = (high - low) / MAX_LEVEL;
-                let [first, per_level] = if below { [high, -per_level] } else { [low, per_level] };
-                Ok((levels, Self { first, per_level }))
-            }
-            Image::Device(_) => Err(Error::in_cuda_memory("image")),
-        }
-    }
-
-    fn value(self, level: f64) -> f64 {
-        self.first + level * self.per_level
-    }
-
-    /// Returns the level of a value. In an image without extent it is infinite: below all levels, or above.
-    fn level(self, value: f64) -> f64 {
-        (value - self.first) / self.per_level
-    }
-}
-
-/// Returns the pixels of an image, converted, in its order.
-fn packed<T: Copy + Send + Sync>(
-    view: ArrayView3<'_, T>,
-    ticker: &Ticker,
-    convert: impl Fn(T) -> u16 + Sync,
-) -> Result<Vec<u16>> {
-    let mut levels = zeroed::<u16>(view.len())?;
-    let (_, height, width) = view.dim();
-    levels.par_chunks_mut(width).enumerate().try_for_each(|(row, levels)| {
-        let pixels = view.slice(s![row / height, row % height, ..]);
-        pixels.iter().zip(levels).for_each(|(pixel, to)| *to = convert(*pixel));
-        ticker.check()
-    })?;
-    Ok(levels)
 }
 
 /// Measures the objects that the fronts have come to.

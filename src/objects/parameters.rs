@@ -102,9 +102,15 @@ pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
 .unit(c"voxels")
 .advanced();
 
+pub(crate) const RANGE_MIN: Parameter = Parameter::first_level()
+    .automatic(c"The smallest value between two neighbouring pixels, so that a dead one does not count.");
+
+pub(crate) const RANGE_MAX: Parameter = Parameter::last_level()
+    .automatic(c"The largest value that two neighbouring pixels reach, so that a hot one does not count.");
+
 pub(crate) const OPERATION: Operation = Operation {
     name: c"objects",
     title: c"Objects",
     help: c"Many objects at once, each with a smooth front of its own that grows from a start and stops at its neighbours.",
-    parameters: &[FOREGROUND, KEEP_STARTS, CHECK_INTERVAL, ITERATIONS, ALPHA, MARGIN, CHANGE_TOLERANCE, THRESHOLD, SIGMA, PROMINENCE],
+    parameters: &[FOREGROUND, KEEP_STARTS, CHECK_INTERVAL, ITERATIONS, ALPHA, MARGIN, CHANGE_TOLERANCE, THRESHOLD, SIGMA, PROMINENCE, RANGE_MIN, RANGE_MAX],
 };

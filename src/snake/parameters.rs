@@ -167,25 +167,10 @@ pub(crate) const NODE_COST: Parameter = Parameter::float(
 .at_most(1e6)
 .advanced();
 
-pub(crate) const RANGE_MIN: Parameter = Parameter::float(
-    c"range_min",
-    c"Lowest value",
-    0.0,
-    c"Used by 32-bit images, which are computed in 65536 levels: the value of the first level. Smaller pixels count as it.",
-)
-.pixel_values()
-.automatic(c"The smallest finite pixel; 0 for Poisson, gamma and Rayleigh noise.")
-.advanced();
+pub(crate) const RANGE_MIN: Parameter =
+    Parameter::first_level().automatic(c"The smallest finite pixel; 0 for Poisson, gamma and Rayleigh noise.");
 
-pub(crate) const RANGE_MAX: Parameter = Parameter::float(
-    c"range_max",
-    c"Highest value",
-    0.0,
-    c"Used by 32-bit images, which are computed in 65536 levels: the value of the last level. Larger pixels count as it.",
-)
-.pixel_values()
-.automatic(c"The largest finite pixel.")
-.advanced();
+pub(crate) const RANGE_MAX: Parameter = Parameter::last_level().automatic(c"The largest finite pixel.");
 
 pub(crate) const PYRAMID_LEVELS: Parameter = Parameter::integer(
     c"pyramid_levels",

@@ -1,5 +1,5 @@
 /*
- * Objects: two bodies whose shapes are known, and misuse refused. tests/objects.rs has the definition; image.c, operation.c
+ * Objects: two bodies whose shapes are known, and misuse refused. tests/objects has the definition; image.c, operation.c
  * and operation_calls.c have what holds for all operations.
  */
 #include "images.h"

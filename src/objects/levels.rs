@@ -1,0 +1,102 @@
+//! The pixels as levels, which grow towards the objects' side.
+
+use super::{Foreground, Params};
+use crate::error::{Error, Result};
+use crate::image::{Image, zeroed};
+use crate::levels::{MAX_LEVEL, QuantiseF64};
+use crate::progress::Ticker;
+use ndarray::{ArrayView1, ArrayView3, s};
+use rayon::prelude::*;
+
+/// The pixel values of levels. Levels grow towards the objects' side, so that nothing else depends on it.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    first: f64,
+    per_level: f64,
+}
+
+impl Scale {
+    /// Returns the levels of the image's pixels, and their scale.
+    pub(super) fn apply(input: &Image<'_>, params: &Params, ticker: &Ticker) -> Result<(Vec<u16>, Self)> {
+        let below = params.foreground == Foreground::Below;
+        let integers = |largest: u16| {
+            let [first, per_level] = if below { [f64::from(largest), -1.0] } else { [0.0, 1.0] };
+            (move |level: u16| if below { largest - level } else { level }, Self { first, per_level })
+        };
+        match input {
+            Image::U8(view) => {
+                let (level, scale) = integers(u8::MAX.into());
+                Ok((packed(*view, ticker, |pixel| level(pixel.into()))?, scale))
+            }
+            Image::U16(view) => {
+                let (level, scale) = integers(u16::MAX);
+                Ok((packed(*view, ticker, level)?, scale))
+            }
+            Image::F32(view) => {
+                let [low, high] = match params.range {
+                    Some(range) => range,
+                    None => range_of_neighbours(*view, ticker)?.or(input.extremes_while(ticker)?).unwrap_or_default(),
+                };
+                let quantise = QuantiseF64::new(low, high);
+                let (level, _) = integers(MAX_LEVEL as u16);
+                let levels =
+                    packed(*view, ticker, |pixel| if pixel.is_nan() { 0 } else { level(quantise.value(pixel)) })?;
+                let per_level = (high - low) / MAX_LEVEL;
+                let [first, per_level] = if below { [high, -per_level] } else { [low, per_level] };
+                Ok((levels, Self { first, per_level }))
+            }
+            Image::Device(_) => Err(Error::in_cuda_memory("image")),
+        }
+    }
+
+    pub(super) fn value(self, level: f64) -> f64 {
+        self.first + level * self.per_level
+    }
+
+    /// Returns the level of a value. In an image without extent it is infinite: below all levels, or above.
+    pub(super) fn level(self, value: f64) -> f64 {
+        (value - self.first) / self.per_level
+    }
+}
+
+/// Returns the pixels of an image, converted, in its order.
+fn packed<T: Copy + Send + Sync>(
+    view: ArrayView3<'_, T>,
+    ticker: &Ticker,
+    convert: impl Fn(T) -> u16 + Sync,
+) -> Result<Vec<u16>> {
+    let mut levels = zeroed::<u16>(view.len())?;
+    let (_, height, width) = view.dim();
+    levels.par_chunks_mut(width).enumerate().try_for_each(|(row, levels)| {
+        let pixels = view.slice(s![row / height, row % height, ..]);
+        pixels.iter().zip(levels).for_each(|(pixel, to)| *to = convert(*pixel));
+        ticker.check()
+    })?;
+    Ok(levels)
+}
+
+/// Returns the smallest and the largest value that two pixels that are neighbours along an axis both reach; `None` if no pair
+/// of pixels is finite, or if a value that is large to one pair is small to all others, as in a chessboard.
+fn range_of_neighbours(view: ArrayView3<'_, f32>, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
+    let (depth, height, width) = view.dim();
+    let none = [f32::INFINITY, f32::NEG_INFINITY];
+    let merge = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
+    let of_pairs = |range: [f32; 2], row: ArrayView1<'_, f32>, other: ArrayView1<'_, f32>| {
+        row.iter().zip(other).fold(range, |range, (a, b)| {
+            let is_finite = a.is_finite() && b.is_finite();
+            if is_finite { merge(range, [a.max(*b), a.min(*b)]) } else { range }
+        })
+    };
+    let of_row = |row: usize| {
+        let [z, y] = [row / height, row % height];
+        let own = view.slice(s![z, y, ..]);
+        let beside = (width > 1).then(|| own.slice(s![1..]));
+        let below = (y + 1 < height).then(|| view.slice(s![z, y + 1, ..]));
+        let behind = (z + 1 < depth).then(|| view.slice(s![z + 1, y, ..]));
+        let others = [beside, below, behind].into_iter().flatten();
+        others.fold(none, |range, other| if ticker.is_cancelled() { range } else { of_pairs(range, own, other) })
+    };
+    let [low, high] = (0..depth * height).into_par_iter().with_min_len(16).map(of_row).reduce(|| none, merge);
+    ticker.check()?;
+    Ok((low < high).then_some([low.into(), high.into()]))
+}
