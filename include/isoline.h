@@ -239,13 +239,13 @@ enum isoline_log_level
  {
     /** No messages. */
     ISOLINE_LOG_OFF = 0,
-    /** Failures. */
+    /** Failures that no call returns, such as the place of an internal error (ISOLINE_PANIC). */
     ISOLINE_LOG_ERROR = 1,
     /** Warnings, such as a call that fell back to the CPU because its data did not fit into the memory of the GPU. */
     ISOLINE_LOG_WARN = 2,
     /** Choices, such as the device of a context, and the reasons for them. */
     ISOLINE_LOG_INFO = 3,
-    /** The sizes and times of every call. */
+    /** The sizes and times of every call of an operation that succeeds. */
     ISOLINE_LOG_DEBUG = 4,
 };
 #ifndef __cplusplus
@@ -528,7 +528,7 @@ void isoline_buffer_free(void *buffer);
 
 /**
  * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
- * call. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
+ * call. It need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
  * cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback is called on the thread
  * that made the call, at the beginning of each part of it and then at most every 10 ms; how often depends on the
  * operation and the device. It must not throw, call longjmp or use the context that is calling it.
@@ -620,7 +620,10 @@ typedef struct {
     double seconds_compute;
     /** The time spent in copies from the device, in seconds; 0 on the CPU. */
     double seconds_download;
-    /** The residual of the result, as the operation defines it; NaN for an operation without one. */
+    /**
+     * The residual of converged edge strength, the estimated largest error of the result after the last cycle, which may exceed
+     * 1 where a few cycles have left it far off; NaN for all other operations.
+     */
     double residual;
     /** The largest amount of device memory in use at one time, in bytes; 0 on the CPU. */
     uint64_t peak_device_bytes;
@@ -788,9 +791,15 @@ typedef struct {
     uint64_t height;
     /** The number of slices (along z), at least 1. Default 1. */
     uint64_t depth;
-    /** The bytes between the starts of two rows, a multiple of the pixel's size. 0 (default): packed, width pixels. */
+    /**
+     * The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default): packed,
+     * width pixels.
+     */
     uint64_t row_stride;
-    /** The bytes between the starts of two slices, a multiple of the pixel's size. 0 (default): packed, height rows. */
+    /**
+     * The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than a slice
+     * spans; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
+     */
     uint64_t slice_stride;
     /**
      * The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
@@ -1760,7 +1769,8 @@ typedef uint32_t isoline_edge_drawing_shapes;
 /**
  * The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
  * is smoothed in its own type, so that an 8-bit image that is scaled to 16 bits, or converted to f32, has other
- * edges in places; 16 bits with the same numbers have the same ones.
+ * edges in places. An image of 16 bits that holds 8-bit numbers has the same edges if the threshold is given: the automatic
+ * one may depend on the range of the pixels, which is 255 for 8 bits and measured for others.
  */
 typedef struct {
     /** The size of the struct, set by isoline_edge_drawing_params_init. */
@@ -1957,7 +1967,8 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
 /**
  * Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
  * quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
- * without noise, 20/255 of the range of the pixels (20 for 8 bits). With validation it is at most 11/255 of the range by
+ * without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others the largest minus the smallest pixel, or what
+ * range_min and range_max give. With validation it is at most 11/255 of the range by
  * Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
  *
  * @param context not NULL.
@@ -2108,8 +2119,9 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  *
  * A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch
  * boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
- * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all distances are
- * +infinity, in one without outside pixels -infinity. NaN pixels are outside.
+ * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all signed distances are
+ * +infinity, in one without outside pixels -infinity; those of one side alone are infinity on it, and 0 on the other. NaN
+ * pixels are outside.
  *
  * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
  * the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
@@ -2329,8 +2341,9 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
  * Higher values lie to the right of a curve as the screen shows it: a closed curve around them runs clockwise. Curves end
  * at the image's border and at cells with a pixel that is NaN or infinite. Neighbouring points of a curve differ.
  *
- * Polylines are ordered by their slice, then by level as given, then by the first crossing in the order of rows (in a row
- * those of left and right pixels first), with which a closed one begins.
+ * Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order of
+ * rows (in a row those of left and right pixels first): a closed one with its first in this order,
+ * an open one with an end. A curve all of whose points are equal is left out.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing

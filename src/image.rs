@@ -2,6 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::huge_pages;
+use crate::parameter::number;
 use crate::progress::Ticker;
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -291,7 +292,8 @@ pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()
         if !RANGE.contains(&finite(&name, spacing)?) {
             let [least, most] = [RANGE.start(), RANGE.end()];
             return Err(Error::argument(format!(
-                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing}; give it in another unit"
+                "{name} must be from {least:e} to {most:e}, but it is {}; give it in another unit",
+                number(spacing)
             )));
         }
     }

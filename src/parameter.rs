@@ -385,7 +385,7 @@ fn text(text: &CStr) -> &str {
 }
 
 /// A number as people write it: with an exponent only where the digits would be many.
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     let plain = value == 0.0 || (1e-6..1e10).contains(&value.abs()) || !value.is_finite();
     if plain { value.to_string() } else { format!("{value:e}") }
 }

@@ -42,7 +42,8 @@ pub struct Report {
     pub converged: bool,
     /// The end of a level set; `None` for other operations.
     pub outcome: Option<Outcome>,
-    /// The last residual, as the operation defines it; NaN where there is none.
+    /// The residual of converged edge strength, the estimated largest error of the result after the last cycle, which may exceed
+    /// 1 where a few cycles have left it far off; NaN for all other operations.
     pub residual: f64,
     /// Wall-clock time of the whole call.
     pub seconds_total: f64,

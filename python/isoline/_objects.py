@@ -83,8 +83,8 @@ def scale(low, high):
 
 
 def range_of_neighbours(image) -> list:
-    """The smallest and the largest value that two neighbouring pixels both reach, as the library's automatic range; where there
-    is none, those of all finite pixels."""
+    """The library's automatic range: the smallest and the largest value that two neighbouring pixels both reach, or where
+    there is none those of all finite pixels."""
     parts = da.overlap.overlap(image, dict.fromkeys(range(image.ndim), 1), "none")
     chunks = *((1,) * count for count in parts.numblocks[:-1]), (4,) * parts.numblocks[-1]
     ends = parts.map_blocks(block_ends, chunks=chunks, dtype=numpy.float64, meta=numpy.empty((0,) * image.ndim))
@@ -93,8 +93,8 @@ def range_of_neighbours(image) -> list:
 
 
 def block_ends(block):
-    """The smallest and the largest value that two neighbouring pixels of a block reach, and those of all its pixels; infinite
-    where there are none."""
+    """The smallest and the largest value that two neighbouring pixels of a block both reach, and those of all its pixels;
+    infinite where there are none."""
     low, high = [math.inf], [-math.inf]
     for axis in range(block.ndim):
         along = numpy.moveaxis(block, axis, 0)

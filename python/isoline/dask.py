@@ -210,11 +210,11 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
     single voxels may differ from one call on the whole image; the same chunks have the same results on every device.
     Compute both together (`dask.compute(labels, table)`): each by itself grows all objects.
 
-    image: (y, x) or (z, y, x); of float32 the range of the whole image is found first, unless `range_min` and `range_max` are
-    given. starts: a label image of the same
-    shape, whose labels the result has, from 0 to 4294967295; without a label the result has no object. Left out, they are
-    found, and labels are 1, 2, ... in the order of their first voxels. spacing: in the order of the axes. device: as for
-    edge_drawing. Further keywords: the parameters of isoline.objects; `margin`, without starts `threshold`, must be given.
+    image: (y, x) or (z, y, x); of float32 the range of the whole image is found first, unless `range_min` and `range_max`
+    are given. starts: a label image of the same shape, whose labels the result has, from 0 to 4294967295; without a label
+    the result has no object. Left out, they are found, and labels are 1, 2, ... in the order of their first voxels.
+    spacing: in the order of the axes. device: as for edge_drawing. Further keywords: the parameters of isoline.objects;
+    `margin`, without starts `threshold`, must be given.
     """
     image, values = checked(image, "objects", device, parameters)
     ranges = {name: values[name] for name in ("range_min", "range_max") if values[name] is not None}

@@ -69,7 +69,8 @@ pub enum isoline_edge_drawing_shapes {
 
 /// The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
 /// is smoothed in its own type, so that an 8-bit image that is scaled to 16 bits, or converted to f32, has other
-/// edges in places; 16 bits with the same numbers have the same ones.
+/// edges in places. An image of 16 bits that holds 8-bit numbers has the same edges if the threshold is given: the automatic
+/// one may depend on the range of the pixels, which is 255 for 8 bits and measured for others.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_edge_drawing_params {
@@ -331,7 +332,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
 
 /// Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
 /// quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
-/// without noise, 20/255 of the range of the pixels (20 for 8 bits). With validation it is at most 11/255 of the range by
+/// without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others the largest minus the smallest pixel, or what
+/// range_min and range_max give. With validation it is at most 11/255 of the range by
 /// Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
 ///
 /// @param context not NULL.

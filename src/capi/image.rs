@@ -95,9 +95,11 @@ pub struct isoline_image {
     pub height: u64,
     /// The number of slices (along z), at least 1. Default 1.
     pub depth: u64,
-    /// The bytes between the starts of two rows, a multiple of the pixel's size. 0 (default): packed, width pixels.
+    /// The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default): packed,
+    /// width pixels.
     pub row_stride: u64,
-    /// The bytes between the starts of two slices, a multiple of the pixel's size. 0 (default): packed, height rows.
+    /// The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than a slice
+    /// spans; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
     pub slice_stride: u64,
     /// The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
     /// than 0. Default 1, 1, 1.
@@ -298,14 +300,15 @@ impl Checked {
     pub(super) fn check_rows(&self) -> Result<()> {
         let [width, height, depth] = self.shape;
         let row = width * self.pixel_type.bytes();
-        let rows_apart = height == 1 || self.strides[0] >= row;
-        let slices_apart = depth == 1 || self.strides[1] >= (height - 1) * self.strides[0] + row;
-        if !(rows_apart && slices_apart) {
+        // A row_stride that is less than a row has been refused.
+        let slice = (height - 1) * self.strides[0] + row;
+        if depth > 1 && self.strides[1] < slice {
             return Err(Error::new(
                 ErrorKind::Overlap,
                 format!(
-                    "cannot write {0}: its rows or slices overlap each other; make {0}->row_stride or slice_stride larger",
-                    self.name
+                    "cannot write {0}: slices of outputs may not overlap or interleave; make {0}->slice_stride at least the \
+                     {slice} bytes from the first to the last pixel of a slice (got {1}), or 0 for packed slices",
+                    self.name, self.strides[1]
                 ),
             ));
         }

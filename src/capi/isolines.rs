@@ -165,8 +165,9 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 /// Higher values lie to the right of a curve as the screen shows it: a closed curve around them runs clockwise. Curves end
 /// at the image's border and at cells with a pixel that is NaN or infinite. Neighbouring points of a curve differ.
 ///
-/// Polylines are ordered by their slice, then by level as given, then by the first crossing in the order of rows (in a row
-/// those of left and right pixels first), with which a closed one begins.
+/// Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order of
+/// rows (in a row those of left and right pixels first): a closed one with its first in this order,
+/// an open one with an end. A curve all of whose points are equal is left out.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing

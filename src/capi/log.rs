@@ -13,13 +13,13 @@ use std::sync::{OnceLock, RwLock};
 pub enum isoline_log_level {
     /// No messages.
     ISOLINE_LOG_OFF = 0,
-    /// Failures.
+    /// Failures that no call returns, such as the place of an internal error (ISOLINE_PANIC).
     ISOLINE_LOG_ERROR = 1,
     /// Warnings, such as a call that fell back to the CPU because its data did not fit into the memory of the GPU.
     ISOLINE_LOG_WARN = 2,
     /// Choices, such as the device of a context, and the reasons for them.
     ISOLINE_LOG_INFO = 3,
-    /// The sizes and times of every call.
+    /// The sizes and times of every call of an operation that succeeds.
     ISOLINE_LOG_DEBUG = 4,
 }
 

@@ -35,7 +35,8 @@ pub struct isoline_report {
     pub seconds_compute: f64,
     /// The time spent in copies from the device, in seconds; 0 on the CPU.
     pub seconds_download: f64,
-    /// The residual of the result, as the operation defines it; NaN for an operation without one.
+    /// The residual of converged edge strength, the estimated largest error of the result after the last cycle, which may exceed
+    /// 1 where a few cycles have left it far off; NaN for all other operations.
     pub residual: f64,
     /// The largest amount of device memory in use at one time, in bytes; 0 on the CPU.
     pub peak_device_bytes: u64,

@@ -97,9 +97,9 @@ pub(super) unsafe fn init<T: Sized32>(pointer: *mut T, struct_size: usize, argum
     }
     let size = u32::try_from(struct_size).ok().filter(|size| *size as usize >= T::FIRST_SIZE).ok_or_else(|| {
         Error::argument(format!(
-            "struct_size is {struct_size}, but {} has at least {} bytes; pass sizeof({})",
-            T::NAME,
+            "struct_size must be from {} to {} bytes, but it is {struct_size}; pass sizeof({})",
             T::FIRST_SIZE,
+            u32::MAX,
             T::NAME
         ))
     })?;

@@ -4,6 +4,7 @@ use super::params::automatic_spacing;
 use super::polygon::{Node, Polygons};
 use crate::error::{Error, Result};
 use crate::image::reserved;
+use crate::parameter::number;
 use crate::progress::Ticker;
 
 /// The share of a node's second difference by which its control point lies farther out. A quadratic B-spline cuts
@@ -16,6 +17,9 @@ const STAGE: &str = "smoothing polygons";
 
 /// The most points of an edge.
 pub const MAX_POINTS_PER_EDGE: u32 = 1024;
+
+/// The largest number of points of all curves of a call, 64 GiB.
+const MOST_POINTS: u64 = 1 << 32;
 
 /// Smooth closed curves as flat arrays, in pixel corners: x and y.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +71,7 @@ impl Curves {
             && !(longest_edge > 0.0 && longest_edge.is_finite())
         {
             return Err(Error::argument(format!(
-                "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; give the node spacing"
+                "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; leave it automatic, or give the node spacing"
             )));
         }
         if !(1..=MAX_POINTS_PER_EDGE).contains(&points_per_edge) {
@@ -93,10 +97,11 @@ impl Curves {
             }
             offsets.push(end);
         }
-        if end == u64::MAX {
+        if end > MOST_POINTS {
+            let longest_edge = longest_edge.map_or("automatic".into(), number);
             return Err(Error::size(format!(
-                "cannot make curves of {end} points or more; raise longest_edge ({longest_edge:?}), or lower points_per_edge \
-                 ({points_per_edge})"
+                "cannot make curves of more than {MOST_POINTS} points (got {end} or more); raise longest_edge ({longest_edge}), or \
+                 lower points_per_edge ({points_per_edge})"
             )));
         }
         Ok(Self { points: Vec::new(), offsets })

@@ -47,6 +47,8 @@ final class ObjectsSettings extends Settings {
                 Setting.of(parameter(PROMINENCE)).unit(LENGTH).usedWith(START, DETECT),
                 Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
                 Setting.of(parameter(MARGIN)).unit(LENGTH).recordedIfChanged(),
+                Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
+                Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),
                 // In a macro a switch that is left out is off, so the switch is for what is unusual.
                 Setting.toggle(MOVE_STARTS)
                         .label("Starts may shrink")
