@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Runs programs in separate processes, mainly HeadlessImageJ. */
 final class HeadlessProcess {
-    private static final int SECONDS = 60;
+    private static final int SECONDS = 300;
 
     private HeadlessProcess() {}
 
@@ -98,7 +98,7 @@ final class HeadlessProcess {
         if (!ended) {
             process.destroyForcibly().waitFor();
         }
-        assertTrue(ended, "still running: " + command);
+        assertTrue(ended, "still running after " + SECONDS + " s: " + command.subList(0, Math.min(command.size(), 16)));
         return new Outcome(process.exitValue(), text(out), text(errors));
     }
 
