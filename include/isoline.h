@@ -528,10 +528,10 @@ void isoline_buffer_free(void *buffer);
 
 /**
  * Progress callback. `fraction` is the share of the call that is done, from 0 to 1, and never decreases within a
- * call. It need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid only during the callback. A nonzero result
- * cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work. The callback is called on the thread
- * that made the call, at the beginning of each part of it and then at most every 10 ms; how often depends on the
- * operation and the device. It must not throw, call longjmp or use the context that is calling it.
+ * call. It need not reach 1: a call is done when it returns. `stage` is a short English name of the current step, valid
+ * only during the callback. A nonzero result cancels the call, which then returns ISOLINE_CANCELLED within 100 ms of work.
+ * The callback is called on the thread that made the call, at the beginning of each part of it and then at most every
+ * 10 ms; how often depends on the operation and the device. It must not throw, call longjmp or use the context that is calling it.
  */
 typedef int (*isoline_progress_fn)(void *user, double fraction, const char *stage);
 
@@ -797,8 +797,8 @@ typedef struct {
      */
     uint64_t row_stride;
     /**
-     * The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than a slice
-     * spans; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
+     * The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than the
+     * bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
      */
     uint64_t slice_stride;
     /**
@@ -1199,7 +1199,10 @@ enum isoline_edge_strength_start
  {
     /** The value 0. */
     ISOLINE_EDGE_STRENGTH_START_MASK = 0,
-    /** The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW. */
+    /**
+     * The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW. Where no
+     * pixel is above another finite one, all are scaled to 0. NaN pixels start at 0.
+     */
     ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 };
 #ifndef __cplusplus
@@ -2120,8 +2123,8 @@ isoline_status isoline_distance_params_init(isoline_distance_params *params,
  * A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch
  * boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
  * border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all signed distances are
- * +infinity, in one without outside pixels -infinity; those of one side alone are infinity on it, and 0 on the other. NaN
- * pixels are outside.
+ * +infinity, in one without outside pixels -infinity; with `region` inside or outside the
+ * pixels of that side are +infinity then, and those of the other 0. NaN pixels are outside.
  *
  * A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
  * the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host
@@ -2343,7 +2346,7 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
  *
  * Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order of
  * rows (in a row those of left and right pixels first): a closed one with its first in this order,
- * an open one with an end. A curve all of whose points are equal is left out.
+ * an open one with the end from which higher values lie to its right. A curve all of whose points are equal is left out.
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing
@@ -2990,7 +2993,8 @@ isoline_status isoline_level_set_new(isoline_context *context,
  *   of 0 iterations completes the reinitialisation, and does nothing otherwise.
  * @param report NULL for none; else after isoline_report_init. Its iterations are those of this step.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a φ that was written and has
- *   no voxel in the narrow band, so that nothing moves: φ stays as it is, but the iteration that finds this counts;
+ *   no voxel in the narrow band, so that nothing moves: φ stays as it is, and the iteration that finds this
+ *   is counted, in each step until another φ is written;
  *   _OUT_OF_MEMORY; _DEVICE_FAILED; _CANCELLED;
  *   _BUSY for a re-entrant call from a callback of the level set's context. After ISOLINE_DEVICE_FAILED φ is not
  *   known: write it or free the level set. May be called on any thread; calls on one level set run one after the
@@ -3144,7 +3148,8 @@ isoline_status isoline_level_set_read_phi(isoline_level_set *level_set,
  *
  * @param level_set not NULL.
  * @param phi not NULL; ISOLINE_F32, finite, the size of the level set's input, host or CUDA memory; negative inside,
- *   near the front close to a distance in the unit of the input's spacing. Values beyond ±65536 times the largest
+ *   near the front close to a distance in the unit of the input's spacing: with ISOLINE_LEVEL_SET_BAND the next
+ *   step refuses one that has no voxel in the narrow band. Values beyond ±65536 times the largest
  *   spacing are clamped to that.
  * @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for NaN or infinity; else, and threads, as for
  *   isoline_level_set_read_mask. After an error the level set is unchanged, with two exceptions: after
@@ -3267,8 +3272,9 @@ typedef struct {
     double prominence;
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and the largest value that two neighbouring pixels
-     * both reach, so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
+     * both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
+     * the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must be given, from -3.4e38 to 3.4e38, this
      * one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
@@ -3294,9 +3300,12 @@ typedef struct {
      * NaN of an object that has vanished.
      */
     double centre[3];
-    /** The mean of its voxels, in the image's own units, of f32 images of their levels; before it vanished, if it has. */
+    /**
+     * The mean of its voxels, in the image's own units; before it vanished, if it has. Pixels of f32 images count as the
+     * values of their levels, those beyond the range as its ends.
+     */
     double mean;
-    /** The mean of the background near it, in the image's own units, of f32 images of their levels; NaN where there is none. */
+    /** The mean of the background near it, measured in the same way; NaN where there is none. */
     double background;
 } isoline_object;
 
@@ -3477,7 +3486,7 @@ isoline_status isoline_polygons_init(isoline_polygons *polygons,
  *   including `offsets[i + 1]`. The last one is the number of all points.
  * @param points memory for `capacity` points, at least as many as there are in all; or NULL, with a `capacity` of 0.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; _INVALID_ARGUMENT, also for a polygon of less than 3 nodes or a
- *   capacity that is too small; _INVALID_SIZE; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
+ *   capacity that is too small; _INVALID_SIZE for more than 2^32 points in all; _OUT_OF_MEMORY; _CANCELLED. Nothing is written on another failure. May be
  *   called on any thread.
  */
 isoline_status isoline_polygons_smooth(const isoline_polygons *polygons,

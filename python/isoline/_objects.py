@@ -83,9 +83,11 @@ def scale(low, high):
 
 
 def range_of_neighbours(image) -> list:
-    """The library's automatic range: the smallest and the largest value that two neighbouring pixels both reach, or where
-    there is none those of all finite pixels."""
-    parts = da.overlap.overlap(image, dict.fromkeys(range(image.ndim), 1), "none")
+    """The library's automatic range: the smallest value that two neighbouring pixels of a slice are both at or below, and
+    the largest that two are both at or above, or where the one is not less than the other those of all finite pixels."""
+    # Each pair of neighbours is in one block at least.
+    depths = {axis: (0, 1) if axis >= image.ndim - 2 else 0 for axis in range(image.ndim)}
+    parts = da.overlap.overlap(image, depths, "none")
     chunks = *((1,) * count for count in parts.numblocks[:-1]), (4,) * parts.numblocks[-1]
     ends = parts.map_blocks(block_ends, chunks=chunks, dtype=numpy.float64, meta=numpy.empty((0,) * image.ndim))
     low, high, lowest, highest = (least(ends[..., at::4]) for at, least in enumerate((da.min, da.max) * 2))
@@ -93,10 +95,9 @@ def range_of_neighbours(image) -> list:
 
 
 def block_ends(block):
-    """The smallest and the largest value that two neighbouring pixels of a block both reach, and those of all its pixels;
-    infinite where there are none."""
+    """The range of neighbours in the slices of a block, and that of all its pixels; infinite where there are none."""
     low, high = [math.inf], [-math.inf]
-    for axis in range(block.ndim):
+    for axis in (-2, -1):
         along = numpy.moveaxis(block, axis, 0)
         both = numpy.isfinite(along[:-1]) & numpy.isfinite(along[1:])
         low.append(numpy.maximum(along[:-1], along[1:]).min(where=both, initial=math.inf))
@@ -110,7 +111,7 @@ def levels(block, low, high, below):
     """The levels in which the library computes floats; NaN is background."""
     first, step = scale(low, high)
     with numpy.errstate(invalid="ignore"):
-        # Rounded as the library rounds.
+        # The scale is computed as the library computes it, so that the same pixels are rounded up.
         scaled = (block.astype(numpy.float64) - first) * (LARGEST_U16 / (float(high) - first) if step > 0 else 0)
     scaled = numpy.nan_to_num(scaled, nan=0, posinf=LARGEST_U16, neginf=0)
     found = (scaled.clip(0, LARGEST_U16) + 0.5).astype(numpy.uint16)

@@ -252,7 +252,8 @@ def level_set(image: ImageLike, initial_mask: ImageLike, *, spacing: Spacing = N
 
 @from_table("objects",
             starts="A label image of the image's shape: 0 is no start, pixels with the same label are the start of one "
-                   "object. None for automatic starts.",
+                   "object. Balls of three pixels' radius are good starts; a single pixel does not grow with the default "
+                   "alpha. None for automatic starts.",
             out="The array that receives the labels; None makes one, of the type of `starts` or, without, uint16.")
 def objects(image: ImageLike, starts: ImageLike | None = None, *, spacing: Spacing = None, out: Any = None,
             device: DeviceLike = "auto", progress: ProgressLike = None, report: Report | None = None,

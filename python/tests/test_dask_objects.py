@@ -129,6 +129,22 @@ def test_floats_have_the_levels_of_the_whole_image(foreground):
     assert not labels.any() and len(table) == 0
 
 
+@pytest.mark.parametrize("axis", [1, 2])
+def test_the_automatic_range_sees_neighbours_in_two_chunks(axis):
+    image = numpy.random.default_rng(4).random((6, 40, 60), numpy.float32)
+    first, second = [2, 9, 29], [2, 9, 29]
+    second[axis] += 1  # chunks begin there
+    for at, value in (first, 7), (second, 9), ([4, 9, 10], 50), ([5, 9, 10], 50):
+        image[tuple(at)] = value
+    for at, value in (first, -7), (second, -9):
+        image[0][tuple(at[1:])] = value
+    low, high = _objects.range_of_neighbours(da.from_array(image, chunks=(2, 10, 30)))
+    assert dask.compute(low, high) == (-7, 7)  # neighbours along z do not count
+    whole, rows = isoline.objects(image, iterations=0)
+    given, same = isoline.objects(image, iterations=0, range_min=-7, range_max=7)
+    assert numpy.array_equal(whole, given) and rows.tobytes() == same.tobytes()
+
+
 def test_an_object_over_many_chunks_is_told():
     y, x = numpy.mgrid[:300, :300] - 150
     image = numpy.where(y * y + x * x < 90 ** 2, 200, 20).astype(numpy.uint8)

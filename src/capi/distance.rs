@@ -76,8 +76,8 @@ pub unsafe extern "C" fn isoline_distance_params_init(
 /// A pixel is a box of the size of the spacing around its centre. The boundary is where boxes of inside pixels touch
 /// boxes of outside pixels, so that beside a flat boundary the distances are minus and plus half a pixel. The image's
 /// border is not a boundary. In a volume (or, with 2 dimensions, a slice) without inside pixels all signed distances are
-/// +infinity, in one without outside pixels -infinity; those of one side alone are infinity on it, and 0 on the other. NaN
-/// pixels are outside.
+/// +infinity, in one without outside pixels -infinity; with `region` inside or outside the
+/// pixels of that side are +infinity then, and those of the other 0. NaN pixels are outside.
 ///
 /// A volume that does not fit into the memory of the GPU, or into the context's memory limit, is computed in parts with
 /// the same bits, if a slice of it fits, a plane along x and z does (8 bytes per pixel), and the output is in host

@@ -28,7 +28,8 @@ pub enum isoline_edge_strength_mode {
 pub enum isoline_edge_strength_start {
     /// The value 0.
     ISOLINE_EDGE_STRENGTH_START_MASK = 0,
-    /// The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW.
+    /// The input scaled to the range from 0 to 1 by start_min and start_max; inverted for ISOLINE_FOREGROUND_BELOW. Where no
+    /// pixel is above another finite one, all are scaled to 0. NaN pixels start at 0.
     ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 }
 

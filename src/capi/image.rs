@@ -98,8 +98,8 @@ pub struct isoline_image {
     /// The bytes between the starts of two rows, a multiple of the pixel's size, and no less than a row. 0 (default): packed,
     /// width pixels.
     pub row_stride: u64,
-    /// The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than a slice
-    /// spans; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
+    /// The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than the
+    /// bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
     pub slice_stride: u64,
     /// The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
     /// than 0. Default 1, 1, 1.
@@ -455,9 +455,14 @@ impl Checked {
     /// # Safety
     /// The requirements of [`sink`](Self::sink) hold.
     pub(super) unsafe fn labels<'a>(&self) -> Result<Output<'a>> {
-        let wanted = if self.pixel_type == PixelType::F32 { PixelType::F32 } else { PixelType::U16 };
+        if self.pixel_type == PixelType::U8 {
+            return Err(Error::new(
+                ErrorKind::InvalidType,
+                format!("cannot use {}: its type must be ISOLINE_U16 or ISOLINE_F32 (got ISOLINE_U8)", self.name),
+            ));
+        }
         // SAFETY: as the caller ensures.
-        unsafe { self.sink(wanted) }
+        unsafe { self.sink(self.pixel_type) }
     }
 }
 
@@ -471,9 +476,13 @@ fn c_name(pixel_type: PixelType) -> &'static str {
 }
 
 fn too_large(name: &str, image: &isoline_image) -> Error {
+    // A stride that goes backwards in memory comes as a number above the largest signed one.
+    let [row_stride, slice_stride] = [image.row_stride, image.slice_stride].map(|stride| stride as i64);
+    let why = if row_stride < 0 || slice_stride < 0 { "its strides may not be negative" } else { "it is too large" };
     Error::size(format!(
-        "cannot address {name}: too large (got {} x {} x {} pixels with strides {} and {}); check its sizes and strides",
-        image.width, image.height, image.depth, image.row_stride, image.slice_stride
+        "cannot address {name}: {why} (got {} x {} x {} pixels with strides {row_stride} and {slice_stride}); check its sizes \
+         and strides",
+        image.width, image.height, image.depth
     ))
 }
 

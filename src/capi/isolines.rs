@@ -167,7 +167,7 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 ///
 /// Polylines are ordered by their slice, then by level as given, then by the crossing with which they begin, in the order of
 /// rows (in a row those of left and right pixels first): a closed one with its first in this order,
-/// an open one with an end. A curve all of whose points are equal is left out.
+/// an open one with the end from which higher values lie to its right. A curve all of whose points are equal is left out.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing

@@ -137,7 +137,7 @@ pub fn pass(
     let (axes, dimensions) = if params.dimensions == Dimensions::Volume { ("0, 1 or 2", 3) } else { ("0 or 1", 2) };
     if axis >= dimensions {
         return Err(Error::argument(format!(
-            "axis must be {axes}, for a pass along x, y or, in a volume, z, but it is {axis}"
+            "axis must be {axes}, for a pass along x, y or, with 3 dimensions, z, but it is {axis} with {dimensions} dimensions"
         )));
     }
     check_shapes(input.shape(), output.shape())?;

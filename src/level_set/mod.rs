@@ -309,7 +309,7 @@ impl LevelSet {
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
     /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
     /// iterations completes it. A φ that was written and has no voxel in the narrow band, so that its front cannot move: φ stays
-    /// as it is, but the iteration that finds this counts. A device failure, after which φ is not known, until it is written.
+    /// as it is, and the iteration that finds this is counted, in each step until another φ is written. A device failure, after which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -336,7 +336,11 @@ impl LevelSet {
                 left = left.min(1);
             }
             let monitor = &mut self.monitor;
-            let ran = match self.solver.run(context, monitor, left, &mut progress, &ticker) {
+            let ran = self.solver.run(context, monitor, left, &mut progress, &ticker);
+            // A front that has moved once is not stuck, even if the device fails afterwards.
+            let tiles = self.plan.tile_count();
+            self.may_be_stuck &= monitor.step_done() == 0 || self.solver.active_and_stored(tiles).0 == 0;
+            let ran = match ran {
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
                     // A check interval begins, at which the range between regions is measured.
                     self.range_is_measured = false;
@@ -350,12 +354,11 @@ impl LevelSet {
                 monitor.converged = false;
             }
             self.is_at_rest = monitor.converged;
-            self.may_be_stuck &=
-                monitor.step_done() == 0 || self.solver.active_and_stored(self.plan.tile_count()).0 == 0;
             // A run that was cancelled at its very end has no outcome, so that it has not converged.
             let peak = ran.inspect_err(|_| monitor.converged = false)?;
             peak_device_bytes = peak.max(peak_device_bytes);
             if self.may_be_stuck && monitor.step_done() > 0 {
+                (monitor.converged, self.is_at_rest) = (false, false);
                 return Err(Error::argument(
                     "cannot evolve the level set: the phi that was written has no voxel in the narrow band, so that nothing \
                      moves; write one that is near the front the distance to it, in the unit of the spacing, or use the \
@@ -433,7 +436,8 @@ impl LevelSet {
 
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
     /// level set of the same size. Values are clamped to ±65536 times the largest spacing, those of a sparse φ to ±10 times.
-    /// The count of iterations continues; a new check interval begins. Coarse levels that have not been run are left out.
+    /// The count of iterations continues; a new check interval begins. Near the front φ has to be close to the distance to it, in
+    /// the unit of the spacing: with [`Variant::Band`] the next step refuses one that has no voxel in the narrow band. Coarse levels that have not been run are left out.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a

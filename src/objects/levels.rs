@@ -35,7 +35,10 @@ impl Scale {
             Image::F32(view) => {
                 let [low, high] = match params.range {
                     Some(range) => range,
-                    None => range_of_neighbours(*view, ticker)?.or(input.extremes_while(ticker)?).unwrap_or_default(),
+                    None => match range_of_neighbours(*view, ticker)? {
+                        Some(range) => range,
+                        None => input.extremes_while(ticker)?.unwrap_or_default(),
+                    },
                 };
                 let quantise = QuantiseF64::new(low, high);
                 let (level, _) = integers(MAX_LEVEL as u16);
@@ -75,8 +78,9 @@ fn packed<T: Copy + Send + Sync>(
     Ok(levels)
 }
 
-/// Returns the smallest and the largest value that two pixels that are neighbours along an axis both reach; `None` if no pair
-/// of pixels is finite, or if a value that is large to one pair is small to all others, as in a chessboard.
+/// Returns the smallest value that two pixels beside each other in a slice are both at or below, and the largest that two are
+/// both at or above. Neighbours along z do not count: a hot pixel of a camera is in all slices. `None` where the smallest is
+/// not below the largest, as in a constant image or a chessboard, or where no two neighbours are finite.
 fn range_of_neighbours(view: ArrayView3<'_, f32>, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
     let (depth, height, width) = view.dim();
     let none = [f32::INFINITY, f32::NEG_INFINITY];
@@ -92,8 +96,7 @@ fn range_of_neighbours(view: ArrayView3<'_, f32>, ticker: &Ticker) -> Result<Opt
         let own = view.slice(s![z, y, ..]);
         let beside = (width > 1).then(|| own.slice(s![1..]));
         let below = (y + 1 < height).then(|| view.slice(s![z, y + 1, ..]));
-        let behind = (z + 1 < depth).then(|| view.slice(s![z + 1, y, ..]));
-        let others = [beside, below, behind].into_iter().flatten();
+        let others = [beside, below].into_iter().flatten();
         others.fold(none, |range, other| if ticker.is_cancelled() { range } else { of_pairs(range, own, other) })
     };
     let [low, high] = (0..depth * height).into_par_iter().with_min_len(16).map(of_row).reduce(|| none, merge);

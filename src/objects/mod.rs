@@ -104,8 +104,9 @@ pub struct Params {
     /// maximum has to reach it, and the smallest spacing.
     pub prominence: Option<f64>,
     /// f32 images, which are computed in 65536 levels: the pixel values of the first and the last level; pixels beyond count
-    /// as those. `None` (default): the smallest and the largest value that two neighbouring pixels both reach, so that a
-    /// single hot or dead pixel does not count. Must be `None` for u8 and u16.
+    /// as those. `None` (default): the smallest value that two neighbouring pixels of a slice are both at or below, and the
+    /// largest that two are both at or above (of all finite pixels where the one is not less than the other), so that a single
+    /// hot or dead pixel does not count. Must be `None` for u8 and u16.
     pub range: Option<[f64; 2]>,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
     /// one slice that along z is not used, and may be anything.
@@ -224,9 +225,10 @@ pub struct Object {
     /// The mean of its voxels' centres along x, y, z, in the unit of the spacing, from the centre of the first voxel. NaN of
     /// an object that has vanished.
     pub centre: [f64; 3],
-    /// The mean of its voxels, in the image's own units, of f32 of their levels; before it vanished, if it has.
+    /// The mean of its voxels, in the image's own units; before it vanished, if it has. Pixels of f32 images count as the
+    /// values of their levels, those beyond the range as its ends.
     pub mean: f64,
-    /// The mean of the background near it, in the image's own units, of f32 of their levels; NaN where there is none.
+    /// The mean of the background near it, measured in the same way; NaN where there is none.
     pub background: f64,
 }
 

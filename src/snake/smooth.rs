@@ -42,7 +42,7 @@ impl Curves {
     /// that, the curve may touch itself.
     ///
     /// # Errors
-    /// A number out of range; a polygon of less than 3 nodes; out of memory.
+    /// A number out of range; a polygon of less than 3 nodes; more than 2³² points in all; out of memory.
     pub fn new(polygons: &Polygons, longest_edge: Option<f64>, points_per_edge: u32) -> Result<Self> {
         let Self { offsets, .. } = Self::without_points(polygons, longest_edge, points_per_edge)?;
         let mut points = reserved(offsets[polygons.len()] as usize)?;
@@ -71,7 +71,8 @@ impl Curves {
             && !(longest_edge > 0.0 && longest_edge.is_finite())
         {
             return Err(Error::argument(format!(
-                "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; leave it automatic, or give the node spacing"
+                "longest_edge must be greater than 0 (pixels), or automatic, but it is {longest_edge}; leave it \
+                 automatic, or give the node spacing"
             )));
         }
         if !(1..=MAX_POINTS_PER_EDGE).contains(&points_per_edge) {
@@ -100,8 +101,8 @@ impl Curves {
         if end > MOST_POINTS {
             let longest_edge = longest_edge.map_or("automatic".into(), number);
             return Err(Error::size(format!(
-                "cannot make curves of more than {MOST_POINTS} points (got {end} or more); raise longest_edge ({longest_edge}), or \
-                 lower points_per_edge ({points_per_edge})"
+                "cannot make curves of more than {MOST_POINTS} points in all; raise longest_edge ({longest_edge}), or lower \
+                 points_per_edge ({points_per_edge})"
             )));
         }
         Ok(Self { points: Vec::new(), offsets })

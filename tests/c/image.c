@@ -109,15 +109,15 @@ static void strides_that_do_not_fit_are_refused(const char *device) {
         refused(&work, image, ISOLINE_INVALID_SIZE, "row_stride", "a row_stride of one pixel");
     }
     const uint64_t huge = UINT64_MAX - 3;
-    SPOILT(image->row_stride = huge, ISOLINE_INVALID_SIZE, "too large");
-    SPOILT(image->slice_stride = huge, ISOLINE_INVALID_SIZE, "too large");
-    SPOILT(image->row_stride = (uint64_t)1 << 63, ISOLINE_INVALID_SIZE, "too large");
-    SPOILT(image->slice_stride = (uint64_t)1 << 63, ISOLINE_INVALID_SIZE, "too large");
+    SPOILT(image->row_stride = huge, ISOLINE_INVALID_SIZE, "negative");
+    SPOILT(image->slice_stride = huge, ISOLINE_INVALID_SIZE, "negative");
+    SPOILT(image->row_stride = (uint64_t)1 << 63, ISOLINE_INVALID_SIZE, "negative");
+    SPOILT(image->slice_stride = (uint64_t)1 << 63, ISOLINE_INVALID_SIZE, "negative");
     SPOILT((image->row_stride = (uint64_t)1 << 61, image->slice_stride = 4096), ISOLINE_INVALID_SIZE, "too large");
     SPOILT((image->row_stride = 4096, image->slice_stride = (uint64_t)1 << 62), ISOLINE_INVALID_SIZE, "too large");
     /* A caller with negative strides might pass these. */
-    SPOILT(image->row_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "too large");
-    SPOILT(image->slice_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "too large");
+    SPOILT(image->row_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "negative");
+    SPOILT(image->slice_stride = (uint64_t)-4096, ISOLINE_INVALID_SIZE, "negative");
     end(&good_job);
 }
 

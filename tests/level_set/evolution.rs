@@ -261,7 +261,7 @@ fn a_front_that_cannot_move_is_an_error() {
         let dim = (1, 60, 60);
         let mask = ball(dim, [30.0, 30.0, 0.0], 6.0, [1.0; 3]);
         let image = ball(dim, [30.0, 30.0, 0.0], 20.0, [1.0; 3]).mapv(|inside| if inside > 0 { 180u8 } else { 100 });
-        let params = Params { variant: Variant::Band, ..Params::default() };
+        let params = Params { variant: Variant::Band, check_interval: Some(1), ..Params::default() };
         let mut surface = start(context, image.view(), &mask, &params);
         let far = mask.mapv(|inside| if inside > 0 { -3.0f32 } else { 3.0 });
         surface.write_phi(far.view().into()).unwrap();

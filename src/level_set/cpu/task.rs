@@ -262,7 +262,7 @@ impl WithSimd for TaskWithBuffers<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> TileStatistics {
         let Self(task, Buffers { volume, slice }) = self;
         let second = matches!(task.work, Work::Iterate(_)) && task.has_second_order();
-        // A factor of 1 changes no digit, so that any spacing is one case of the second order.
+        // A factor of 1 changes no digit, so the second order needs no variant for a spacing of 1.
         let unit = !second && task.constants.inverse_spacing == [1.0; 3];
         macro_rules! update {
             ($volume:literal, $unit:literal, $second:literal, $tile:expr, $buffers:expr) => {

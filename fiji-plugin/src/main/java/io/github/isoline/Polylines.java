@@ -22,7 +22,7 @@ public final class Polylines extends Records implements InSlices {
 
     private static final int CLOSED = 1;
     private static final int COORDINATES = 2;
-    private static final String ADVICE = "Give fewer levels, or take fewer slices.";
+    private static final String ADVICE = "Take fewer levels or slices.";
 
     // The layout of isoline_polyline.
     private static final int BYTES = 56;
@@ -38,6 +38,7 @@ public final class Polylines extends Records implements InSlices {
     private final double[] points;
 
     private final int[] offsets;
+
     /**
      * Copies the library's polylines, all points in one array; the caller frees the library's.
      *

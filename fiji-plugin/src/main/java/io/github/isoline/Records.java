@@ -27,7 +27,7 @@ abstract class Records {
         bytes = copyOf(all.getValue(), count.getValue(), noun, size, advice);
     }
 
-    /** Copies {@code found} structs, which the caller frees, as the other constructor does. */
+    /** Copies {@code found} structs from {@code first} on; the caller frees them. */
     Records(Pointer first, long found, String noun, int size, String advice) throws IsolineException {
         this.size = size;
         bytes = copyOf(first, found, noun, size, advice);

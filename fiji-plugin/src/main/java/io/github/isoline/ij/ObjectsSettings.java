@@ -85,6 +85,7 @@ final class ObjectsSettings extends Settings {
         if (is(START, LABELS) && text(START_IMAGE).isEmpty()) {
             return "start_image must be the title of an open label image: it is where start=labels starts.";
         }
-        return outputProblem();
+        String problem = rangeProblem();
+        return problem == null ? outputProblem() : problem;
     }
 }

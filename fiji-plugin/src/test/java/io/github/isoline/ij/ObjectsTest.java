@@ -329,6 +329,13 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
                 "none.zip of areas and points cannot be read");
         assertRefused(balls(), "start=roi radius=0 label_image", "radius");
         assertRefused(balls(), "start=detect alpha=0 label_image", "greater than 0 and at most 1");
+        assertRefused(balls(), "start=detect range_max=2 label_image", "range_min and range_max must both be given");
+        assertRefused(
+                balls(), "start=detect range_min=3 range_max=2 label_image", "range_min must be less than range_max");
+        assertRefused(
+                balls(),
+                "start=detect range_min=0 range_max=2 label_image",
+                "range_min and range_max are for 32-bit images");
         ImagePlus even = new ImagePlus("even", new ByteProcessor(20, 20));
         Outcome outcome = macro(even, line("start=detect label_image"));
         assertFalse(ABORTED.equals(outcome.returned), outcome.log);
