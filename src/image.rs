@@ -292,7 +292,7 @@ pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()
         if !RANGE.contains(&finite(&name, spacing)?) {
             let [least, most] = [RANGE.start(), RANGE.end()];
             return Err(Error::argument(format!(
-                "{name} must be from {least:e} to {most:e}, but it is {}; give it in another unit",
+                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {}; give it in another unit",
                 number(spacing)
             )));
         }
