@@ -704,8 +704,8 @@ static void smooth_curves_keep_length_and_area(const char *device) {
     REFUSED(isoline_polygons_smooth(&both, 16, 8, 88, NULL, points), ISOLINE_NULL_POINTER, "offsets");
     REFUSED(isoline_polygons_smooth(&both, 16, 8, 88, offsets, NULL), ISOLINE_NULL_POINTER, "points");
     REFUSED(isoline_polygons_smooth(&both, 1e6, 8, 87, offsets, points), ISOLINE_INVALID_ARGUMENT, "capacity");
-    /* A capacity that is too small is refused before the points are computed: here they would take 50 GB. */
-    REFUSED(isoline_polygons_smooth(&both, 2.5e-5, 1024, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "capacity");
+    /* A capacity that is too small is refused before the points are computed: here they would take gigabytes. */
+    REFUSED(isoline_polygons_smooth(&both, 1e-2, 1024, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "capacity");
     /* More points than a call may make. */
     REFUSED(isoline_polygons_smooth(&both, 1e-300, 8, 0, offsets, NULL), ISOLINE_INVALID_SIZE, "longest_edge");
     REFUSED(isoline_polygons_smooth(&both, 0, 8, 88, offsets, points), ISOLINE_INVALID_ARGUMENT, "longest_edge");
