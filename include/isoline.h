@@ -798,7 +798,8 @@ typedef struct {
     uint64_t row_stride;
     /**
      * The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than the
-     * bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
+     * bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default):
+     * packed, height rows.
      */
     uint64_t slice_stride;
     /**

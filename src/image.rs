@@ -2,7 +2,6 @@
 
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::huge_pages;
-use crate::parameter::number;
 use crate::progress::Ticker;
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
 use rayon::prelude::*;
@@ -292,8 +291,7 @@ pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()
         if !RANGE.contains(&finite(&name, spacing)?) {
             let [least, most] = [RANGE.start(), RANGE.end()];
             return Err(Error::argument(format!(
-                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {}; give it in another unit",
-                number(spacing)
+                "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing}; give it in another unit"
             )));
         }
     }
@@ -318,7 +316,7 @@ pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usiz
     }
     let [wanted, got] = [wanted, got].map(|[width, height, depth]| format!("{width} x {height} x {depth}"));
     Err(Error::size(format!(
-        "cannot use the {name}: it must have the size of {whose}, {wanted} along x, y, z (got {got})"
+        "cannot use the {name}: it must have the size of {whose}, {wanted} in x, y, z (got {got})"
     )))
 }
 

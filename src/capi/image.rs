@@ -99,7 +99,8 @@ pub struct isoline_image {
     /// width pixels.
     pub row_stride: u64,
     /// The bytes between the starts of two slices, a multiple of the pixel's size. Of an output it is no less than the
-    /// bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default): packed, height rows.
+    /// bytes from the first to the last pixel of a slice; slices of an input may interleave, or share rows. 0 (default):
+    /// packed, height rows.
     pub slice_stride: u64,
     /// The distance between the centres of two pixels along x, y and z in the caller's unit; each finite and more
     /// than 0. Default 1, 1, 1.

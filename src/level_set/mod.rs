@@ -309,7 +309,8 @@ impl LevelSet {
     /// [`ErrorKind::Cancelled`]: the last whole iteration is kept, can be read, and another step continues from it. If
     /// a reinitialisation was under way, the magnitudes of φ are intermediate, its signs are final; a step of 0
     /// iterations completes it. A φ that was written and has no voxel in the narrow band, so that its front cannot move: φ stays
-    /// as it is, and the iteration that finds this is counted, in each step until another φ is written. A device failure, after which φ is not known, until it is written.
+    /// as it is, and the iteration that finds this is counted, in each step until another φ is written. A device failure, after
+    /// which φ is not known, until it is written.
     pub fn step(&mut self, iterations: u64, progress: Option<&mut Progress<'_>>) -> Result<Report> {
         let started = Instant::now();
         let mut progress = progress;
@@ -437,7 +438,8 @@ impl LevelSet {
     /// Replaces φ (f32, finite), for example by one that [`read_phi`](Self::read_phi) returned, of this or of another
     /// level set of the same size. Values are clamped to ±65536 times the largest spacing, those of a sparse φ to ±10 times.
     /// The count of iterations continues; a new check interval begins. Near the front φ has to be close to the distance to it, in
-    /// the unit of the spacing: with [`Variant::Band`] the next step refuses one that has no voxel in the narrow band. Coarse levels that have not been run are left out.
+    /// the unit of the spacing: with [`Variant::Band`] the next step refuses one that has no voxel in the narrow band. Coarse
+    /// levels that have not been run are left out.
     ///
     /// # Errors
     /// A size or type that does not match, a device failure; NaN or infinity, in which case φ is unchanged, as it is by a
