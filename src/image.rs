@@ -315,9 +315,7 @@ pub(crate) fn check_size(name: &str, got: [usize; 3], whose: &str, wanted: [usiz
         return Ok(());
     }
     let [wanted, got] = [wanted, got].map(|[width, height, depth]| format!("{width} x {height} x {depth}"));
-    Err(Error::size(format!(
-        "cannot use the {name}: it must have the size of {whose}, {wanted} in x, y, z (got {got})"
-    )))
+    Err(Error::size(format!("cannot use the {name}: it must be of the size of {whose}, {wanted} (x, y, z; got {got})")))
 }
 
 /// Returns a zeroed vector, or an error (no abort) when out of memory. Every buffer of the size of an image is made
