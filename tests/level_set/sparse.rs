@@ -173,6 +173,21 @@ fn memory_that_runs_out_before_the_first_iteration_is_an_error() {
                 assert_eq!(error.kind(), ErrorKind::OutOfMemory, "{error}");
                 assert_eq!((surface.state().iterations, phi_of(&surface, DIM)), (0, before));
                 refused_steps += 1;
+                if refused_steps == 1 {
+                    // With auto the CPU does that iteration, and no phi is taken for one that nothing can move.
+                    drop(surface);
+                    let automatic = Context::new("auto").unwrap();
+                    automatic.set_memory_limit(limit);
+                    let mut moved = start(&automatic, image.view(), &mask, &params);
+                    moved.write_phi(steep.view().into()).unwrap();
+                    assert!(moved.state().stored_tiles < moved.state().tiles);
+                    let report = moved.step(1, None).unwrap();
+                    assert_eq!((report.device.kind, report.iterations), (isoline::DeviceKind::Cpu, 1));
+                    let mut whole = start(&Context::new("cpu").unwrap(), image.view(), &mask, &params);
+                    whole.write_phi(steep.view().into()).unwrap();
+                    whole.step(1, None).unwrap();
+                    assert_eq!(mask_of(&moved, DIM), mask_of(&whole, DIM));
+                }
             }
         }
         limited.set_memory_limit(LIMIT);
