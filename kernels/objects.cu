@@ -378,11 +378,11 @@ extern "C" __global__ void __launch_bounds__(OB_THREADS) isoline_ob_means(isolin
         background = mean_below(job, window, limit, background);
     }
     const double shift = __dmul_rn(OB_SMALLEST_SHIFT, fabs(__dsub_rn(mean, background)));
-    const auto stays = [&](double now, double used) {
-        // Both are NaN where there is no background.
-        return fabs(__dsub_rn(now, used)) <= shift || (isnan(now) && isnan(used));
-    };
-    const bool keeps = !is_first && stays(mean, object.used_mean) && stays(background, object.used_background);
+    const auto stays = [&](double now, double used) { return fabs(__dsub_rn(now, used)) <= shift; };
+    // Without a background, which is NaN then, the score does not depend on the mean.
+    const bool has_none = isnan(background) && isnan(object.used_background);
+    const bool keeps =
+        !is_first && (has_none || (stays(mean, object.used_mean) && stays(background, object.used_background)));
     __syncthreads();
     if (threadIdx.x != 0) return;
     object.mean = mean;

@@ -109,10 +109,9 @@ impl Statistics {
             }
             let now = [*mean, *background];
             let shift = SMALLEST_SHIFT * (now[0] - now[1]).abs();
-            let stays = now.iter().zip(*used).all(|(now, used)| {
-                // Both are NaN where there is no background.
-                (now - used).abs() <= shift || (now.is_nan() && used.is_nan())
-            });
+            // Without a background, which is NaN then, the score does not depend on the mean.
+            let stays = (now[1].is_nan() && used[1].is_nan())
+                || now.iter().zip(*used).all(|(now, used)| (now - used).abs() <= shift);
             if stays && !is_first {
                 return false;
             }

@@ -52,6 +52,10 @@ fn compare_crowd(contexts: &[Context; 2], size: [usize; 3], count: usize, severa
     compare(contexts, floats.view().into(), Some(&scene.starts), &default, "f32");
     compare(contexts, words.view().into(), Some(&scene.starts), &below, "dark objects of u16");
     compare(contexts, image(), None, &default, "automatic starts");
+    let [width, height, depth] = size;
+    let tiles =
+        Array3::from_shape_fn((depth, height, width), |(_, y, x)| 1 + (4 * x / width + 4 * (4 * y / height)) as u16);
+    compare(contexts, image(), Some(&tiles), &default, "objects without background");
     for params in [
         Params { keep_starts: false, alpha: 0.1, ..default.clone() },
         Params { keep_starts: false, alpha: 1.0, check_interval: 1, ..default.clone() },

@@ -452,6 +452,16 @@ fn an_even_image_has_objects_that_are_moved_by_curvature_alone() {
 }
 
 #[test]
+fn objects_without_background_are_at_rest_at_once() {
+    let image = array([40, 40, 1], [1.0; 3], |[x, y, _]| (100.0 + 9.0 * x + y) as u16);
+    let starts = array([40, 40, 1], [1.0; 3], |[x, y, _]| 1 + x as u16 / 10 + 4 * (y as u16 / 10));
+    let params = Params { iterations: 10, ..Params::default() };
+    let (labels, found, report) = grow(image.view().into(), Some(&starts), &params);
+    assert!(report.converged && labels == starts, "{report:?}");
+    assert!(found.iter().all(|object| object.background.is_nan()), "{found:?}");
+}
+
+#[test]
 fn an_object_that_still_grows_is_not_stopped_by_many_at_rest() {
     // A rod of 120 x 11 pixels, with a start at one end, above 30 squares that are their own starts.
     let number = |[x, y, _]: Position| {
