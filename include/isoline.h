@@ -1290,9 +1290,11 @@ typedef struct {
      */
     double threshold;
     /**
-     * ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0. This and start_max ISOLINE_AUTOMATIC
-     * (default): automatic, 0 and 255 for 8-bit images, else the smallest and largest finite pixel of the whole
-     * image; else both must be given, this one less than start_max.
+     * ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0, as smaller ones do. This and start_max
+     * ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else the smallest value that two neighbouring pixels
+     * of a slice are both at or below, and the largest that two are both at or above (of all finite pixels where the one is
+     * not less than the other), so that a single hot or dead pixel does not count. Else both must be given, this one less
+     * than start_max.
      */
     double start_min;
     /** ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic. */
@@ -1826,9 +1828,10 @@ typedef struct {
     double anchor_threshold;
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole
-     * input; else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
-     * 16-bit images, which are used unchanged.
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
+     * both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
+     * the other), so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
+     * one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
     /**
@@ -1971,9 +1974,9 @@ isoline_status isoline_edge_drawing_maps(isoline_context *context,
 /**
  * Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
  * quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
- * without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others the largest minus the smallest pixel, or what
- * range_min and range_max give. With validation it is at most 11/255 of the range by
- * Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
+ * without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others that which range_min and range_max give,
+ * or the automatic one. With validation it is at most 11/255 of the range by Prewitt, 14.7/255 by Sobel and 58.7/255 by
+ * Scharr. Above a sigma of 1 it is at least five times the gradient of a step of one level, 20 by Sobel for integers.
  *
  * @param context not NULL.
  * @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.
@@ -2351,7 +2354,8 @@ isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
  *
  * @param context not NULL.
  * @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing
- *   along x and y is the size of a pixel, in which lengths and areas are measured; points are in pixels.
+ *   along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, is the size of a pixel, in which lengths and areas are
+ *   measured; points are in pixels.
  * @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
  * @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
  * @param params NULL for the defaults.
@@ -2435,8 +2439,8 @@ extern "C" {
  *
  * @param context not NULL.
  * @param strength not NULL; the output of isoline_edge_strength: ISOLINE_F32; host or CUDA memory, or slices; up to
- *   2^32 - 1 pixels along every axis. Its spacing along x and y is the size of a pixel, in which lengths are measured; points
- *   are in pixels.
+ *   2^32 - 1 pixels along every axis. Its spacing along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, is the
+ *   size of a pixel, in which lengths are measured; points are in pixels.
  * @param params NULL for the defaults; those whose names begin with axis_ are used.
  * @param progress NULL for none.
  * @param polylines not NULL; receives the axes and the critical points, to be freed with isoline_polylines_free. Not written
@@ -2834,8 +2838,8 @@ typedef struct {
     double epsilon;
     /**
      * The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-     * automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of the
-     * difference of their means and 1.5 standard deviations of the noise. A larger α follows the image more closely, a
+     * automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of 2 ε, as it is
+     * measured first, and 1.5 standard deviations of the side that varies less. A larger α follows the image more closely, a
      * smaller one gives a smoother front.
      */
     double alpha;
@@ -3247,10 +3251,11 @@ typedef struct {
      */
     double margin;
     /**
-     * Stopping criterion: the voxels that an object may gain and lose in 10 iterations, or in a check interval if that is
-     * longer, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
+     * Stopping criterion: the voxels that an object may gain and lose in 10 iterations, in a check interval, or in 4 iterations
+     * times the ratio of the largest to the smallest spacing, whichever is longest, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
      * circumference of a disc): about the distance in voxels that its front moved; at least 0. The iterations end when all
-     * objects are at rest, and no front has moved by two voxels anywhere. Default 0.02.
+     * objects are at rest, twice in turn where a brightness has changed, and no front has moved by two voxels anywhere.
+     * Default 0.02.
      */
     double change_tolerance;
     /**
@@ -3275,8 +3280,9 @@ typedef struct {
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
      * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
      * both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
-     * the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must be given, from -3.4e38 to 3.4e38, this
-     * one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+     * the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must
+     * be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
+     * used unchanged.
      */
     double range_min;
     /**
@@ -3659,10 +3665,11 @@ typedef struct {
     double node_cost;
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel; for
-     * ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. Else both must be
-     * given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
-     * used unchanged.
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
+     * both at or below, or 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; and the largest
+     * that two are both at or above (of all finite pixels where the one is not less than the other). A single hot or dead
+     * pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic
+     * for 8- and 16-bit images, which are used unchanged.
      */
     double range_min;
     /**

@@ -4,8 +4,8 @@
 //   columns_{32..1}, columns_far   along y, then z: the minimum over each column, distance_columns.cuh; where the whole
 //                                  column is near a boundary, distance_search.cuh
 //
-// Distances are squared and signed (inside negative), in units of half the last axis' spacing; without a boundary:
-// infinity.
+// The passes hold 4 d^2 in units of the smallest spacing, with the sign of the distance d (inside negative); without a
+// boundary: infinity.
 #include "common.cuh"
 #include "distance_columns.cuh"
 

@@ -23,14 +23,14 @@ __device__ __forceinline__ bool sort_key(float pixel, u32 *key)
 }
 
 // Extends the range in device memory, range[0] to range[1], by the ranges `low` to `high` of a warp's lanes, which are
-// NO_MINIMUM and NO_MAXIMUM where there is no finite pixel. All lanes call this; one pair of atomics.
+// NO_MINIMUM and NO_MAXIMUM where they are of no pixel. All lanes call this; one pair of atomics.
 __device__ __forceinline__ void extend_range(u32 low, u32 high, u32 *range)
 {
     for (u32 step = WARP / 2; step > 0; step /= 2) {
         low = min(low, __shfl_xor_sync(ALL_LANES, low, step));
         high = max(high, __shfl_xor_sync(ALL_LANES, high, step));
     }
-    if (threadIdx.x % WARP == 0 && low <= high) {
+    if (threadIdx.x % WARP == 0 && low != NO_MINIMUM) {
         atomicMin(&range[0], low);
         atomicMax(&range[1], high);
     }

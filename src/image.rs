@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::huge_pages;
 use crate::progress::Ticker;
-use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, s};
+use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis};
 use rayon::prelude::*;
 use std::marker::PhantomData;
 use std::ops::RangeInclusive;
@@ -162,44 +162,6 @@ impl Image<'_> {
             Self::Device(pixels) => Image::Device(*pixels),
         }
     }
-
-    /// Returns the smallest and the largest finite pixel, unless the ticker is cancelled; `None` if there is none, and for
-    /// device memory, whose extremes are computed on the device.
-    pub(crate) fn extremes_while(&self, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
-        let found = match self {
-            Self::U8(view) => extremes(*view, ticker),
-            Self::U16(view) => extremes(*view, ticker),
-            Self::F32(view) => extremes(*view, ticker),
-            Self::Device(_) => None,
-        };
-        ticker.check()?;
-        Ok(found)
-    }
-}
-
-/// Returns the smallest and the largest finite pixel, computed on all threads of the current pool; `None` if there is
-/// none. A cancelled ticker ends it early.
-fn extremes<T: Copy + Into<f64> + Send + Sync>(view: ArrayView3<'_, T>, ticker: &Ticker) -> Option<[f64; 2]> {
-    /// The number of rows of one task.
-    const ROWS: usize = 64;
-    let none = [f64::INFINITY, f64::NEG_INFINITY];
-    let merge = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    let (depth, height, _) = view.dim();
-    let blocks = height.div_ceil(ROWS);
-    let [low, high] = (0..depth * blocks)
-        .into_par_iter()
-        .map(|index| {
-            if ticker.is_cancelled() {
-                return none;
-            }
-            let (z, y) = (index / blocks, index % blocks * ROWS);
-            view.slice(s![z, y..height.min(y + ROWS), ..]).iter().fold(none, |[low, high], pixel| {
-                let value: f64 = (*pixel).into();
-                if value.is_finite() { [low.min(value), high.max(value)] } else { [low, high] }
-            })
-        })
-        .reduce(|| none, merge);
-    (low <= high).then_some([low, high])
 }
 
 impl ImageMut<'_> {

@@ -36,6 +36,7 @@ pub mod mask;
 pub mod objects;
 mod parallel;
 pub mod parameter;
+mod pixel_range;
 mod progress;
 mod pyramid;
 mod report;

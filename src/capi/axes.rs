@@ -28,8 +28,8 @@ use crate::edge_strength::{self, AxisParams};
 ///
 /// @param context not NULL.
 /// @param strength not NULL; the output of isoline_edge_strength: ISOLINE_F32; host or CUDA memory, or slices; up to
-///   2^32 - 1 pixels along every axis. Its spacing along x and y is the size of a pixel, in which lengths are measured; points
-///   are in pixels.
+///   2^32 - 1 pixels along every axis. Its spacing along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, is the
+///   size of a pixel, in which lengths are measured; points are in pixels.
 /// @param params NULL for the defaults; those whose names begin with axis_ are used.
 /// @param progress NULL for none.
 /// @param polylines not NULL; receives the axes and the critical points, to be freed with isoline_polylines_free. Not written

@@ -110,9 +110,10 @@ pub struct isoline_edge_drawing_params {
     /// anchors, so that only distinct edges are drawn.
     pub anchor_threshold: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel of the whole
-    /// input; else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
-    /// 16-bit images, which are used unchanged.
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
+    /// both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
+    /// the other), so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
+    /// one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
     /// automatic.
@@ -332,9 +333,9 @@ pub unsafe extern "C" fn isoline_edge_drawing_maps(
 
 /// Returns the gradient threshold that isoline_edge_drawing takes for an image where it is automatic: five times the lower
 /// quartile of the gradients in sixteen blocks of 64 x 64 pixels of the image or stack; where that is 0, as in an image
-/// without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others the largest minus the smallest pixel, or what
-/// range_min and range_max give. With validation it is at most 11/255 of the range by
-/// Prewitt, 14.7/255 by Sobel and 58.7/255 by Scharr.
+/// without noise, 20/255 of the range of the pixels: 255 for 8 bits, and for others that which range_min and range_max give,
+/// or the automatic one. With validation it is at most 11/255 of the range by Prewitt, 14.7/255 by Sobel and 58.7/255 by
+/// Scharr. Above a sigma of 1 it is at least five times the gradient of a step of one level, 20 by Sobel for integers.
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type, host or CUDA memory, or slices, of which up to 16 are read, or all.

@@ -171,7 +171,8 @@ pub unsafe extern "C" fn isoline_isolines_params_init(
 ///
 /// @param context not NULL.
 /// @param input not NULL; any type; host or CUDA memory, or slices; up to 2^32 - 1 pixels along every axis. Its spacing
-///   along x and y is the size of a pixel, in which lengths and areas are measured; points are in pixels.
+///   along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, is the size of a pixel, in which lengths and areas are
+///   measured; points are in pixels.
 /// @param levels `level_count` finite levels, in the image's own units; NULL for the equally spaced ones of `params`.
 /// @param level_count the number of levels, up to 65535; 0 for the equally spaced ones of `params`.
 /// @param params NULL for the defaults.

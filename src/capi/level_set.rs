@@ -133,8 +133,8 @@ pub struct isoline_level_set_params {
     /// and the nearest mode of the pixels around it, on the limit's side. A larger ε includes more intensities.
     pub epsilon: f64,
     /// The weight α of the image term, 0 to 1; that of the curvature is 1 - α. ISOLINE_AUTOMATIC (default):
-    /// automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of the
-    /// difference of their means and 1.5 standard deviations of the noise. A larger α follows the image more closely, a
+    /// automatic, 1 / (1 + ε h), h the smallest spacing; with `regions` 1 / (1 + k h), where k is the larger of 2 ε, as it is
+    /// measured first, and 1.5 standard deviations of the side that varies less. A larger α follows the image more closely, a
     /// smaller one gives a smoother front.
     pub alpha: f64,
     /// The time step Δt, more than 0 and at most the stable limit, which isoline_level_set_info returns and the error

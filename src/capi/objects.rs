@@ -38,10 +38,11 @@ pub struct isoline_objects_params {
     /// image's spacing; more than 0. ISOLINE_AUTOMATIC (default): automatic, half the mean distance of the objects, as if
     /// they were on a grid.
     pub margin: f64,
-    /// Stopping criterion: the voxels that an object may gain and lose in 10 iterations, or in a check interval if that is
-    /// longer, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
+    /// Stopping criterion: the voxels that an object may gain and lose in 10 iterations, in a check interval, or in 4 iterations
+    /// times the ratio of the largest to the smallest spacing, whichever is longest, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
     /// circumference of a disc): about the distance in voxels that its front moved; at least 0. The iterations end when all
-    /// objects are at rest, and no front has moved by two voxels anywhere. Default 0.02.
+    /// objects are at rest, twice in turn where a brightness has changed, and no front has moved by two voxels anywhere.
+    /// Default 0.02.
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
     /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of
@@ -58,8 +59,9 @@ pub struct isoline_objects_params {
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
     /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
     /// both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
-    /// the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must be given, from -3.4e38 to 3.4e38, this
-    /// one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+    /// the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must
+    /// be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
+    /// used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
     /// automatic.

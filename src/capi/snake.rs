@@ -116,10 +116,11 @@ pub struct isoline_snake_params {
     /// polygons have fewer nodes; with 0, which is faster, no node is removed.
     pub node_cost: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest and largest finite pixel; for
-    /// ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0, 0 and the largest. Else both must be
-    /// given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
-    /// used unchanged.
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
+    /// both at or below, or 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; and the largest
+    /// that two are both at or above (of all finite pixels where the one is not less than the other). A single hot or dead
+    /// pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic
+    /// for 8- and 16-bit images, which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
     /// automatic.

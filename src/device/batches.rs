@@ -6,6 +6,7 @@ use super::several::{Own, UNITS, least_slices, with_halo};
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, push};
+use crate::pixel_range::{self, RangeOf};
 use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker};
 use crate::report::Parts;
 #[cfg(doc)]
@@ -384,32 +385,50 @@ impl Context {
         input: &mut Input<'_>,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<[f64; 2]> {
+        Ok(self.range(RangeOf::Pixels, stage, input, progress)?.unwrap_or_default())
+    }
+
+    /// Returns the range of all slices that is used where it is automatic, see [`pixel_range::automatic`].
+    pub(crate) fn automatic_range(
+        &self,
+        stage: &'static str,
+        input: &mut Input<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<[f64; 2]> {
+        pixel_range::automatic(|of| self.range(of, stage, input, progress))
+    }
+
+    /// Returns a range of the pixels of all slices; `None` if it is of nothing.
+    fn range(
+        &self,
+        of: RangeOf,
+        stage: &'static str,
+        input: &mut Input<'_>,
+        progress: &mut Option<&mut Progress<'_>>,
+    ) -> Result<Option<[f64; 2]>> {
         let ticker = Ticker::new(stage);
-        let mut found = None;
         match input {
             Input::Image(Image::Device(pixels)) => {
                 let cuda = self.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-                found = Some(cuda.extremes("the input", pixels)?);
+                cuda.range(of, "the input", pixels)
             }
-            Input::Image(image) => {
-                found = progress::run(self.pool(), progress, &ticker, || image.extremes_while(&ticker))?;
-            }
+            Input::Image(image) => progress::run(self.pool(), progress, &ticker, || image.range_while(of, &ticker)),
             Input::Source(source) => {
                 let shape = source.shape();
                 let slice_bytes = shape[0] * shape[1] * source.pixel_type().bytes();
                 let most = self.slices_of_batch(slice_bytes, shape[2]);
                 let mut staged = Staged::new(self, source.pixel_type(), shape, most)?;
+                let mut found = None;
                 for first in (0..shape[2]).step_by(most) {
                     let slices = first..shape[2].min(first + most);
                     staged.read(source, (slices.clone(), 0), &ticker, progress)?;
                     let image = staged.image(slices.len());
-                    let of_batch = self.pool().install(|| image.extremes_while(&ticker))?;
-                    let merged = |a: [f64; 2], b: [f64; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-                    found = found.into_iter().chain(of_batch).reduce(merged);
+                    let of_batch = self.pool().install(|| image.range_while(of, &ticker))?;
+                    found = found.into_iter().chain(of_batch).reduce(pixel_range::merged);
                 }
+                Ok(found)
             }
         }
-        Ok(found.unwrap_or_default())
     }
 
     /// Calls `take` with each of some slices of a source, in their order.

@@ -141,8 +141,9 @@ pub struct Params {
     /// Paper profile: where an edge turns from horizontal to vertical or back, trace on in both directions across. Off
     /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
     pub follow_turns: bool,
-    /// f32 images only: the pixel values that become 0 and 65535. `None` (default): the smallest and the largest finite
-    /// pixel of the whole image.
+    /// f32 images only: the pixel values that become 0 and 65535; pixels beyond count as those. `None` (default): the smallest
+    /// value that two neighbouring pixels of a slice are both at or below, and the largest that two are both at or above (of
+    /// all finite pixels where the one is not less than the other), so that a single hot or dead pixel does not count.
     pub range: Option<[f64; 2]>,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
@@ -395,12 +396,12 @@ pub fn maps(
 
 /// Returns the gradient threshold that [`run`] takes for an image where it is automatic: five times the lower quartile of
 /// the gradients in sixteen blocks of 64 × 64 pixels of the image or stack, which is one of noise; where that is 0, as in
-/// an image without noise, 20 for u8 and 20/255 of the range otherwise, for f32 that of [`Params::range`].
+/// an image without noise, 20 for u8 and 20/255 of the range otherwise: that of [`Params::range`], or the automatic one.
 ///
 /// The gradients are those after smoothing with [`Params::sigma`], so that the threshold follows what is left of the noise.
 /// With validation it is at most 11/255 of the range by Prewitt, and so much more by the other operators as these weigh more.
 ///
-/// Above a sigma of 1 it is at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
+/// Above a sigma of 1 it is, with validation, too, at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
 /// slopes are less steep than their rounding to whole levels, whose steps are not edges.
 ///
 /// # Errors

@@ -112,7 +112,7 @@ pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
 .at_least(0.0)
 .unit(c"pixel values")
 .automatic(
-    c"Five times the lower quartile of the gradients, which noise makes; 20/255 of the range where that is 0. With validation at most 11/255 (Prewitt), 14.7/255 (Sobel) or 58.7/255 (Scharr) of the range.",
+    c"Five times the lower quartile of the gradients, which noise makes; 20/255 of the range where that is 0. With validation at most 11/255 (Prewitt), 14.7/255 (Sobel) or 58.7/255 (Scharr) of the range. With a sigma above 1 at least five times the gradient of a step of one level.",
 );
 
 pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
@@ -124,11 +124,9 @@ pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(
 .at_least(0.0)
 .unit(c"pixel values");
 
-pub(crate) const RANGE_MIN: Parameter =
-    Parameter::first_level().automatic(c"The smallest finite pixel of the whole image.");
+pub(crate) const RANGE_MIN: Parameter = Parameter::first_level();
 
-pub(crate) const RANGE_MAX: Parameter =
-    Parameter::last_level().automatic(c"The largest finite pixel of the whole image.");
+pub(crate) const RANGE_MAX: Parameter = Parameter::last_level();
 
 pub(crate) const LINE_MIN_LENGTH: Parameter = Parameter::integer(
     c"line_min_length",

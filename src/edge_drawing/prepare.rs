@@ -146,7 +146,7 @@ pub(super) fn extremes(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<Option<[f64; 2]>> {
     let needed = params.needs_extremes(input.pixel_type());
-    needed.then(|| context.extremes(super::STAGE, input, progress)).transpose()
+    needed.then(|| context.automatic_range(super::STAGE, input, progress)).transpose()
 }
 
 #[cfg(test)]

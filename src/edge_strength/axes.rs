@@ -79,7 +79,8 @@ pub struct AxisParams {
     /// The smallest length of an axis, in pixels, at least 0. Default 5. A larger one leaves out more of the short axes that
     /// the steps of an outline between pixels make.
     pub min_length: f64,
-    /// The pixel's size along x and y, greater than 0, in which lengths are measured; all else is in pixels. Default 1, 1.
+    /// The pixel's size along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, in which lengths are measured;
+    /// all else is in pixels. Default 1, 1.
     pub spacing: [f64; 2],
 }
 

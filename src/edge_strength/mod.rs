@@ -82,7 +82,9 @@ pub enum Start {
     /// All initial values are 0.
     Mask,
     /// The input scaled to 0..1 (and inverted for [`Foreground::Below`]): the paper's "initialised with the original
-    /// image". `None`: 0..255 for u8, else the smallest to the largest finite pixel of the whole image.
+    /// image". Pixels beyond the range start at its ends. `None`: 0..255 for u8, else from the smallest value that two
+    /// neighbouring pixels of a slice are both at or below to the largest that two are both at or above (of all finite pixels
+    /// where the one is not less than the other), so that a single hot or dead pixel does not count.
     Input(Option<[f64; 2]>),
 }
 
@@ -363,7 +365,7 @@ pub fn run(
         Start::Mask => InitialValues::mask(),
         Start::Input(range) => {
             let range = range.or((input.pixel_type() == PixelType::U8).then_some([0.0, 255.0]));
-            let range = range.map_or_else(|| context.extremes(STAGE, &mut input, &mut progress), Ok)?;
+            let range = range.map_or_else(|| context.automatic_range(STAGE, &mut input, &mut progress), Ok)?;
             InitialValues::scaled(range, plan.foreground)
         }
     };

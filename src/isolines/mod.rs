@@ -67,8 +67,8 @@ pub struct Params {
     /// The range of equally spaced levels, within ±3.4e38. `None` (default): the smallest and the largest finite pixel of the
     /// whole input.
     pub range: Option<[f64; 2]>,
-    /// The pixel's size along x and y, greater than 0, in which lengths and areas are measured; points are in pixels
-    /// whatever it is. Default 1, 1.
+    /// The pixel's size along x and y, each from 1e-15 to 1e15 and at most 1e9 times the other, in which lengths and areas are
+    /// measured; points are in pixels whatever it is. Default 1, 1.
     pub spacing: [f64; 2],
 }
 

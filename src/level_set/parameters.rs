@@ -142,8 +142,8 @@ pub(crate) const ALPHA: Parameter = Parameter::float(
 .at_least(0.0)
 .at_most(1.0)
 .automatic(
-    c"1 / (1 + epsilon h), where h is the smallest spacing; with two regions 1 / (1 + k h), where k is the larger of the \
-      difference of their means and 1.5 standard deviations of the noise.",
+    c"1 / (1 + epsilon h), where h is the smallest spacing; with two regions 1 / (1 + k h), where k is the larger of 2 epsilon, \
+      as it is measured first, and 1.5 standard deviations of the noise.",
 );
 
 pub(crate) const TIME_STEP: Parameter = Parameter::float(

@@ -4,8 +4,9 @@ use super::{Foreground, Params};
 use crate::error::{Error, Result};
 use crate::image::{Image, zeroed};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
+use crate::pixel_range;
 use crate::progress::Ticker;
-use ndarray::{ArrayView1, ArrayView3, s};
+use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
 
 /// The pixel values of levels. Levels grow towards the objects' side, so that nothing else depends on it.
@@ -33,13 +34,8 @@ impl Scale {
                 Ok((packed(*view, ticker, level)?, scale))
             }
             Image::F32(view) => {
-                let [low, high] = match params.range {
-                    Some(range) => range,
-                    None => match range_of_neighbours(*view, ticker)? {
-                        Some(range) => range,
-                        None => input.extremes_while(ticker)?.unwrap_or_default(),
-                    },
-                };
+                let automatic = || pixel_range::automatic(|of| input.range_while(of, ticker));
+                let [low, high] = params.range.map_or_else(automatic, Ok)?;
                 let quantise = QuantiseF64::new(low, high);
                 let (level, _) = integers(MAX_LEVEL as u16);
                 let levels =
@@ -76,30 +72,4 @@ fn packed<T: Copy + Send + Sync>(
         ticker.check()
     })?;
     Ok(levels)
-}
-
-/// Returns the smallest value that two pixels beside each other in a slice are both at or below, and the largest that two are
-/// both at or above. Neighbours along z do not count: a hot pixel of a camera is in all slices. `None` where the smallest is
-/// not below the largest, as in a constant image or a chessboard, or where no two neighbours are finite.
-fn range_of_neighbours(view: ArrayView3<'_, f32>, ticker: &Ticker) -> Result<Option<[f64; 2]>> {
-    let (depth, height, width) = view.dim();
-    let none = [f32::INFINITY, f32::NEG_INFINITY];
-    let merge = |a: [f32; 2], b: [f32; 2]| [a[0].min(b[0]), a[1].max(b[1])];
-    let of_pairs = |range: [f32; 2], row: ArrayView1<'_, f32>, other: ArrayView1<'_, f32>| {
-        row.iter().zip(other).fold(range, |range, (a, b)| {
-            let is_finite = a.is_finite() && b.is_finite();
-            if is_finite { merge(range, [a.max(*b), a.min(*b)]) } else { range }
-        })
-    };
-    let of_row = |row: usize| {
-        let [z, y] = [row / height, row % height];
-        let own = view.slice(s![z, y, ..]);
-        let beside = (width > 1).then(|| own.slice(s![1..]));
-        let below = (y + 1 < height).then(|| view.slice(s![z, y + 1, ..]));
-        let others = [beside, below].into_iter().flatten();
-        others.fold(none, |range, other| if ticker.is_cancelled() { range } else { of_pairs(range, own, other) })
-    };
-    let [low, high] = (0..depth * height).into_par_iter().with_min_len(16).map(of_row).reduce(|| none, merge);
-    ticker.check()?;
-    Ok((low < high).then_some([low.into(), high.into()]))
 }

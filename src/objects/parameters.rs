@@ -102,13 +102,9 @@ pub(crate) const CHANGE_TOLERANCE: Parameter = Parameter::float(
 .unit(c"voxels")
 .advanced();
 
-pub(crate) const RANGE_MIN: Parameter = Parameter::first_level().automatic(
-    c"The smallest value that two neighbouring pixels of a slice are both at or below; a dead pixel does not count.",
-);
+pub(crate) const RANGE_MIN: Parameter = Parameter::first_level();
 
-pub(crate) const RANGE_MAX: Parameter = Parameter::last_level().automatic(
-    c"The largest value that two neighbouring pixels of a slice are both at or above; a hot pixel does not count.",
-);
+pub(crate) const RANGE_MAX: Parameter = Parameter::last_level();
 
 pub(crate) const OPERATION: Operation = Operation {
     name: c"objects",

@@ -36,7 +36,7 @@ impl LevelScale {
         if pixel_type != PixelType::F32 || params.noise == Noise::Bernoulli {
             return Ok(Self { pixel_type, unit: 1.0, origin: 0.0, quantise: None });
         }
-        let [low, high] = params.range.map_or_else(|| context.extremes(MEASURING, input, progress), Ok)?;
+        let [low, high] = params.range.map_or_else(|| context.automatic_range(MEASURING, input, progress), Ok)?;
         let low = if params.range.is_none() && params.noise.depends_on_offset() && high > 0.0 { 0.0 } else { low };
         let quantise = Some(QuantiseF64::new(low, high));
         Ok(Self { pixel_type, unit: (high - low) / MAX_LEVEL, origin: low, quantise })

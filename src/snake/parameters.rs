@@ -167,10 +167,11 @@ pub(crate) const NODE_COST: Parameter = Parameter::float(
 .at_most(1e6)
 .advanced();
 
-pub(crate) const RANGE_MIN: Parameter =
-    Parameter::first_level().automatic(c"The smallest finite pixel; 0 for Poisson, gamma and Rayleigh noise.");
+pub(crate) const RANGE_MIN: Parameter = Parameter::first_level().automatic(
+    c"The smallest value that two neighbouring pixels of a slice are both at or below; 0 for Poisson, gamma and Rayleigh noise.",
+);
 
-pub(crate) const RANGE_MAX: Parameter = Parameter::last_level().automatic(c"The largest finite pixel.");
+pub(crate) const RANGE_MAX: Parameter = Parameter::last_level();
 
 pub(crate) const PYRAMID_LEVELS: Parameter = Parameter::integer(
     c"pyramid_levels",

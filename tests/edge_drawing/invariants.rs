@@ -399,6 +399,26 @@ proptest! {
     }
 }
 
+#[test]
+fn a_hot_pixel_changes_no_edge_beyond_its_own() {
+    let image = picture(3, 70, 90).mapv(f32::from);
+    everywhere(|context, name| {
+        for params in kinds() {
+            let expected = draw(context, image.view(), &params).edges;
+            assert!(expected.iter().any(|edge| *edge > 0), "{name} {params:?}");
+            for (hot, dead) in [(1e6, -1e6), (f32::MAX, f32::MIN)] {
+                let mut with = image.clone();
+                (with[[0, 2, 2]], with[[0, 67, 87]]) = (hot, dead);
+                let found = draw(context, with.view(), &params).edges;
+                let far = |(_, y, x): (usize, usize, usize)| (9..61).contains(&y) && (9..81).contains(&x);
+                let differing = found.indexed_iter().filter(|(at, edge)| far(*at) && expected[*at] != **edge).count();
+                let edges = expected.indexed_iter().filter(|(at, edge)| far(*at) && **edge > 0).count();
+                assert!(differing * 20 < edges, "{differing} of {edges}: {name} {params:?}");
+            }
+        }
+    });
+}
+
 /// Differences of pixels exceed the largest number of single precision.
 #[test]
 fn pixels_up_to_the_largest_number_have_the_edges_of_small_ones() {

@@ -172,6 +172,25 @@ fn pixels_up_to_the_largest_float_start_at_their_share_of_the_range() {
 }
 
 #[test]
+fn a_hot_pixel_does_not_darken_a_start() {
+    let drawn = drawing(2, 40, 150);
+    let params = Params { start: Start::Input(None), threshold: 1e9, ..iterate(Dimensions::Slices, 64.0, 0) };
+    everywhere(|context, variant, name| {
+        let params = Params { variant, ..params };
+        let at = [0, 3, 70];
+        let wide = drawn.mapv(u16::from);
+        let mut expected = strength(context, wide.view(), &params);
+        let mut hot = wide.clone();
+        hot[at] = u16::MAX;
+        expected[at] = 1.0;
+        assert_bits(&strength(context, hot.view(), &params), &expected, name);
+        let mut hot = wide.mapv(f32::from);
+        hot[at] = 1e30;
+        assert_bits(&strength(context, hot.view(), &params), &expected, name);
+    });
+}
+
+#[test]
 fn equal_masks_of_every_pixel_type_give_equal_results() {
     let bytes = drawing(3, 40, 50);
     let words = bytes.mapv(|pixel| u16::from(pixel) * 257);

@@ -246,11 +246,13 @@ fn an_f32_image_in_device_memory_gets_the_range_of_its_pixels() {
     let Some(cuda) = cuda() else { return };
     let (image, starts) = cells(300, 280, 50, 2);
     let mut float = image.mapv(|pixel| f32::from(pixel) * 0.37 - 5.0);
-    (float[[0, 0]], float[[3, 1]]) = (f32::NAN, f32::INFINITY);
+    (float[[0, 0]], float[[3, 1]], float[[9, 250]]) = (f32::NAN, f32::INFINITY, 1e9);
     let mut on_device = cuda.device_image(PixelType::F32, [300, 280, 1]).unwrap();
     on_device.upload(float.view().into()).unwrap();
     let params = Params { node_spacing: Some(6.0), ..Params::default() };
-    let run = |image: Image<'_>| snake::run(&cuda, image.into(), Some(&starts), &params, None).unwrap();
-    let (there, here) = (run(on_device.view()), run(float.view().into()));
-    assert!(there.0 == here.0 && same_bits(&there.1, &here.1));
+    let there = snake::run(&cuda, on_device.view().into(), Some(&starts), &params, None).unwrap();
+    for context in [cuda, super::cpu()] {
+        let here = snake::run(&context, float.view().into(), Some(&starts), &params, None).unwrap();
+        assert!(there.0 == here.0 && same_bits(&there.1, &here.1), "{}", context.device().id);
+    }
 }

@@ -11,6 +11,7 @@ use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
 use crate::level_set::plan::Plan;
 use crate::level_set::scalar::NO_EDGE;
+use crate::pixel_range::RangeOf;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Zip, s};
@@ -169,7 +170,8 @@ impl Loaded {
     pub(in crate::level_set) fn extremes(&self) -> Result<[f64; 2]> {
         self.stream.synchronize()?;
         let PixelKind::Plain(pixel_type) = self.pixels else { unreachable!("they are measured before the edges") };
-        self.cuda.extremes("the image", &pixels_of(&self.image, pixel_type, &self.layout))
+        let pixels = pixels_of(&self.image, pixel_type, &self.layout);
+        Ok(self.cuda.range(RangeOf::Pixels, "the image", &pixels)?.unwrap_or_default())
     }
 }
 

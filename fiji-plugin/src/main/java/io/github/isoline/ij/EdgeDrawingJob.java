@@ -49,7 +49,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
         params = byChannel(channel -> {
             Params of = settings.toParams(image);
             if (needsRange(image, settings)) {
-                greyRange(channel).setIn(of);
+                automaticRange(channel).setIn(of);
             }
             setThreshold(of, channel);
             return of;
@@ -60,7 +60,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
         }
     }
 
-    /** Returns true if a parameter depends on the smallest and largest value of all slices. */
+    /** Returns true if a parameter depends on the range of the values of all slices. */
     static boolean needsRange(ImagePlus image, EdgeDrawingSettings settings) {
         return Pixels.type(image) == PixelBuffer.Type.F32 && !settings.hasRange();
     }

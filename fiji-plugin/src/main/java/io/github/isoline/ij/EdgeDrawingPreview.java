@@ -47,14 +47,14 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     String compute(EdgeDrawingSettings settings, boolean draw) throws IsolineException {
         int slice = image.getCurrentSlice();
         Params params = settings.toParams(image);
-        GreyRange range = new GreyRange();
+        AutomaticRange range = new AutomaticRange();
         HyperStackSelection channel = settings.planes(image).inChannel(slice);
         int[] needed = EdgeDrawingJob.needsRange(image, settings) ? channel.indices() : new int[0];
-        if (!eachSlice(needed, GreyRange::of, range::add)) {
+        if (!eachSlice(needed, plane -> AutomaticRange.of(plane, image.getWidth()), range::add)) {
             return null;
         }
         if (needed.length > 0) {
-            range.setIn(params);
+            range.range().setIn(params);
         }
         EdgeDrawingJob.setThreshold(params, channel);
         double threshold = ShownValues.of(image).difference(params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD));

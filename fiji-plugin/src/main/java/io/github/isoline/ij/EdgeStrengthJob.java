@@ -130,7 +130,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
         if (!settings.usesThreshold() || !settings.startsFromImage() || type() == PixelBuffer.Type.U8) {
             return;
         }
-        GreyRange range = greyRange(channel);
+        GreyRange range = automaticRange(channel);
         // An image of one value has no range; the library handles that case.
         if (range.hasExtent()) {
             params.set("start_min", range.min).set("start_max", range.max);

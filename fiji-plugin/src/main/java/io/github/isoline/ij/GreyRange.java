@@ -66,6 +66,14 @@ final class GreyRange {
         max = high;
     }
 
+    /** Takes the values that two pixels are both at or below, and at or above, if both are finite. */
+    void takePair(double a, double b) {
+        if (Double.isFinite(a) && Double.isFinite(b)) {
+            min = Math.min(min, Math.max(a, b));
+            max = Math.max(max, Math.min(a, b));
+        }
+    }
+
     /** Adds another range, and returns true: the next may be added. Several threads may add theirs. */
     synchronized boolean add(GreyRange other) {
         min = Math.min(min, other.min);

@@ -45,7 +45,7 @@ final class ObjectsSettings extends Settings {
                         .usedWith(START, DETECT)
                         .recordedIfChanged(),
                 Setting.of(parameter(PROMINENCE)).unit(LENGTH).usedWith(START, DETECT),
-                Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
+                Setting.of(parameter(ALPHA)).unit("more than 0, up to 1; less is smoother"),
                 Setting.of(parameter(MARGIN)).unit(LENGTH).recordedIfChanged(),
                 Setting.of(parameter(RANGE_MIN)).forgotten().recordedIfChanged(),
                 Setting.of(parameter(RANGE_MAX)).forgotten().recordedIfChanged(),

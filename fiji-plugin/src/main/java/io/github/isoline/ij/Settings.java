@@ -87,7 +87,7 @@ abstract class Settings implements Cloneable {
                         .forgotten()
                         .advanced()
                         .help(
-                                "auto: the GPU if there is one, else the CPU; cpu; cuda:N: that GPU or an error; cuda:all: all GPUs."),
+                                "auto: the GPU if one works, the image fits it and it is expected to be faster, else the CPU; cpu; cuda:N: that GPU or an error; cuda:all: all GPUs."),
                 Setting.toggle(LUMINANCE)
                         .label("RGB as luminance")
                         .help("An RGB image is taken as 0.299 red + 0.587 green + 0.114 blue."));

@@ -504,6 +504,17 @@ abstract class StackJob<S extends Settings> {
         return range;
     }
 
+    /** Returns the range of some planes that is used where it is automatic; for 8-bit pixels it is not needed. */
+    final GreyRange automaticRange(HyperStackSelection some) throws IsolineException {
+        AutomaticRange range = new AutomaticRange();
+        int[] indices = some.indices();
+        Parallel.each(indices.length, i -> {
+            checkEscape();
+            range.add(AutomaticRange.of(pixels(indices[i]), image.getWidth()));
+        });
+        return range.range();
+    }
+
     /** Returns the number of pixels of a plane. */
     final int planePixels() {
         return image.getWidth() * image.getHeight();

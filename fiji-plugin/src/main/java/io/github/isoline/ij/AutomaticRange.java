@@ -1,0 +1,44 @@
+package io.github.isoline.ij;
+
+import java.lang.reflect.Array;
+
+/**
+ * The range of values that the library uses where it is automatic: from the smallest that two neighbouring pixels of a slice
+ * are both at or below to the largest that two are both at or above, so that a single hot or dead pixel does not count.
+ * Where the one is not less than the other it is that of all pixels. It is measured here where a channel is computed in
+ * several calls, of which each would have a range of its own.
+ */
+final class AutomaticRange {
+    private final GreyRange all = new GreyRange();
+    private final GreyRange neighbours = new GreyRange();
+
+    /** Returns the range of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one. */
+    static AutomaticRange of(Object pixels, int width) {
+        AutomaticRange range = new AutomaticRange();
+        range.all.add(GreyRange.of(pixels));
+        int count = Array.getLength(pixels);
+        Parallel.pixels(count, (from, some) -> {
+            GreyRange pairs = new GreyRange();
+            for (int i = from; i < from + some; i++) {
+                double value = IntensitySample.value(pixels, i);
+                if (i % width + 1 < width) {
+                    pairs.takePair(value, IntensitySample.value(pixels, i + 1));
+                }
+                if (i + width < count) {
+                    pairs.takePair(value, IntensitySample.value(pixels, i + width));
+                }
+            }
+            range.neighbours.add(pairs);
+        });
+        return range;
+    }
+
+    /** Adds another range, and returns true: the next may be added. Several threads may add theirs. */
+    boolean add(AutomaticRange other) {
+        return all.add(other.all) && neighbours.add(other.neighbours);
+    }
+
+    GreyRange range() {
+        return neighbours.hasExtent() ? neighbours : all;
+    }
+}
