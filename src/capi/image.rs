@@ -507,7 +507,9 @@ fn layout(image: &isoline_image, name: &str, pixel: u64) -> Result<([usize; 3], 
             )));
         }
     }
-    if height > 1 && row_stride < row {
+    // Slices without a stride of their own follow each other by that of rows.
+    let is_used = height > 1 || (depth > 1 && image.slice_stride == 0);
+    if is_used && row_stride < row {
         return Err(Error::size(format!(
             "{name}->row_stride is {row_stride} bytes, but a row has {row}; make it larger or 0 for packed rows"
         )));

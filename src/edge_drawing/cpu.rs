@@ -219,7 +219,9 @@ fn write<T: Copy + Send + Sync + bytemuck::Zeroable>(
             match to.as_slice_mut() {
                 Some(to) => row(y, to),
                 None => {
-                    packed.resize(width, T::zeroed());
+                    if packed.is_empty() {
+                        packed = zeroed(width)?;
+                    }
                     row(y, &mut packed);
                     to.iter_mut().zip(&packed).for_each(|(to, from)| *to = *from);
                 }

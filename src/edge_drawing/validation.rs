@@ -175,6 +175,7 @@ fn validate<P: Pixel>(
     // 2. The valid parts of a segment are its longest stretches of marked points, of whatever segment the marks are.
     let marked = |point: &Point| edges[at(point)] != 0;
     for segment in drawn {
+        ticker.check()?;
         let mut points = segment.points;
         let mut turned = Vec::new();
         let gap = points.iter().rposition(|point| !marked(point));

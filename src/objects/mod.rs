@@ -269,8 +269,8 @@ impl Objects {
 /// start, voxels with the same label are that of one object, whole numbers up to 16777216. Without starts (`None`) a ball is
 /// put around each maximum of the distance inside a threshold, see [`Params::threshold`]; labels are then 1, 2, ... in the
 /// order of the slices, rows and columns of the maxima, and where there is none the result has no object. Writes the
-/// labels of the objects to `output`, of any type that holds the largest one, and `objects`, both only on success. The
-/// fronts move on the context's device, CPU and CUDA with the same bits; starts and levels are made, and objects measured,
+/// labels of the objects to `output`, of any type that holds the largest one, of which a call that is cancelled may have
+/// written a part, and `objects`, only on success. The fronts move on the context's device, CPU and CUDA with the same bits; starts and levels are made, and objects measured,
 /// on the CPU, to which pixels in CUDA memory are copied. The output must be in host memory.
 ///
 /// The report says whether the fronts came to rest (`converged`) and the number of iterations.

@@ -63,14 +63,13 @@ pub(super) fn automatic(
     peaks.iter().enumerate().for_each(|(index, peak)| starts[*peak] = index as u32 + 1);
     let largest = (0..3).filter(|axis| grid.shape[*axis] > 1).map(|axis| params.spacing[axis]).fold(0.0, f64::max);
     for (index, peak) in peaks.iter().enumerate() {
-        ticker.check()?;
         let depth = f64::from(depths[*peak]);
         let radius = (START_SHARE * depth).max(largest).min(depth);
-        fill_ball(params, grid, *peak, radius, |place| {
+        fill_ball(params, grid, *peak, radius, ticker, |place| {
             if depths[place] > 0.0 && starts[place] == BACKGROUND {
                 starts[place] = index as u32 + 1;
             }
-        });
+        })?;
     }
     Ok((starts, peaks.len() as u32))
 }
@@ -221,7 +220,14 @@ fn root(towards: &mut [usize], place: usize) -> usize {
 }
 
 /// Calls `fill` for the voxels whose centres are within `radius` of a voxel's.
-fn fill_ball(params: &Params, grid: &Grid, place: usize, radius: f64, mut fill: impl FnMut(usize)) {
+fn fill_ball(
+    params: &Params,
+    grid: &Grid,
+    place: usize,
+    radius: f64,
+    ticker: &Ticker,
+    mut fill: impl FnMut(usize),
+) -> Result<()> {
     let centre = grid.position(place);
     let ranges: [_; 3] = std::array::from_fn(|axis| {
         let reach = (radius / params.spacing[axis]) as usize;
@@ -230,6 +236,7 @@ fn fill_ball(params: &Params, grid: &Grid, place: usize, radius: f64, mut fill: 
     let [columns, rows, slices] = ranges;
     let square = |axis: usize, at: usize| (at.abs_diff(centre[axis]) as f64 * params.spacing[axis]).powi(2);
     for z in slices {
+        ticker.check()?;
         for y in rows.clone() {
             let start = grid.row(y, z).start;
             for x in columns.clone() {
@@ -239,6 +246,7 @@ fn fill_ball(params: &Params, grid: &Grid, place: usize, radius: f64, mut fill: 
             }
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -103,6 +103,11 @@ pub(super) fn divide(targets: &mut [Target], ticker: &Ticker) -> Result<()> {
 fn clusters(targets: &[Target], ticker: &Ticker) -> Result<Vec<Vec<usize>>> {
     let mut order: Vec<usize> = reserved(targets.len())?;
     order.extend((0..targets.len()).filter(|index| targets[*index].status == Status::Running));
+    let windows = || order.iter().map(|index| targets[*index].bounds);
+    if windows().zip(windows().skip(1)).all(|(a, b)| a == b) {
+        // All are in one group, as with the whole image for a background.
+        return Ok(if order.len() > 1 { vec![order] } else { Vec::new() });
+    }
     let key = |index: &usize| (targets[*index].bounds.x0, *index);
     sort_while(&mut order, ticker, |a, b| key(a).cmp(&key(b)))?;
     // Each target points to another one of its group; the last of such a chain stands for the group.

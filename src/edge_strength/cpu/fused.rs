@@ -106,7 +106,7 @@ pub(super) fn iterate(
     let arch = Arch::new();
     let mut weights = &plan.centre_weights[..];
     if weights.is_empty() {
-        return write_initial_values(pixels, result);
+        return write_initial_values(pixels, result, ticker);
     }
     let mut passes = weights.len().div_ceil(partition.levels);
     // The passes alternate between the spare field and the result, so that the last one writes to the result.
@@ -144,14 +144,14 @@ pub(super) fn iterate(
 }
 
 /// Writes the result of no iterations: the initial values.
-fn write_initial_values(pixels: &InputPixels<'_>, mut result: ArrayViewMut3<'_, f32>) -> Result<()> {
+fn write_initial_values(pixels: &InputPixels<'_>, mut result: ArrayViewMut3<'_, f32>, ticker: &Ticker) -> Result<()> {
     let width = result.dim().2;
-    result.axis_iter_mut(Axis(0)).enumerate().for_each(|(z, mut slice)| {
+    result.axis_iter_mut(Axis(0)).enumerate().try_for_each(|(z, mut slice)| {
         slice.axis_iter_mut(Axis(0)).into_par_iter().enumerate().for_each(|(y, row)| {
             pixels.initial_values([y, z], 0..width, contiguous(row.into_slice()));
         });
-    });
-    Ok(())
+        ticker.check()
+    })
 }
 
 /// Returns a row as a slice, which every row of the fields here is.
