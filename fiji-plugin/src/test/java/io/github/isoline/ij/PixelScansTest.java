@@ -73,6 +73,41 @@ class PixelScansTest {
         assertEquals(max, range.max);
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {8, 16, 32})
+    void automaticRanges(int bits) {
+        Object pixels = pixels(bits);
+        double low = Double.POSITIVE_INFINITY;
+        double high = Double.NEGATIVE_INFINITY;
+        for (int i = 0; i < WIDTH * HEIGHT; i++) {
+            int[] others = {i % WIDTH + 1 < WIDTH ? i + 1 : -1, i + WIDTH < WIDTH * HEIGHT ? i + WIDTH : -1};
+            for (int other : others) {
+                double a = IntensitySample.value(pixels, i);
+                double b = other < 0 ? Double.NaN : IntensitySample.value(pixels, other);
+                if (Double.isFinite(a) && Double.isFinite(b)) {
+                    low = Math.min(low, Math.max(a, b));
+                    high = Math.max(high, Math.min(a, b));
+                }
+            }
+        }
+        GreyRange range = AutomaticRange.of(pixels, WIDTH).range();
+        assertEquals(low, range.min);
+        assertEquals(high, range.max);
+    }
+
+    @Test
+    void singlePixelsDoNotCountInAnAutomaticRange() {
+        float[] pixels = {1, 2, 9, Float.NaN, 3, 2, Float.POSITIVE_INFINITY, -8, 3};
+        GreyRange range = AutomaticRange.of(pixels, 3).range();
+        assertEquals(2, range.min);
+        assertEquals(2, AutomaticRange.of(new float[] {2, 5}, 2).range().min);
+        assertEquals(5, AutomaticRange.of(new float[] {2, 5}, 2).range().max);
+        AutomaticRange planes = AutomaticRange.of(new short[] {4, 4, 4, 4}, 2);
+        planes.add(AutomaticRange.of(new short[] {7, 7, 7, 900}, 2));
+        assertEquals(4, planes.range().min);
+        assertEquals(7, planes.range().max);
+    }
+
     @Test
     void rangeOfNothingFinite() {
         float[] none = {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY};
