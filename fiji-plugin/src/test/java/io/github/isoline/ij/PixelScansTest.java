@@ -97,9 +97,10 @@ class PixelScansTest {
 
     @Test
     void singlePixelsDoNotCountInAnAutomaticRange() {
-        float[] pixels = {1, 2, 9, Float.NaN, 3, 2, Float.POSITIVE_INFINITY, -8, 3};
+        float[] pixels = {1, 2, 9, Float.NaN, 3, 4, Float.POSITIVE_INFINITY, -8, 4};
         GreyRange range = AutomaticRange.of(pixels, 3).range();
         assertEquals(2, range.min);
+        assertEquals(4, range.max);
         assertEquals(2, AutomaticRange.of(new float[] {2, 5}, 2).range().min);
         assertEquals(5, AutomaticRange.of(new float[] {2, 5}, 2).range().max);
         AutomaticRange planes = AutomaticRange.of(new short[] {4, 4, 4, 4}, 2);
