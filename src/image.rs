@@ -486,11 +486,12 @@ fn out_of_memory<T>(count: usize) -> Error {
     ))
 }
 
-/// Copies packed slices into the caller's image, on all threads of the current pool. The ticker can cancel it.
-pub(crate) fn copy_packed<T: Copy + Send + Sync>(
-    values: &[T],
+/// Writes packed slices, converted, to the caller's image, on all threads of the current pool. The ticker can cancel it.
+pub(crate) fn write_packed<S: Copy + Sync, T: Send + Sync>(
+    values: &[S],
     mut output: ArrayViewMut3<'_, T>,
     ticker: &Ticker,
+    convert: impl Fn(S) -> T + Sync,
 ) -> Result<()> {
     /// The number of rows of one task.
     const ROWS: usize = 64;
@@ -498,13 +499,26 @@ pub(crate) fn copy_packed<T: Copy + Send + Sync>(
     let slices = output.axis_iter_mut(Axis(0)).into_par_iter().zip(values.par_chunks(width * height));
     slices.for_each(|(mut slice, values)| {
         let rows = slice.axis_iter_mut(Axis(0)).into_par_iter().zip(values.par_chunks(width));
-        rows.with_min_len(ROWS).for_each(|(mut row, values)| match row.as_slice_mut() {
-            _ if ticker.is_cancelled() => {}
-            Some(row) => row.copy_from_slice(values),
-            None => row.iter_mut().zip(values).for_each(|(to, from)| *to = *from),
+        rows.with_min_len(ROWS).for_each(|(row, values)| {
+            if !ticker.is_cancelled() {
+                row.into_iter().zip(values).for_each(|(to, from)| *to = convert(*from));
+            }
         });
     });
     ticker.check()
+}
+
+/// Refuses sides that the 32 bits of a point and of its slice cannot count; `what` is computed.
+pub(crate) fn check_sides(what: &str, shape: [usize; 3]) -> Result<()> {
+    if shape.iter().all(|side| u32::try_from(*side).is_ok()) {
+        return Ok(());
+    }
+    let [width, height, depth] = shape;
+    Err(Error::size(format!(
+        "cannot compute {what}: a side may have at most {} pixels (got {width} x {height} x {depth}); cut the image into \
+         parts",
+        u32::MAX
+    )))
 }
 
 #[cfg(test)]
@@ -527,12 +541,12 @@ mod tests {
         for step in [1, 2] {
             let mut whole = ndarray::Array3::<u16>::from_elem((3, 200, 7 * step), 9);
             let target = || ndarray::s![.., .., ..;step];
-            copy_packed(&values, whole.slice_mut(target()), &ticker).unwrap();
+            write_packed(&values, whole.slice_mut(target()), &ticker, |value| value).unwrap();
             assert!(whole.slice(target()).iter().eq(&values), "columns {step} apart");
         }
         let mut untouched = ndarray::Array3::<u16>::from_elem((3, 200, 7), 9);
         ticker.cancel();
-        assert!(copy_packed(&values, untouched.view_mut(), &ticker).is_err());
+        assert!(write_packed(&values, untouched.view_mut(), &ticker, |value| value).is_err());
         assert!(untouched.iter().all(|value| *value == 9));
     }
 

@@ -21,7 +21,7 @@ mod passes;
 use super::{Params, Region, STAGE};
 use crate::device::{Context, PerThread};
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Foreground, Image, ImageMut, copy_packed, zeroed};
+use crate::image::{Dimensions, Foreground, Image, ImageMut, write_packed, zeroed};
 use crate::parallel::try_par_each;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
@@ -157,7 +157,7 @@ fn by_groups(
         ticker.expect((passes * field.len()) as u64);
         run_with_progress(pool, progress, &ticker, || compute(slices.clone(), field, &ticker))?;
         let target = output.slice_mut(s![slices, .., ..]);
-        run_with_progress(pool, progress, &ticker, || copy_packed(field, target, &ticker))?;
+        run_with_progress(pool, progress, &ticker, || write_packed(field, target, &ticker, |value| value))?;
     }
     Ok(())
 }

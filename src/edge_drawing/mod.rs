@@ -44,7 +44,7 @@ pub use segments::{Point, Segment, Segments};
 
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_type, zeroed_image};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_sides, check_type, zeroed_image};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
 use crate::slice_io::{Input, Output, check_streamed};
@@ -261,7 +261,7 @@ pub fn run(
         return Err(Error::argument("neither an edge map nor segments were asked for; ask for at least one of them"));
     }
     check_shapes(input.shape(), edges.as_ref().map_or(input.shape(), Output::shape))?;
-    check_sides(input.shape())?;
+    check_sides("edges", input.shape())?;
     if let Some(edges) = &edges {
         check_type("edge map", edges.pixel_type(), PixelType::U8)?;
     }
@@ -444,17 +444,4 @@ fn workload(params: &Params, shape: [usize; 3], want_map: bool, want_segments: b
         is_volume: false,
         run: Box::new(run),
     })
-}
-
-/// Refuses sides that the 32 bits of a [`Point`] and of a segment's slice cannot count.
-fn check_sides(shape: [usize; 3]) -> Result<()> {
-    if shape.iter().all(|side| u32::try_from(*side).is_ok()) {
-        return Ok(());
-    }
-    let [width, height, depth] = shape;
-    Err(Error::size(format!(
-        "edge drawing takes images of up to {} pixels along every axis, but the size is {width} x {height} x {depth}; cut \
-         it into parts",
-        u32::MAX
-    )))
 }

@@ -19,7 +19,7 @@ use crate::device::cuda::check_device_pixels;
 use crate::device::{Context, in_host_memory, slices_side_by_side, upload_slice};
 use crate::error::{Error, Result};
 use crate::image::{
-    Image, ImageMut, collected, copy_packed, extend, par_collected, push, reserved, try_collected, try_par_collected,
+    Image, ImageMut, collected, extend, par_collected, push, reserved, try_collected, try_par_collected, write_packed,
     zeroed,
 };
 use crate::levels::finite_f32;
@@ -112,7 +112,9 @@ impl Call<'_, '_> {
             for (z, map) in batch.zip(&maps) {
                 match edges {
                     Some(ImageMut::U8(view)) => {
-                        pool.install(|| copy_packed(map, view.slice_mut(s![z..z + 1, .., ..]), &ticker))?;
+                        pool.install(|| {
+                            write_packed(map, view.slice_mut(s![z..z + 1, .., ..]), &ticker, |value| value)
+                        })?;
                     }
                     Some(ImageMut::Device(pixels)) => {
                         let cuda = context.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;

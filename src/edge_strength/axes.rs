@@ -30,8 +30,8 @@ use super::parameters;
 use crate::device::{Context, in_host_memory};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{
-    Image, MOST_ANISOTROPY, PixelType, check_shapes, check_spacing, collected, extend, push, reserved, try_collected,
-    try_par_collected, try_par_indexed, zeroed,
+    Image, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_spacing, collected, extend, push, reserved,
+    try_collected, try_par_collected, try_par_indexed, zeroed,
 };
 use crate::isolines::{self, Polyline, Polylines};
 use crate::progress::{Progress, Ticker, part, run as run_with_progress};
@@ -144,7 +144,7 @@ pub fn axes(
     check_spacing(&params.spacing, MOST_ANISOTROPY)?;
     let shape = strength.shape();
     check_shapes(shape, shape)?;
-    isolines::check_sides("axes", shape)?;
+    check_sides("axes", shape)?;
     if strength.pixel_type() != PixelType::F32 {
         let message = format!(
             "cannot find axes: the pixels of an edge strength must be f32 (got {}); give the output of the edge strength \

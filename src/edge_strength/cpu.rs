@@ -11,7 +11,7 @@ use super::prepare::{InitialValues, InputPixels, prepare};
 use super::{Mode, Outcome, Plan, STAGE, Variant, multigrid, scalar};
 use crate::device::{Context, PooledBuffer, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, collected, copy_packed, try_par_collected};
+use crate::image::{Image, ImageMut, collected, try_par_collected, write_packed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use ndarray::{ArrayViewMut3, Axis, s};
@@ -81,8 +81,12 @@ pub(super) fn run(
             for (target, (values, of_field)) in targets.into_iter().zip(solved) {
                 match values {
                     Values::InPlace => {}
-                    Values::Pooled(values) => copy_packed(&values[before..][..target.len()], target, &ticker)?,
-                    Values::Owned(values) => copy_packed(&values[before..][..target.len()], target, &ticker)?,
+                    Values::Pooled(values) => {
+                        write_packed(&values[before..][..target.len()], target, &ticker, |value| value)?
+                    }
+                    Values::Owned(values) => {
+                        write_packed(&values[before..][..target.len()], target, &ticker, |value| value)?
+                    }
                 }
                 outcome = outcome.worst(of_field);
             }

@@ -29,7 +29,9 @@ pub(crate) mod parameters;
 
 use crate::device::Context;
 use crate::error::{Error, Result, finite};
-use crate::image::{MOST_ANISOTROPY, check_shapes, check_spacing, collected, concatenated, extend, reserved};
+use crate::image::{
+    MOST_ANISOTROPY, check_shapes, check_sides, check_spacing, collected, concatenated, extend, reserved,
+};
 use crate::parameter::{AUTOMATIC, check_ends};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
@@ -124,19 +126,6 @@ impl Params {
         let level = |index: u32| low + (high - low) * f64::from(index) / parts;
         collected((0..self.level_count).map(|index| level(index + 1)))
     }
-}
-
-/// Refuses sides that a polyline's slice, and the lists of crossings, cannot count; `what` is computed.
-pub(crate) fn check_sides(what: &str, shape: [usize; 3]) -> Result<()> {
-    if shape.iter().all(|side| u32::try_from(*side).is_ok()) {
-        return Ok(());
-    }
-    let [width, height, depth] = shape;
-    Err(Error::size(format!(
-        "cannot compute {what}: a side may have at most {} pixels (got {width} x {height} x {depth}); cut the image into \
-         parts",
-        u32::MAX
-    )))
 }
 
 /// One polyline of [`Polylines`].

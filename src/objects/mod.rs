@@ -38,17 +38,15 @@ use crate::device::{Context, DeviceNeeds, in_host_memory};
 use crate::error::{Error, Result};
 pub use crate::image::Foreground;
 use crate::image::{
-    Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_size, check_spacing, collected,
-    smallest_and_largest,
+    Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, collected,
+    smallest_and_largest, write_packed,
 };
-use crate::isolines::check_sides;
 use crate::parameter::{FOREGROUNDS, check_scaling};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use cpu::{Grid, Moved, Plan};
 use labels::Labels;
 use levels::Scale;
-use ndarray::{ArrayViewMut3, Axis};
 use rayon::prelude::*;
 use scalar::{BACKGROUND, Constants};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -362,9 +360,9 @@ pub fn run(
         measure(&plan.grid, params.spacing, &moved, &labels, scale, &ticker)
     })?;
     run_with_progress(context.pool(), &mut progress, &ticker, || match output {
-        ImageMut::U8(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as u8),
-        ImageMut::U16(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as u16),
-        ImageMut::F32(view) => write(&moved.labels, view, &ticker, |index| labels[index as usize] as f32),
+        ImageMut::U8(view) => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as u8),
+        ImageMut::U16(view) => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as u16),
+        ImageMut::F32(view) => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as f32),
         ImageMut::Device(_) => unreachable!("refused above"),
     })?;
     *objects = found;
@@ -405,24 +403,6 @@ fn evolve(
             Ok((moved, Report::on_cpu(context, started, shape[2])))
         },
     )
-}
-
-/// Writes the labels of all voxels; the ticker can cancel it.
-fn write<T: Send + Sync>(
-    indices: &[u32],
-    mut output: ArrayViewMut3<'_, T>,
-    ticker: &Ticker,
-    value: impl Fn(u32) -> T + Sync,
-) -> Result<()> {
-    let (_, height, width) = output.dim();
-    let slices = output.axis_iter_mut(Axis(0)).into_par_iter().zip(indices.par_chunks(width * height));
-    slices.try_for_each(|(mut slice, indices)| {
-        let rows = slice.axis_iter_mut(Axis(0)).into_par_iter().zip(indices.par_chunks(width));
-        rows.try_for_each(|(row, indices)| {
-            row.into_iter().zip(indices).for_each(|(to, index)| *to = value(*index));
-            ticker.check()
-        })
-    })
 }
 
 /// Measures the objects that the fronts have come to.

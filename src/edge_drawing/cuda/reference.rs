@@ -6,7 +6,7 @@ use super::{Buffers, Call};
 use crate::device::cuda::{DeviceRows, Pipeline, Slot};
 use crate::device::upload_slice;
 use crate::error::Result;
-use crate::image::{ImageMut, PixelType, copy_packed, zeroed};
+use crate::image::{ImageMut, PixelType, write_packed, zeroed};
 use crate::progress::{self, Ticker};
 use ndarray::{ArrayViewMut3, s};
 use rayon::prelude::*;
@@ -123,7 +123,7 @@ impl Call<'_, '_> {
         match edges {
             ImageMut::U8(view) => {
                 let plane = view.slice_mut(s![slice..slice + 1, .., ..]);
-                self.context.pool().install(|| copy_packed(packed, plane, &Ticker::of_copies()))?;
+                self.context.pool().install(|| write_packed(packed, plane, &Ticker::of_copies(), |value| value))?;
             }
             ImageMut::Device(pixels) => {
                 upload_slice(self.context, self.cuda, &slot.stream, packed, pixels, slice)?;
