@@ -16,6 +16,7 @@ import importlib
 import inspect
 import json
 import logging
+import math
 import pathlib
 import shutil
 import sys
@@ -288,6 +289,20 @@ def recorded(path: str, found) -> dict:
                                                      newest=pathlib.Path(path).stat().st_mtime_ns)
 
 
+def doubt(name: str, report, objects) -> str:
+    """The reason why a result may not be what was wanted; "" where there is none."""
+    if objects is not None and not len(objects):
+        return "no object was found, as there is no start; try another threshold, or give --starts"
+    if report.ended() in ("lost", "filled"):
+        mask = "empty" if report.ended() == "lost" else "the whole image"
+        return f"no front is left, and the mask is {mask}; check the range of intensities and the start"
+    # A fixed number of iterations of edge strength has no residual, and 0 iterations of objects were wanted.
+    iterates = name == "level_set" or name == "objects" and report.iterations > 0 or not math.isnan(report.residual)
+    if iterates and not report.converged:
+        return f"not converged after {report.iterations} iterations; more may change the result"
+    return ""
+
+
 def computed(name: str, image, others: dict, shown: dict):
     """The image that one call computes."""
     if name == "edge_drawing":
@@ -295,8 +310,12 @@ def computed(name: str, image, others: dict, shown: dict):
     if name == "snake":
         return isoline.snake(image, others.get("polygons"), others.get("slices"), **shown).labels()
     others = {key: numpy.asarray(getattr(other, "image", other)) for key, other in others.items()}
-    found = getattr(isoline, name)(image, **others, **shown)
-    return found[0] if name == "objects" else found
+    report = isoline.Report()
+    found = getattr(isoline, name)(image, **others, report=report, **shown)
+    found, objects = found if name == "objects" else (found, None)
+    if said := doubt(name, report, objects):
+        print(f"isoline: warning: {said}", file=sys.stderr)
+    return found
 
 
 def run(options: dict) -> None:

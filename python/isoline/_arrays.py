@@ -140,6 +140,8 @@ def in_numpy(array) -> numpy.ndarray:
     if numpy.ma.is_masked(array):
         raise InvalidArgument("cannot use a masked array: its masked pixels have no value (got "
                               f"{numpy.ma.count_masked(array)} of them); fill it first, as by array.filled(0)")
+    if is_lazy(array) and not hasattr(array, "__array__"):
+        array = array[0:array.shape[0]]
     found = numpy.asarray(array)
     alone = found.dtype == object and hasattr(array, "__dlpack__") and not isinstance(array, numpy.ndarray)
     return numpy.from_dlpack(array) if alone else found
@@ -189,6 +191,9 @@ class Slices:
         first, end = self.span(index)
         if not (self.first == first and len(self.block)):
             self.first, self.block = first, in_numpy(self.array[first:end])
+            if self.block.shape != (end - first, *self.shape[1:]):
+                raise InvalidSize(f"cannot read [{first}:{end}] of an array: it must have the shape "
+                                  f"{(end - first, *self.shape[1:])} (got {self.block.shape})")
         numpy.copyto(self.pixels(address), self.block[index - first], casting="equiv")
 
     @tried

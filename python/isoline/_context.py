@@ -55,10 +55,11 @@ class Context(Owned):
         """Releases the memory that is kept between calls."""
         self.library.call("context_trim", self)
 
-    def buffer(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
+    def buffer(self, shape: int | Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray:
         """An array, not yet filled, from and to which calls are fastest: page-locked on a GPU. Its last view frees it."""
         address, kind = c_void_p(), numpy.dtype(dtype)
-        count = whole(math.prod(whole(side, "a side of shape") for side in shape) * kind.itemsize, "the bytes of the buffer")
+        sides = [shape] if numpy.ndim(shape) == 0 else shape
+        count = whole(math.prod(whole(side, "a side of shape") for side in sides) * kind.itemsize, "the bytes of the buffer")
         self.library.call("buffer_new", self, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
         freed_with(memory, self.library.free("buffer"), address)

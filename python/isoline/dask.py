@@ -245,8 +245,9 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
         image = image.map_blocks(_objects.levels, *extremes, below=below, meta=empty(image, numpy.uint16))
     pixels = da.overlap.overlap(image, depths, "none")
     if starts is None:
-        # Chunks are read again to be grown: none is kept until the starts of all are known.
-        again = da.overlap.overlap(clone(image, omit=extremes), depths, "none")
+        # Chunks are read again to be grown: none is kept until the starts of all are known. Dask cannot read a single one
+        # twice that is joined of others, and it is all of the image anyway.
+        again = pixels if image.npartitions == 1 else da.overlap.overlap(clone(image, omit=extremes), depths, "none")
         starts = _objects.results(_objects.found, again, *extremes, **options)
         own = _objects.results(_objects.own_keys, starts)
         keys = [_objects.results(_objects.all_keys, own.rechunk(-1))]

@@ -293,3 +293,21 @@ def test_two_processes_may_write_the_same_output(folder, fails):
     assert pathlib.Path("a.npy").read_bytes() == b"one: whole"
     assert pathlib.Path("a.npy").stat().st_mode == pathlib.Path("usual.npy").stat().st_mode
     assert sorted(path.name for path in folder.iterdir()) == ["a.npy", "image.npy", "usual.npy"]
+
+
+@pytest.mark.parametrize("arguments, text", [
+    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--target", "1000", "--epsilon", "10"],
+     "no front is left, and the mask is empty"),
+    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"], "not converged after 1 "),
+    (["objects", "image.npy", "a.npy", "--threshold", "250"], "no object was found"),
+    (["edge_strength", "image.npy", "a.npy", "--mode", "converged", "--threshold", "100", "--max_cycles", "1"],
+     "not converged after 1 iterations"),
+    (["edge_strength", "image.npy", "a.npy", "--threshold", "100"], None),
+    (["objects", "image.npy", "a.npy", "--threshold", "100"], None)])
+def test_a_result_that_may_be_of_no_use_has_a_warning(folder, capsys, arguments, text):
+    start = numpy.zeros_like(IMAGE)
+    start[8:12, 25:35, 30:50] = 1
+    numpy.save("start.npy", start)
+    assert main(arguments) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"isoline: warning: {text}") and said.count("\n") == 1 if text else said == ""

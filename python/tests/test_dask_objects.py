@@ -206,3 +206,11 @@ def test_an_image_without_objects_has_none():
 def test_bad_input(options, text):
     with pytest.raises(isoline.Error, match=text):
         grown(**options)
+
+
+@pytest.mark.parametrize("chunks", [100, 50, (50, 100)])
+def test_chunks_that_a_long_reach_joins_are_one_image(chunks):
+    y, x = numpy.mgrid[:100, :100]
+    image = (200 * (numpy.hypot(y - 50, x - 40) < 20)).astype(numpy.uint8)
+    labels, table = grown(image, None, chunks, reach=60, threshold=100, spacing=1)
+    assert len(table) == 1 and table["voxels"][0] == (labels == 1).sum() > 1200

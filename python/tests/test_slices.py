@@ -252,3 +252,23 @@ def test_a_group_is_no_array(tmp_path):
         with pytest.raises(isoline.InvalidType, match=r"it must be an array of numbers \(got Group\)"):
             isoline.distance(group)
         group.create_array(name, shape=(9, 9), dtype="u1")
+
+
+def test_other_operations_read_such_arrays_as_a_whole():
+    made = drawing()
+    for image in (made, made[0]):
+        assert numpy.array_equal(isoline.distance(Lazy(image), threshold=500, dimensions="volume"),
+                                 isoline.distance(image, threshold=500, dimensions="volume"))
+    assert numpy.array_equal(isoline.level_set(Lazy(made), made > 500, iterations=3),
+                             isoline.level_set(made, made > 500, iterations=3))
+    with pytest.raises(OSError, match="slice 4 is on a lost disk"):
+        isoline.distance(Lazy(made, failing=4), threshold=500, dimensions="volume")
+
+
+def test_slices_of_another_shape_are_refused():
+    class Narrow(Lazy):
+        def __getitem__(self, index):
+            return super().__getitem__(index)[..., :1]
+
+    with pytest.raises(isoline.InvalidSize, match=re.escape("must have the shape (3, 70, 90) (got (3, 70, 1))")):
+        isoline.edge_strength(Narrow(drawing()), threshold=500)
