@@ -33,7 +33,8 @@ pub struct Report {
     /// devices as many of the first ones of [`Context::devices`]. Times and memory are then those of the device that has
     /// the most.
     pub device_count: u32,
-    /// The number of iterations, or of multigrid cycles, done. For a stack, the largest number of any slice.
+    /// The number of iterations, or of multigrid cycles, that the call has done, of a region snake those since its start. For a
+    /// stack, the largest number of any slice.
     pub iterations: u64,
     /// The number of slices finished and written, counted from the first.
     pub slices_done: u64,

@@ -22,7 +22,8 @@ pub struct isoline_report {
     /// 1 if the operation's stopping criterion was met; 0 if a fixed number of iterations was requested or the limit
     /// on iterations was reached first. A region snake: 1 if all targets have ended, whatever their status.
     pub converged: u32,
-    /// The number of iterations done; multigrid counts its cycles. For a stack, the largest number of any slice.
+    /// The number of iterations that the call has done, of a region snake those since its start; multigrid counts its cycles.
+    /// For a stack, the largest number of any slice.
     pub iterations: u64,
     /// The number of slices that were finished and written.
     pub slices_done: u64,

@@ -161,7 +161,7 @@ pub fn ellipses(
     found: &mut Vec<Ellipse>,
 ) -> Result<Report> {
     params.check()?;
-    search::run("ellipses", context, input, segments, progress, found, |pixels, indices, ticker| {
+    search::run(("ellipses", 2), context, input, segments, progress, found, |pixels, indices, ticker| {
         let mut all = Vec::new();
         let mut start = indices.start;
         while start < indices.end {
@@ -209,7 +209,8 @@ impl Slice<'_, '_> {
             extend(&mut all, arcs)?;
         }
         // 2. Arcs that are joined.
-        extend(&mut candidates, arcs::joined(self, segments, all)?)?;
+        let points = (indices.clone()).map(|index| segments.at(index).points.len()).sum();
+        extend(&mut candidates, arcs::joined(self, segments, all, points)?)?;
         candidates.sort_unstable_by_key(|candidate| (candidate.arcs[0].segment, candidate.arcs[0].points.start));
         // 3. The test.
         let tested = try_par_indexed(candidates.len(), |index| self.ellipse(segments, &candidates[index]))?;

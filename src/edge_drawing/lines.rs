@@ -140,7 +140,7 @@ pub fn lines(
     found: &mut Vec<Line>,
 ) -> Result<Report> {
     params.check()?;
-    search::run("lines", context, input, segments, progress, found, |pixels, indices, ticker| {
+    search::run(("lines", 1), context, input, segments, progress, found, |pixels, indices, ticker| {
         let [width, height] = pixels.size;
         let finder = Finder {
             pixels,

@@ -23,9 +23,9 @@ const COS_TOLERANCE: f64 = 0.923_879_532_511_286_7;
 pub(super) const POINTS_PER_CHECK: usize = 1 << 14;
 
 /// Replaces `found` by what `find` returns for the segments of successive slices, of which it is given the indices. The
-/// points of segments are added to the ticker by `find`.
+/// points of segments are added to the ticker by `find`, as often as it passes over them.
 pub(super) fn run<T: Send>(
-    name: &'static str,
+    (name, passes): (&'static str, u64),
     context: &Context,
     mut input: Input<'_>,
     segments: &Segments,
@@ -60,7 +60,7 @@ pub(super) fn run<T: Send>(
     let mut search = |image: &Image<'_>, slices_before: usize, batch: Range<usize>| {
         let [start, end] = [batch.start, batch.end].map(|z| segments.slices.partition_point(|s| (*s as usize) < z));
         ticker.section(batch.start / together, depth.div_ceil(together));
-        ticker.expect(segments.offsets()[end] - segments.offsets()[start]);
+        ticker.expect(passes * (segments.offsets()[end] - segments.offsets()[start]));
         let pixels = Pixels { image, size: [width, height], slices_before, name };
         extend(&mut all, run_with_progress(pool, &mut progress, &ticker, || find(&pixels, start..end, &ticker))?)
     };

@@ -93,7 +93,8 @@ impl Call<'_, '_> {
         for first in (0..depth).step_by(batch_size) {
             let batch = first..depth.min(first + batch_size);
             ticker.section(first / batch_size, depth.div_ceil(batch_size));
-            ticker.expect((batch.len() * width * height) as u64);
+            // The gradients of all pixels are computed, and then those of segments tested.
+            ticker.expect((2 * batch.len() * width * height) as u64);
             // 1. Validate a batch of slices on the pool.
             let (image, mut copy) = (self.input.slices(&batch), None);
             let image = &in_host_memory(context, &image, &mut copy)?;
@@ -160,7 +161,7 @@ fn validate<P: Pixel>(
     let mut edges: Vec<u8> = zeroed(width * height)?;
     let mut segments = Segments::default();
     if drawn.is_empty() {
-        ticker.add((width * height) as u64);
+        ticker.add((2 * width * height) as u64);
         return Ok(Validated { segments, edges });
     }
     let at = |point: &Point| point.y as usize * width + point.x as usize;
@@ -200,6 +201,7 @@ fn validate<P: Pixel>(
             }
         }
     }
+    ticker.add((width * height) as u64);
     Ok(Validated { segments, edges })
 }
 

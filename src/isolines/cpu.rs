@@ -63,12 +63,15 @@ fn slices<T: Pixel + Into<f64>>(
     for first in (0..tasks).step_by(together) {
         let tasks_now = first..tasks.min(first + together);
         ticker.section(first / together, tasks.div_ceil(together));
-        ticker.expect((tasks_now.len() * plan.size[1]) as u64);
+        // The crossings of all rows are found, and then linked.
+        ticker.expect((2 * tasks_now.len() * plan.size[1]) as u64);
         let made = run_with_progress(pool, progress, &ticker, || {
             let task = |task: usize| {
                 let (slice, level) = (task / levels, plan.levels[task % levels]);
                 let found = crossings(plan, view.index_axis(Axis(0), slice), level, &ticker)?;
-                link(plan, slice, level, &found, &ticker)
+                let linked = link(plan, slice, level, &found, &ticker)?;
+                ticker.add(plan.size[1] as u64);
+                Ok(linked)
             };
             try_par_collected(tasks_now.into_par_iter().with_max_len(1).map(task))
         })?;

@@ -31,6 +31,10 @@ const MUCH_NEARER: f64 = 0.75;
 /// The most arcs for each thread that are tried side by side as seeds.
 const MOST_SEEDS: usize = 64;
 
+/// The most arcs near a seed that may fail to fit with it, from the longest one on. In images of many parallel curves thousands
+/// are near to each.
+const MOST_MISSES: usize = 100;
+
 /// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
 const MOST_FITTED: usize = 1 << 8;
 
@@ -211,7 +215,13 @@ impl Arc {
 }
 
 /// Joins arcs of a slice to circles, and those that are left to ellipses, from the longest one on. An arc is of one at most.
-pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<Arc>) -> Result<Vec<Candidate>> {
+/// The ticker counts `units`.
+pub(super) fn joined(
+    slice: &Slice<'_, '_>,
+    segments: &Segments,
+    mut arcs: Vec<Arc>,
+    units: usize,
+) -> Result<Vec<Candidate>> {
     arcs.sort_unstable_by_key(|arc| (std::cmp::Reverse(arc.points.len()), arc.segment, arc.points.start));
     let mut by_column: Vec<usize> = collected(0..arcs.len())?;
     let column = |arc: &usize| arcs[*arc].marks[1][0];
@@ -227,6 +237,7 @@ pub(super) fn joined(slice: &Slice<'_, '_>, segments: &Segments, mut arcs: Vec<A
             // Seeds are tried side by side. One whose arcs have been taken by a seed before it is tried once more.
             let count = batch.min(joining.arcs.len() - seed);
             let tried = try_par_indexed(count, |index| joining.around(seed + index, shapes, near))?;
+            slice.ticker.add((units * count / (2 * joining.arcs.len())) as u64);
             // All seeds of one shape would find it, so there are few where shapes are found.
             batch = (2 * batch).min(most);
             for mut attempt in tried {
@@ -296,7 +307,11 @@ impl Joining<'_, '_, '_> {
         attempt.arcs[1..].sort_unstable();
         // 3. Take them in, from the longest one on, where one shape fits all. As it changes, some are no longer near.
         push(&mut attempt.joined, seed)?;
+        let mut misses = 0;
         for other in &attempt.arcs[1..] {
+            if misses == MOST_MISSES {
+                break;
+            }
             if !arcs[*other].is_near(&fit.shape, near) {
                 continue;
             }
@@ -307,7 +322,10 @@ impl Joining<'_, '_, '_> {
                     fit = both;
                     push(&mut attempt.joined, *other)?;
                 }
-                None => points.truncate(before),
+                None => {
+                    points.truncate(before);
+                    misses += 1;
+                }
             }
         }
         // 4. Give up where the points cannot cover enough of the outline: a step from one to the next is at most √2 long.
