@@ -112,7 +112,7 @@ pub(crate) const GRADIENT_THRESHOLD: Parameter = Parameter::float(
 .at_least(0.0)
 .unit(c"pixel values")
 .automatic(
-    c"Five times the lower quartile of the gradients, which noise makes; 20/255 of the range where that is 0. With validation at most 11/255 (Prewitt), 14.7/255 (Sobel) or 58.7/255 (Scharr) of the range. With a sigma above 1 at least five times the gradient of a step of one level.",
+    c"Five times the lower quartile of the gradients, which noise makes; 20/255 of the range where that is 0. With validation at most 11/255 (Prewitt), 14.7/255 (Sobel) or 58.7/255 (Scharr) of the range.",
 );
 
 pub(crate) const ANCHOR_THRESHOLD: Parameter = Parameter::float(

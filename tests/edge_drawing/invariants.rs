@@ -401,9 +401,10 @@ proptest! {
 
 #[test]
 fn a_hot_pixel_changes_no_edge_beyond_its_own() {
-    let image = picture(3, 70, 90).mapv(f32::from);
+    let image = picture(1, 70, 90).mapv(f32::from);
     everywhere(|context, name| {
         for params in kinds() {
+            let params = Params { gradient_threshold: Some(60.0), ..params };
             let expected = draw(context, image.view(), &params).edges;
             assert!(expected.iter().any(|edge| *edge > 0), "{name} {params:?}");
             for (hot, dead) in [(1e6, -1e6), (f32::MAX, f32::MIN)] {
