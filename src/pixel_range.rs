@@ -7,7 +7,7 @@ use crate::progress::Ticker;
 use ndarray::{ArrayView1, ArrayView3, s};
 use rayon::prelude::*;
 
-/// What a range is of; the kernels of `kernels/image.cu` have the same two.
+/// The pixels that a range is of; the kernels of `kernels/image.cu` have the same two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RangeOf {
     /// The smallest and the largest finite pixel.

@@ -3,16 +3,18 @@ package io.github.isoline.ij;
 import java.lang.reflect.Array;
 
 /**
- * The range of values that the library uses where it is automatic: from the smallest that two neighbouring pixels of a slice
- * are both at or below to the largest that two are both at or above, so that a single hot or dead pixel does not count.
- * Where the one is not less than the other it is that of all pixels. It is measured here where a channel is computed in
- * several calls, of which each would have a range of its own.
+ * The range of values that the library uses where it is automatic: from the smallest that two neighbouring pixels of a
+ * slice are both at or below to the largest that two are both at or above, so that a single hot or dead pixel does not
+ * count. Where the one is not less than the other it is that of all pixels. It is measured here where a channel is
+ * computed in several calls, of which each would have a range of its own.
  */
 final class AutomaticRange {
     private final GreyRange all = new GreyRange();
     private final GreyRange neighbours = new GreyRange();
 
-    /** Returns the range of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one. */
+    /**
+     * Returns the range of one slice, byte[] and short[] as unsigned or float[], by several threads for a large one.
+     */
     static AutomaticRange of(Object pixels, int width) {
         AutomaticRange range = new AutomaticRange();
         range.all.add(GreyRange.of(pixels));
