@@ -1,15 +1,15 @@
 // The kernels of no operation of its own: the range of an image's finite pixels, and of neighbours.
 #include "pixel_key.cuh"
 
-// Block 256, any grid: x loops over the columns, y over the rows of all slices. range[0] and range[1] hold NO_MINIMUM
-// and NO_MAXIMUM before, after that keys: with NEIGHBOURS the smallest that two finite pixels beside each other in a slice are
-// both at or below, and the largest that two are both at or above, else those of the smallest and the largest finite pixel; they
-// are unchanged if there is none. One pair of atomics per warp.
+// Block 256, any grid: x loops over the columns, y over the rows of all slices. The words of `range` are keys: NO_MINIMUM and
+// NO_MAXIMUM twice before, after that those of the smallest and the largest finite pixel; then, with NEIGHBOURS, the smallest that
+// two finite pixels side by side along x or y are both at or below, and the largest that two are both at or above. What
+// there is none of is unchanged. One pair of atomics per warp, or two.
 template <typename PIXEL, bool NEIGHBOURS>
 __device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row_stride, u64 slice_stride, u32 width,
                                             u32 height, u32 depth, u32 *range)
 {
-    u32 low = NO_MINIMUM, high = NO_MAXIMUM;
+    u32 low = NO_MINIMUM, high = NO_MAXIMUM, low_pair = NO_MINIMUM, high_pair = NO_MAXIMUM;
     const u64 rows = static_cast<u64>(height) * depth;
     for (u64 row = blockIdx.y; row < rows; row += gridDim.y) {
         const unsigned char *line = pixels + row / height * slice_stride + row % height * row_stride;
@@ -18,19 +18,21 @@ __device__ __forceinline__ void pixel_range(const unsigned char *pixels, u64 row
             u32 key;
             const PIXEL *pixel = reinterpret_cast<const PIXEL *>(line) + x;
             if (!sort_key(*pixel, &key)) continue;
-            const auto extend = [&](const PIXEL *other) {
+            low = min(low, key);
+            high = max(high, key);
+            const auto pair_with = [&](const PIXEL *other) {
                 u32 other_key;
                 if (!sort_key(*other, &other_key)) return;
-                low = min(low, max(key, other_key));
-                high = max(high, min(key, other_key));
+                low_pair = min(low_pair, max(key, other_key));
+                high_pair = max(high_pair, min(key, other_key));
             };
-            if (!NEIGHBOURS) extend(pixel);
-            if (NEIGHBOURS && x + 1 < width) extend(pixel + 1);
+            if (NEIGHBOURS && x + 1 < width) pair_with(pixel + 1);
             if (NEIGHBOURS && row % height + 1 < height)
-                extend(reinterpret_cast<const PIXEL *>(line + row_stride) + x);
+                pair_with(reinterpret_cast<const PIXEL *>(line + row_stride) + x);
         }
     }
     extend_range(low, high, range);
+    if (NEIGHBOURS) extend_range(low_pair, high_pair, range + 2);
 }
 
 #define ISOLINE_RANGE(NAME, PIXEL, NEIGHBOURS)                                                                        \

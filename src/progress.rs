@@ -115,9 +115,6 @@ fn run_beside(flag: &CancelFlag, work: Box<dyn FnOnce() + Send>) -> Result<()> {
 /// The time between two calls of the callback while workers compute. A cancellation must act within 100 ms.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(30);
 
-/// The largest fraction that callbacks get while work is under way, since what is counted ends a little before the call.
-const MOST_REPORTED: f64 = 0.99;
-
 /// The shortest time between two calls of the callback, whatever the number of slices.
 const MIN_CALLBACK_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -273,8 +270,7 @@ impl Ticker {
                 }
                 *last = Some(Instant::now());
             }
-            let fraction = self.fraction().min(MOST_REPORTED);
-            let fraction = fraction.max(f64::from_bits(self.last_reported.load(Ordering::Relaxed)));
+            let fraction = self.fraction().max(f64::from_bits(self.last_reported.load(Ordering::Relaxed)));
             self.last_reported.store(fraction.to_bits(), Ordering::Relaxed);
             if callback(fraction, self.stage).is_break() {
                 self.cancel();

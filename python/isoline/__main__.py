@@ -299,7 +299,9 @@ def doubt(name: str, report, objects) -> str:
     # A fixed number of iterations of edge strength has no residual, and 0 iterations of objects were wanted.
     iterates = name == "level_set" or name == "objects" and report.iterations > 0 or not math.isnan(report.residual)
     if iterates and not report.converged:
-        return f"not converged after {report.iterations} iterations; more may change the result"
+        return f"not converged (number of iterations: {report.iterations}); more may change the result"
+    if report.ended() == "at limit":
+        return "the front is at limits of the range of intensities; check the range"
     return ""
 
 

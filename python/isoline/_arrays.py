@@ -135,13 +135,20 @@ def from_dlpack(array, **stream) -> Pixels:
     return Pixels(shape, dtype, (tensor.data or 0) + tensor.byte_offset, strides, True, tensor.device_id, capsule)
 
 
+def check_read(slices, shape: tuple) -> None:
+    """Refuses what an array that is not in memory returns for some of its slices, if it has another shape."""
+    if numpy.shape(slices) != shape:
+        raise InvalidSize(f"cannot read slices of an array: they must have the shape {shape} (got {numpy.shape(slices)})")
+
+
 def in_numpy(array) -> numpy.ndarray:
     """The NumPy array of an object in host memory, which may have DLPack alone."""
     if numpy.ma.is_masked(array):
         raise InvalidArgument("cannot use a masked array: its masked pixels have no value (got "
                               f"{numpy.ma.count_masked(array)} of them); fill it first, as by array.filled(0)")
     if is_lazy(array) and not hasattr(array, "__array__"):
-        array = array[0:array.shape[0]]
+        wanted, array = array.shape, array[0:array.shape[0]]
+        check_read(array, tuple(wanted))
     found = numpy.asarray(array)
     alone = found.dtype == object and hasattr(array, "__dlpack__") and not isinstance(array, numpy.ndarray)
     return numpy.from_dlpack(array) if alone else found
@@ -191,9 +198,7 @@ class Slices:
         first, end = self.span(index)
         if not (self.first == first and len(self.block)):
             self.first, self.block = first, in_numpy(self.array[first:end])
-            if self.block.shape != (end - first, *self.shape[1:]):
-                raise InvalidSize(f"cannot read [{first}:{end}] of an array: it must have the shape "
-                                  f"{(end - first, *self.shape[1:])} (got {self.block.shape})")
+            check_read(self.block, (end - first, *self.shape[1:]))
         numpy.copyto(self.pixels(address), self.block[index - first], casting="equiv")
 
     @tried

@@ -82,16 +82,18 @@ def scale(low, high):
     return (float(low), (float(high) - float(low)) / LARGEST_U16) if low <= high else (0.0, 0.0)
 
 
-def range_of_neighbours(image) -> list:
-    """The library's automatic range: the smallest value that two neighbouring pixels of a slice are both at or below, and
-    the largest that two are both at or above, or where the one is not less than the other those of all finite pixels."""
+def automatic_range(image) -> list:
+    """The library's automatic range: from the smallest value that two pixels side by side along x or y are both at or below to the
+    largest that two are both at or above, widened on both sides by its own extent, as far as there are pixels; that of all
+    finite pixels where the one is not less than the other."""
     # Each pair of neighbours is in one block at least.
     depths = {axis: (0, 1) if axis >= image.ndim - 2 else 0 for axis in range(image.ndim)}
     parts = da.overlap.overlap(image, depths, "none")
     chunks = *((1,) * count for count in parts.numblocks[:-1]), (4,) * parts.numblocks[-1]
     ends = parts.map_blocks(block_ends, chunks=chunks, dtype=numpy.float64, meta=numpy.empty((0,) * image.ndim))
     low, high, lowest, highest = (least(ends[..., at::4]) for at, least in enumerate((da.min, da.max) * 2))
-    return [da.where(low < high, low, lowest), da.where(low < high, high, highest)]
+    return [da.where(low < high, da.maximum(lowest, low - (high - low)), lowest),
+            da.where(low < high, da.minimum(highest, high + (high - low)), highest)]
 
 
 def block_ends(block):

@@ -240,7 +240,7 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
         starts = da.overlap.overlap(starts.rechunk(image.chunks), depths, "none")
     extremes = []
     if image.dtype == numpy.float32:
-        extremes = [da.asarray(end) for end in ranges.values()] or _objects.range_of_neighbours(image)
+        extremes = [da.asarray(end) for end in ranges.values()] or _objects.automatic_range(image)
         below = values["foreground"] == "below"
         image = image.map_blocks(_objects.levels, *extremes, below=below, meta=empty(image, numpy.uint16))
     pixels = da.overlap.overlap(image, depths, "none")
@@ -272,7 +272,7 @@ def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: i
     image, values = checked(image, "edge_strength", device, parameters)
     volume = is_volume(values)
     if values["start"] == "image" and image.dtype.itemsize > 1:
-        given(values, "start_min", "it is the smallest pixel of the whole image")
+        given(values, "start_min", "it scales the whole image")
     if values["mode"] == "converged":
         if volume and image.npartitions > 1:
             raise InvalidArgument("cannot compute the converged edge strength of a volume in chunks: every voxel depends on "

@@ -298,10 +298,10 @@ def test_two_processes_may_write_the_same_output(folder, fails):
 @pytest.mark.parametrize("arguments, text", [
     (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--target", "1000", "--epsilon", "10"],
      "no front is left, and the mask is empty"),
-    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"], "not converged after 1 "),
+    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"], "not converged (number of iterations: 1)"),
     (["objects", "image.npy", "a.npy", "--threshold", "250"], "no object was found"),
     (["edge_strength", "image.npy", "a.npy", "--mode", "converged", "--threshold", "100", "--max_cycles", "1"],
-     "not converged after 1 iterations"),
+     "not converged (number of iterations: 1)"),
     (["edge_strength", "image.npy", "a.npy", "--threshold", "100"], None),
     (["objects", "image.npy", "a.npy", "--threshold", "100"], None)])
 def test_a_result_that_may_be_of_no_use_has_a_warning(folder, capsys, arguments, text):

@@ -138,10 +138,10 @@ def test_the_automatic_range_sees_neighbours_in_two_chunks(axis):
         image[tuple(at)] = value
     for at, value in (first, -7), (second, -9):
         image[0][tuple(at[1:])] = value
-    low, high = _objects.range_of_neighbours(da.from_array(image, chunks=(2, 10, 30)))
-    assert dask.compute(low, high) == (-7, 7)  # neighbours along z do not count
+    low, high = _objects.automatic_range(da.from_array(image, chunks=(2, 10, 30)))
+    assert dask.compute(low, high) == (-9, 21)  # those of neighbours are -7 and 7; neighbours along z do not count
     whole, rows = isoline.objects(image, iterations=0)
-    given, same = isoline.objects(image, iterations=0, range_min=-7, range_max=7)
+    given, same = isoline.objects(image, iterations=0, range_min=-9, range_max=21)
     assert numpy.array_equal(whole, given) and rows.tobytes() == same.tobytes()
 
 

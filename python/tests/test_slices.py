@@ -270,5 +270,6 @@ def test_slices_of_another_shape_are_refused():
         def __getitem__(self, index):
             return super().__getitem__(index)[..., :1]
 
-    with pytest.raises(isoline.InvalidSize, match=re.escape("must have the shape (3, 70, 90) (got (3, 70, 1))")):
-        isoline.edge_strength(Narrow(drawing()), threshold=500)
+    for operation, count in (isoline.edge_strength, 3), (isoline.objects, 20):
+        with pytest.raises(isoline.InvalidSize, match=re.escape(f"the shape ({count}, 70, 90) (got ({count}, 70, 1))")):
+            operation(Narrow(drawing()), threshold=500)

@@ -6,7 +6,7 @@ use super::several::{Own, UNITS, least_slices, with_halo};
 use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, push};
-use crate::pixel_range::{self, RangeOf};
+use crate::pixel_range::{EMPTY, Measure, Range as PixelRange};
 use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker};
 use crate::report::Parts;
 #[cfg(doc)]
@@ -385,46 +385,48 @@ impl Context {
         input: &mut Input<'_>,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<[f64; 2]> {
-        Ok(self.range(RangeOf::Pixels, stage, input, progress)?.unwrap_or_default())
+        Ok(self.range(Measure::Pixels, stage, input, progress)?.extremes(input.pixel_type()).unwrap_or_default())
     }
 
-    /// Returns the range of all slices that is used where it is automatic, see [`pixel_range::automatic`].
+    /// Returns the range of all slices that is used where it is automatic, see [`PixelRange::automatic`].
     pub(crate) fn automatic_range(
         &self,
         stage: &'static str,
         input: &mut Input<'_>,
         progress: &mut Option<&mut Progress<'_>>,
     ) -> Result<[f64; 2]> {
-        pixel_range::automatic(|of| self.range(of, stage, input, progress))
+        Ok(self.range(Measure::Neighbours, stage, input, progress)?.automatic(input.pixel_type()))
     }
 
-    /// Returns a range of the pixels of all slices; `None` if it is of nothing.
+    /// Returns the range of the pixels of all slices.
     fn range(
         &self,
-        of: RangeOf,
+        measure: Measure,
         stage: &'static str,
         input: &mut Input<'_>,
         progress: &mut Option<&mut Progress<'_>>,
-    ) -> Result<Option<[f64; 2]>> {
+    ) -> Result<PixelRange> {
         let ticker = Ticker::new(stage);
         match input {
             Input::Image(Image::Device(pixels)) => {
                 let cuda = self.cuda_for(0)?.ok_or_else(|| Error::in_cuda_memory("image"))?;
-                cuda.range(of, "the input", pixels)
+                cuda.range(measure, "the input", pixels)
             }
-            Input::Image(image) => progress::run(self.pool(), progress, &ticker, || image.range_while(of, &ticker)),
+            Input::Image(image) => {
+                progress::run(self.pool(), progress, &ticker, || image.range_while(measure, &ticker))
+            }
             Input::Source(source) => {
                 let shape = source.shape();
                 let slice_bytes = shape[0] * shape[1] * source.pixel_type().bytes();
                 let most = self.slices_of_batch(slice_bytes, shape[2]);
                 let mut staged = Staged::new(self, source.pixel_type(), shape, most)?;
-                let mut found = None;
+                let mut found = EMPTY;
                 for first in (0..shape[2]).step_by(most) {
                     let slices = first..shape[2].min(first + most);
                     staged.read(source, (slices.clone(), 0), &ticker, progress)?;
                     let image = staged.image(slices.len());
-                    let of_batch = self.pool().install(|| image.range_while(of, &ticker))?;
-                    found = found.into_iter().chain(of_batch).reduce(pixel_range::merged);
+                    let of_batch = self.pool().install(|| image.range_while(measure, &ticker))?;
+                    found = found.merged(of_batch);
                 }
                 Ok(found)
             }

@@ -489,10 +489,9 @@ impl Context {
         )))
     }
 
-    /// Returns whether a call that failed on CUDA may run on the CPU instead: only under `auto`, when out of memory, or where
-    /// an image is too long for CUDA.
+    /// Returns whether a call that failed on CUDA may run on the CPU instead: only under `auto`, when out of memory.
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
-        self.shared.automatic && matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::Unsupported)
+        self.shared.automatic && error.kind() == ErrorKind::OutOfMemory
     }
 
     /// Returns a context on the CPU or on the CUDA device of this context, chosen by name, for calls inside a call.

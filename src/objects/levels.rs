@@ -2,9 +2,9 @@
 
 use super::{Foreground, Params};
 use crate::error::{Error, Result};
-use crate::image::{Image, zeroed};
+use crate::image::{Image, PixelType, zeroed};
 use crate::levels::{MAX_LEVEL, QuantiseF64};
-use crate::pixel_range;
+use crate::pixel_range::Measure;
 use crate::progress::Ticker;
 use ndarray::{ArrayView3, s};
 use rayon::prelude::*;
@@ -34,7 +34,7 @@ impl Scale {
                 Ok((packed(*view, ticker, level)?, scale))
             }
             Image::F32(view) => {
-                let automatic = || pixel_range::automatic(|of| input.range_while(of, ticker));
+                let automatic = || Ok(input.range_while(Measure::Neighbours, ticker)?.automatic(PixelType::F32));
                 let [low, high] = params.range.map_or_else(automatic, Ok)?;
                 let quantise = QuantiseF64::new(low, high);
                 let (level, _) = integers(MAX_LEVEL as u16);

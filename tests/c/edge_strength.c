@@ -156,22 +156,6 @@ static double start_of(double pixel, double low, double high, int below) {
     return below ? 1 - scaled : scaled;
 }
 
-/* The automatic range: the smallest value that two neighbours are both at or below, and the largest that two are both at or
-   above. */
-static void range_of_neighbours(const double *values, size_t width, size_t height, double *low, double *high) {
-    *low = INFINITY;
-    *high = -INFINITY;
-    for (size_t i = 0; i < width * height; i++) {
-        const size_t others[] = {i % width + 1 < width ? i + 1 : i, i + width < width * height ? i + width : i};
-        for (size_t k = 0; k < 2; k++) {
-            if (others[k] != i) {
-                *low = fmin(*low, fmax(values[i], values[others[k]]));
-                *high = fmax(*high, fmin(values[i], values[others[k]]));
-            }
-        }
-    }
-}
-
 static void a_start_from_the_input_scales_it(const char *device) {
     enum { W = 43, H = 29, N = W * H };
     isoline_context *context = open_context(device);
@@ -187,11 +171,12 @@ static void a_start_from_the_input_scales_it(const char *device) {
         for (int option = 0; option < 4; option++) {
             int below = option & 1, given = option & 2;
             isoline_edge_strength_params params = defaults();
-            double values[N], low, high;
+            double values[N], low = INFINITY, high = -INFINITY;
             for (size_t i = 0; i < N; i++) {
                 values[i] = type == ISOLINE_U8 ? drawn[i] : type == ISOLINE_U16 ? wide[i] : (double)real[i];
+                low = fmin(low, values[i]);
+                high = fmax(high, values[i]);
             }
-            range_of_neighbours(values, W, H, &low, &high);
             params.iterations = 12;
             params.start = ISOLINE_EDGE_STRENGTH_START_IMAGE;
             params.foreground = below ? ISOLINE_FOREGROUND_BELOW : ISOLINE_FOREGROUND_ABOVE;

@@ -252,10 +252,7 @@ fn the_automatic_threshold_is_low() {
         let threshold: f64 = of(coins.view().into(), &params);
         assert!((threshold - 11.0 / 3.0 * weight).abs() < 1e-9, "{operator:?}: {threshold}");
         let wide = of(coins.mapv(|pixel| u16::from(pixel) * 100).view().into(), &params);
-        // The range is that of neighbours.
-        let windows = || coins.windows((1, 1, 2)).into_iter().chain(coins.windows((1, 2, 1)));
-        let low = f64::from(windows().map(|pair| *pair.iter().max().unwrap()).min().unwrap());
-        let high = f64::from(windows().map(|pair| *pair.iter().min().unwrap()).max().unwrap());
+        let [low, high] = [coins.iter().min(), coins.iter().max()].map(|pixel| f64::from(*pixel.unwrap()));
         assert!((wide - threshold * 100.0 * (high - low) / 255.0).abs() < 1e-6, "{operator:?}: {wide}");
         let given = Params { gradient_threshold: Some(threshold), ..params.clone() };
         assert_eq!(draw(&cpu, coins.view(), &params), draw(&cpu, coins.view(), &given));

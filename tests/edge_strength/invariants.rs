@@ -172,21 +172,25 @@ fn pixels_up_to_the_largest_float_start_at_their_share_of_the_range() {
 }
 
 #[test]
-fn a_hot_pixel_does_not_darken_a_start() {
+fn a_hot_pixel_counts_no_more_than_twice_the_range() {
     let drawn = drawing(2, 40, 150);
-    let params = Params { start: Start::Input(None), threshold: 1e9, ..iterate(Dimensions::Slices, 64.0, 0) };
+    let [low, high] = [drawn.iter().min(), drawn.iter().max()].map(|pixel| f64::from(*pixel.unwrap()));
+    let start = |range| Params { start: Start::Input(range), threshold: 1e9, ..iterate(Dimensions::Slices, 64.0, 0) };
     everywhere(|context, variant, name| {
-        let params = Params { variant, ..params };
-        let at = [0, 3, 70];
-        let wide = drawn.mapv(u16::from);
-        let mut expected = strength(context, wide.view(), &params);
-        let mut hot = wide.clone();
-        hot[at] = u16::MAX;
-        expected[at] = 1.0;
-        assert_bits(&strength(context, hot.view(), &params), &expected, name);
-        let mut hot = wide.mapv(f32::from);
-        hot[at] = 1e30;
-        assert_bits(&strength(context, hot.view(), &params), &expected, name);
+        let of = |image: Image<'_>, range| {
+            let mut output = Array3::zeros(drawn.dim());
+            let params = Params { variant, ..start(range) };
+            edge_strength::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
+            output
+        };
+        let mut hot = drawn.mapv(u16::from);
+        hot[[0, 3, 70]] = u16::MAX;
+        let expected = of(hot.view().into(), Some([low, 2.0 * high - low]));
+        assert_bits(&of(hot.view().into(), None), &expected, name);
+        let mut hot = hot.mapv(f32::from);
+        hot[[0, 3, 70]] = 1e30;
+        assert_bits(&of(hot.view().into(), None), &expected, name);
+        assert!(expected.iter().filter(|value| **value > 0.45).count() > 100, "{name}");
     });
 }
 

@@ -232,8 +232,8 @@ fn a_hot_pixel_does_not_count_and_a_range_can_be_given() {
         let mut with = floats.clone();
         (with[[0, 0, 0]], with[[30, 39, 59]]) = (hot, dead);
         let (found, means, _) = grow(with.view().into(), Some(&scene.starts), &Params::default());
-        assert!(found == labels, "{hot}");
-        assert!(means.iter().zip(&list).all(|(a, b)| a.mean == b.mean), "{hot}");
+        assert!((1..=3).all(|label| dice(&found, &labels, label) > 0.999), "{hot}");
+        assert!(means.iter().zip(&list).all(|(a, b)| (a.mean - b.mean).abs() < 1e-4), "{hot}");
     }
     // Pixels beyond a range that is given count as its ends.
     let range = Some([0.0, 0.6]);

@@ -33,7 +33,7 @@ const MOST_SEEDS: usize = 64;
 
 /// The most arcs near a seed that may fail to fit with it, from the longest one on. In images of many parallel curves thousands
 /// are near to each.
-const MOST_MISSES: usize = 100;
+const MOST_MISSES: usize = 32;
 
 /// The most points that a shape is fitted to; of more every second one, or third, ... is taken.
 const MOST_FITTED: usize = 1 << 8;

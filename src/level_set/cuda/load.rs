@@ -11,7 +11,7 @@ use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
 use crate::level_set::plan::Plan;
 use crate::level_set::scalar::NO_EDGE;
-use crate::pixel_range::RangeOf;
+use crate::pixel_range::Measure;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use bytemuck::Pod;
 use ndarray::{Array3, ArrayView3, Zip, s};
@@ -170,8 +170,8 @@ impl Loaded {
     pub(in crate::level_set) fn extremes(&self) -> Result<[f64; 2]> {
         self.stream.synchronize()?;
         let PixelKind::Plain(pixel_type) = self.pixels else { unreachable!("they are measured before the edges") };
-        let pixels = pixels_of(&self.image, pixel_type, &self.layout);
-        Ok(self.cuda.range(RangeOf::Pixels, "the image", &pixels)?.unwrap_or_default())
+        let range = self.cuda.range(Measure::Pixels, "the image", &pixels_of(&self.image, pixel_type, &self.layout))?;
+        Ok(range.extremes(pixel_type).unwrap_or_default())
     }
 }
 
