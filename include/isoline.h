@@ -35,6 +35,10 @@
  *   ISOLINE_PANIC, and it can only be freed.
  *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
+ * - Automatic ranges of pixels are from the smallest to the largest finite pixel, of all slices, but without single hot or dead
+ *   ones. Those are farther from the range of neighbours than its own extent: from the smallest value that two pixels side by
+ *   side along x or y are both at or below to the largest that two are both at or above. Where that is empty, as in a chessboard,
+ *   all finite pixels count.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
  * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,
@@ -605,7 +609,10 @@ typedef struct {
      * on iterations was reached first. A region snake: 1 if all targets have ended, whatever their status.
      */
     uint32_t converged;
-    /** The number of iterations done; multigrid counts its cycles. For a stack, the largest number of any slice. */
+    /**
+     * The number of iterations that the call has done, of a region snake those since its start; multigrid counts its cycles.
+     * For a stack, the largest number of any slice.
+     */
     uint64_t iterations;
     /** The number of slices that were finished and written. */
     uint64_t slices_done;
@@ -1291,10 +1298,8 @@ typedef struct {
     double threshold;
     /**
      * ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0, as smaller ones do. This and start_max
-     * ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else the smallest value that two neighbouring pixels
-     * of a slice are both at or below, and the largest that two are both at or above (of all finite pixels where the one is
-     * not less than the other), so that a single hot or dead pixel does not count. Else both must be given, this one less
-     * than start_max.
+     * ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else see Automatic ranges at the top. Else both
+     * must be given, this one less than start_max.
      */
     double start_min;
     /** ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic. */
@@ -1828,10 +1833,9 @@ typedef struct {
     double anchor_threshold;
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
-     * both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
-     * the other), so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
-     * one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
+     * one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
+     * 16-bit images, which are used unchanged.
      */
     double range_min;
     /**
@@ -1912,7 +1916,8 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
  *
  * Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
- * number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.
+ * number of threads gives the same edges and segments. NaN pixels of an f32 image count as
+ * range_min.
  * Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
  * border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
  * of it.
@@ -3278,11 +3283,9 @@ typedef struct {
     double prominence;
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
-     * both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
-     * the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must
-     * be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
-     * used unchanged.
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
+     * one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
+     * 16-bit images, which are used unchanged.
      */
     double range_min;
     /**
@@ -3665,11 +3668,10 @@ typedef struct {
     double node_cost;
     /**
      * f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-     * and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
-     * both at or below, or 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; and the largest
-     * that two are both at or above (of all finite pixels where the one is not less than the other). A single hot or dead
-     * pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic
-     * for 8- and 16-bit images, which are used unchanged.
+     * and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top, but from 0 on for
+     * ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; give both for images of spots of one pixel. Else
+     * both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images,
+     * which are used unchanged.
      */
     double range_min;
     /**
@@ -3703,7 +3705,7 @@ isoline_status isoline_snake_params_init(isoline_snake_params *params,
  * All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
  * image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
  * caller's image is not needed after the call, which reports no progress; isoline_set_cancel_flag can end it. NaN pixels
- * of an f32 image count as the smallest pixel. Distances are in pixels; the image's spacing is not used.
+ * of an f32 image count as range_min. Distances are in pixels; the image's spacing is not used.
  *
  * @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
  * @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.

@@ -380,6 +380,12 @@ class any_image : private defaults<isoline_image, isoline_image_init> {
 
 namespace detail {
 
+/** True for the types that pixels have. */
+template <typename Pixel>
+inline constexpr bool is_pixel =
+    std::is_same_v<std::remove_const_t<Pixel>, std::uint8_t> || std::is_same_v<std::remove_const_t<Pixel>, std::uint16_t> ||
+    std::is_same_v<std::remove_const_t<Pixel>, float>;
+
 /** The isoline_type of a pixel. */
 template <typename Pixel>
 inline constexpr isoline_type type_of = std::is_same_v<std::remove_const_t<Pixel>, float>           ? ISOLINE_F32
@@ -417,10 +423,7 @@ struct slice_function {
  */
 template <typename Pixel>
 class image : public any_image {
-    using value = std::remove_const_t<Pixel>;
-    static_assert(std::is_same_v<value, std::uint8_t> || std::is_same_v<value, std::uint16_t> ||
-                      std::is_same_v<value, float>,
-                  "the pixels of an isoline::image are std::uint8_t, std::uint16_t or float");
+    static_assert(detail::is_pixel<Pixel>, "pixels are of the types std::uint8_t, std::uint16_t and float");
 
   public:
     /** No image. */
@@ -444,6 +447,8 @@ class image : public any_image {
  */
 template <typename Pixel>
 class source : public any_image {
+    static_assert(detail::is_pixel<Pixel>, "pixels are of the types std::uint8_t, std::uint16_t and float");
+
   public:
     /** Describes slices of `columns` x `rows` pixels. */
     source(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,

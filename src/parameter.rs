@@ -158,16 +158,14 @@ impl Parameter {
     /// The pixel value of the first level of a 32-bit image.
     pub(crate) const fn first_level() -> Self {
         let help = c"Used by 32-bit images, which are computed in 65536 levels: the value of the first level. Smaller pixels count as it.";
-        let automatic =
-            c"The smallest value that two neighbouring pixels of a slice are both at or below; a dead pixel does not count.";
+        let automatic = c"The smallest finite pixel, but for single ones that are far below all others.";
         Self::float(c"range_min", c"Lowest value", 0.0, help).pixel_values().automatic(automatic).advanced()
     }
 
     /// The pixel value of the last level of a 32-bit image.
     pub(crate) const fn last_level() -> Self {
         let help = c"Used by 32-bit images, which are computed in 65536 levels: the value of the last level. Larger pixels count as it.";
-        let automatic =
-            c"The largest value that two neighbouring pixels of a slice are both at or above; a hot pixel does not count.";
+        let automatic = c"The largest finite pixel, but for single ones that are far above all others.";
         Self::float(c"range_max", c"Highest value", 0.0, help).pixel_values().automatic(automatic).advanced()
     }
 

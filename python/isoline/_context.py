@@ -33,7 +33,8 @@ class Context(Owned):
 
     def __init__(self, device: str = "auto", *, library: Library | None = None):
         library, handle = library or default_library(), c_void_p()
-        with interruptible(HERE.state):  # A device may take seconds to open.
+        # A device may take seconds to open.
+        with library.freed_after_errors("context", handle), interruptible(HERE.state):
             library.call("context_new", named(device).encode(), byref(handle))
         self.own(library, "context", handle)
 
@@ -60,7 +61,8 @@ class Context(Owned):
         address, kind = c_void_p(), numpy.dtype(dtype)
         sides = [shape] if numpy.ndim(shape) == 0 else shape
         count = whole(math.prod(whole(side, "a side of shape") for side in sides) * kind.itemsize, "the bytes of the buffer")
-        self.library.call("buffer_new", self, c_size_t(count), byref(address))
+        with self.library.freed_after_errors("buffer", address):
+            self.library.call("buffer_new", self, c_size_t(count), byref(address))
         memory: Any = (c_uint8 * count).from_address(address.value or 0)
         freed_with(memory, self.library.free("buffer"), address)
         return numpy.frombuffer(memory, kind).reshape(shape)
@@ -144,9 +146,9 @@ class Context(Owned):
 
         def run(segments, progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
-            self.library.call(f"edge_drawing_{noun}", self, byref(described), segments, byref(params), progress,
-                              byref(found), filled(report))
             try:
+                self.library.call(f"edge_drawing_{noun}", self, byref(described), segments, byref(params), progress,
+                                  byref(found), filled(report))
                 self.library.call(f"{noun}_all", found, byref(first), byref(count))
                 return copied(first, ALONG[noun], count.value)
             finally:
@@ -302,9 +304,9 @@ class Context(Owned):
 
         def run(progress=None):
             found, first, count = c_void_p(), c_void_p(), c_size_t()
-            self.library.call("objects", self, byref(described), start and byref(start), byref(params), progress,
-                              byref(output), byref(found), filled(report))
             try:
+                self.library.call("objects", self, byref(described), start and byref(start), byref(params), progress,
+                                  byref(output), byref(found), filled(report))
                 self.library.call("object_list_all", found, byref(first), byref(count))
                 return result, copied(first, OBJECT, count.value)
             finally:

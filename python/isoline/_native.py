@@ -280,6 +280,15 @@ class Library:
         free.restype, free.argtypes = None, [c_void_p]
         return free
 
+    @contextlib.contextmanager
+    def freed_after_errors(self, noun, handle: c_void_p) -> Iterator[None]:
+        """Frees what a call has made if an exception follows it, as Ctrl-C may."""
+        try:
+            yield
+        except BaseException:
+            self.free(noun)(handle)
+            raise
+
     def call(self, name, *arguments):
         """Calls a function of the C API, by its name without the prefix; an Error says why it failed.
 

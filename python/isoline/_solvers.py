@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ctypes import byref, c_size_t, c_uint32, c_uint64, c_void_p
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ class Solver(Owned):
     kind, writes_slices = "", False
 
     def __init__(self, device, image, spacing, *arrays, by_slices=False):
-        self.context = context_of(device, image, *arrays)
+        self.context, self.turn = context_of(device, image, *arrays), threading.RLock()
         self.described, self.image = describe(image, spacing, by_slices=by_slices)
         self.shape = shape_of(image)
 
@@ -39,8 +40,9 @@ class Solver(Owned):
     def made_by(self, function, operation, middle, parameters, rest):
         """Makes the solver by a function of the C API, which has `rest` of the handle behind the parameters."""
         params, handle = self.context.library.params(operation, **parameters), c_void_p()
-        self.context.library.call(f"{self.kind}_{function}", self.context, byref(self.described), middle,
-                                  byref(params), *rest(byref(handle)))
+        with self.context.library.freed_after_errors(self.kind, handle):
+            self.context.library.call(f"{self.kind}_{function}", self.context, byref(self.described), middle,
+                                      byref(params), *rest(byref(handle)))
         # The library keeps a copy of the image, or nothing.
         del self.described, self.image
         self.own(self.context.library, self.kind, handle)
@@ -151,20 +153,22 @@ class Snake(Solver):
     def restart(self, polygons: Sequence[npt.ArrayLike] | None = None, **parameters: Unpack[SnakeParameters]) -> None:
         """Restarts on the same image; parameters that are not given have their defaults, not their last values."""
         (arrays, _kept), params = polygon_arrays(polygons), self.library.params("snake", **parameters)
-        self.library.call("snake_restart", self, arrays and byref(arrays), byref(params))
+        with self.turn:
+            self.library.call("snake_restart", self, arrays and byref(arrays), byref(params))
 
     def step(self, iterations: int = ALL, *, progress: ProgressLike = None) -> Report:
         """Continues every target by so many iterations, without a number until all have ended.
 
         A cancelled step keeps the last complete iteration of each, and the next one continues from there.
         """
-        return self.evolve(iterations, progress)
+        with self.turn:
+            return self.evolve(iterations, progress)
 
     @contextlib.contextmanager
     def borrowed(self) -> Iterator[PolygonArrays]:
-        """The polygons in the library's memory."""
+        """The polygons in the library's memory, which the next step frees: that of another thread waits."""
         arrays = PolygonArrays()
-        with self.used() as handle:
+        with self.turn, self.used() as handle:
             self.library.call("snake_polygons", handle, byref(arrays))
             yield arrays
 
@@ -183,8 +187,8 @@ class Snake(Solver):
         """A smooth curve along each polygon, an (n, 2) array of x and y; longest_edge in pixels, None: automatic."""
         points_per_edge = whole(points_per_edge, "points_per_edge", most=2 ** 32 - 1)
         longest = real(AUTOMATIC if longest_edge is None else longest_edge, "longest_edge")
-        offsets, points = numpy.zeros(len(self) + 1, numpy.uint64), numpy.empty((0, 2))
         with self.borrowed() as arrays:
+            offsets, points = numpy.zeros(arrays.count + 1, numpy.uint64), numpy.empty((0, 2))
             for _ in range(2):  # the first time only the offsets
                 self.library.call("polygons_smooth", byref(arrays), longest, c_uint32(points_per_edge),
                                   c_size_t(len(points)), c_void_p(offsets.ctypes.data),

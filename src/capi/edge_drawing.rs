@@ -110,10 +110,9 @@ pub struct isoline_edge_drawing_params {
     /// anchors, so that only distinct edges are drawn.
     pub anchor_threshold: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
-    /// both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
-    /// the other), so that a single hot or dead pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this
-    /// one less than range_max. Must be automatic for 8- and 16-bit images, which are used unchanged.
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
+    /// one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
+    /// 16-bit images, which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
     /// automatic.
@@ -219,7 +218,8 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
 ///
 /// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
-/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as the smallest pixel.
+/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as
+/// range_min.
 /// Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
 /// border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
 /// of it.

@@ -88,10 +88,8 @@ pub struct isoline_edge_strength_params {
     /// above it belongs to the shape.
     pub threshold: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 0, as smaller ones do. This and start_max
-    /// ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else the smallest value that two neighbouring pixels
-    /// of a slice are both at or below, and the largest that two are both at or above (of all finite pixels where the one is
-    /// not less than the other), so that a single hot or dead pixel does not count. Else both must be given, this one less
-    /// than start_max.
+    /// ISOLINE_AUTOMATIC (default): automatic, 0 and 255 for 8-bit images, else see Automatic ranges at the top. Else both
+    /// must be given, this one less than start_max.
     pub start_min: f64,
     /// ISOLINE_EDGE_STRENGTH_START_IMAGE: the pixel value that starts at 1. ISOLINE_AUTOMATIC (default): automatic.
     pub start_max: f64,

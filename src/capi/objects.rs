@@ -57,11 +57,9 @@ pub struct isoline_objects_params {
     /// spacing. The distance at a maximum has to reach it, and the smallest spacing.
     pub prominence: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
-    /// both at or below, and the largest that two are both at or above (of all finite pixels where the one is not less than
-    /// the other), so that a single hot or dead pixel does not count. Give both for images of spots of one pixel. Else both must
-    /// be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images, which are
-    /// used unchanged.
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top; give both for images of spots of
+    /// one pixel. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and
+    /// 16-bit images, which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
     /// automatic.

@@ -35,6 +35,10 @@
  *   ISOLINE_PANIC, and it can only be freed.
  *   A buffer (isoline_buffer_new) is plain memory and follows the same rules; its free function also takes a wrong address.
  * - NULL. Every pointer argument is checked for NULL, which is accepted only where the function says so.
+ * - Automatic ranges of pixels are from the smallest to the largest finite pixel, of all slices, but without single hot or dead
+ *   ones. Those are farther from the range of neighbours than its own extent: from the smallest value that two pixels side by
+ *   side along x or y are both at or below to the largest that two are both at or above. Where that is empty, as in a chessboard,
+ *   all finite pixels count.
  * - Numbers. Sizes are checked for zero and overflow. NaN and infinity in a parameter are errors that name the
  *   parameter; each operation says how it treats NaN in images.
  * - Pixels. x varies fastest, then y, then z; row 0 is at the top. An image is a description of the caller's memory,

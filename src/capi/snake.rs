@@ -116,11 +116,10 @@ pub struct isoline_snake_params {
     /// polygons have fewer nodes; with 0, which is faster, no node is removed.
     pub node_cost: f64,
     /// f32 images, which are computed in 65536 levels: the pixel value of level 0; smaller pixels count as it. This
-    /// and range_max ISOLINE_AUTOMATIC (default): automatic, the smallest value that two neighbouring pixels of a slice are
-    /// both at or below, or 0 for ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; and the largest
-    /// that two are both at or above (of all finite pixels where the one is not less than the other). A single hot or dead
-    /// pixel does not count. Else both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic
-    /// for 8- and 16-bit images, which are used unchanged.
+    /// and range_max ISOLINE_AUTOMATIC (default): automatic, see Automatic ranges at the top, but from 0 on for
+    /// ISOLINE_SNAKE_NOISE_POISSON, _GAMMA and _RAYLEIGH, which count from 0; give both for images of spots of one pixel. Else
+    /// both must be given, from -3.4e38 to 3.4e38, this one less than range_max. Must be automatic for 8- and 16-bit images,
+    /// which are used unchanged.
     pub range_min: f64,
     /// f32 images: the pixel value of level 65535, up to 3.4e38; larger pixels count as it. ISOLINE_AUTOMATIC (default):
     /// automatic.
@@ -220,7 +219,7 @@ pub unsafe extern "C" fn isoline_snake_params_init(
 /// All sums are integers, so that results do not depend on the device, the threads or the number of targets. The
 /// image is copied to the device with row prefix sums (1.5 bytes per pixel in all for u8, 3 for u16 and f32); the
 /// caller's image is not needed after the call, which reports no progress; isoline_set_cancel_flag can end it. NaN pixels
-/// of an f32 image count as the smallest pixel. Distances are in pixels; the image's spacing is not used.
+/// of an f32 image count as range_min. Distances are in pixels; the image's spacing is not used.
 ///
 /// @param context not NULL. The snake keeps the device alive; the two may be freed in either order.
 /// @param input not NULL; one slice of any type, up to 2^25 pixels a side and 2^31 in all; host or CUDA memory.

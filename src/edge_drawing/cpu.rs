@@ -54,7 +54,7 @@ fn resolve(context: &Context, params: &Params, input: &Image<'_>) -> Result<Plan
     if matches!(input, Image::Device(_)) {
         return Err(Error::in_cuda_memory("image"));
     }
-    Ok(params.plan(input.pixel_type(), super::prepare::extremes(context, params, &mut (*input).into(), &mut None)?))
+    Ok(params.plan(input.pixel_type(), super::prepare::range(context, params, &mut (*input).into(), &mut None)?))
 }
 
 /// Returns a slice's pixels as plain numbers, for the variant `scalar`.

@@ -63,7 +63,7 @@ fn resolve(
             check_device_pixels(cuda, &format!("the {name}"), pixels)?;
         }
     }
-    Ok(params.plan(input.pixel_type(), super::prepare::extremes(context, params, &mut (*input).into(), &mut None)?))
+    Ok(params.plan(input.pixel_type(), super::prepare::range(context, params, &mut (*input).into(), &mut None)?))
 }
 
 /// Implements [`super::run`].

@@ -142,8 +142,9 @@ pub struct Params {
     /// by default, as Table II is printed. On: longer edges with fewer gaps at corners.
     pub follow_turns: bool,
     /// f32 images only: the pixel values that become 0 and 65535; pixels beyond count as those. `None` (default): the smallest
-    /// value that two neighbouring pixels of a slice are both at or below, and the largest that two are both at or above (of
-    /// all finite pixels where the one is not less than the other), so that a single hot or dead pixel does not count.
+    /// and the largest finite pixel, but without single hot or dead ones. Those are farther from the range of neighbours than
+    /// its own extent: from the smallest value that two pixels side by side along x or y are both at or below to the largest
+    /// that two are both at or above. Where that is empty, as in a chessboard, all finite pixels count.
     pub range: Option<[f64; 2]>,
     /// The implementation. Default: the fastest.
     pub variant: Variant,
@@ -401,7 +402,7 @@ pub fn maps(
 /// The gradients are those after smoothing with [`Params::sigma`], so that the threshold follows what is left of the noise.
 /// With validation it is at most 11/255 of the range by Prewitt, and so much more by the other operators as these weigh more.
 ///
-/// Above a sigma of 1 it is, with validation, too, at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
+/// Above a sigma of 1, also with validation, it is at least five times the gradient of a step of one level: 20 by Sobel for integers. Smoothed
 /// slopes are less steep than their rounding to whole levels, whose steps are not edges.
 ///
 /// # Errors

@@ -35,7 +35,7 @@ impl Params {
         }
         let pixel_type = input.pixel_type();
         let mut extent = |input: &mut Input<'_>| -> Result<[f64; 2]> {
-            Ok(self.extent(pixel_type, prepare::extremes(context, self, input, progress)?))
+            Ok(self.extent(pixel_type, prepare::range(context, self, input, progress)?))
         };
         // The range of integer pixels is needed only where there is no noise.
         let mut range = if pixel_type == PixelType::F32 { Some(extent(input)?) } else { None };

@@ -66,8 +66,8 @@ impl Params {
         }
     }
 
-    /// Returns whether [`plan`](Self::plan) needs the smallest and largest finite pixel of the whole input.
-    pub(super) fn needs_extremes(&self, pixel_type: PixelType) -> bool {
+    /// Returns whether [`plan`](Self::plan) needs the range of the pixels of the whole input.
+    pub(super) fn needs_range(&self, pixel_type: PixelType) -> bool {
         match pixel_type {
             PixelType::U8 => false,
             PixelType::U16 => self.gradient_threshold.is_none(),
@@ -86,24 +86,24 @@ impl Params {
     ) -> Result<Self> {
         let mut params = self.with_threshold(context, input, progress)?;
         if independent && params.range.is_none() {
-            params.range = extremes(context, &params, input, progress)?;
+            params.range = range(context, &params, input, progress)?;
         }
         Ok(params)
     }
 
     /// Returns the range of the pixels, as far as parameters depend on it.
-    pub(super) fn extent(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> [f64; 2] {
+    pub(super) fn extent(&self, pixel_type: PixelType, range: Option<[f64; 2]>) -> [f64; 2] {
         match pixel_type {
             PixelType::U8 => [0.0, 255.0],
-            PixelType::U16 => extremes.unwrap_or([0.0, MAX_LEVEL]),
-            PixelType::F32 => self.range.or(extremes).unwrap_or([0.0, 1.0]),
+            PixelType::U16 => range.unwrap_or([0.0, MAX_LEVEL]),
+            PixelType::F32 => self.range.or(range).unwrap_or([0.0, 1.0]),
         }
     }
 
-    /// Returns the plan for one image. `extremes` are given if [`needs_extremes`](Self::needs_extremes) says so. Call
+    /// Returns the plan for one image. `range` is given if [`needs_range`](Self::needs_range) says so. Call
     /// [`check`](Self::check) first.
-    pub(super) fn plan(&self, pixel_type: PixelType, extremes: Option<[f64; 2]>) -> Plan {
-        let [low, high] = self.extent(pixel_type, extremes);
+    pub(super) fn plan(&self, pixel_type: PixelType, range: Option<[f64; 2]>) -> Plan {
+        let [low, high] = self.extent(pixel_type, range);
         let extent = (high - low).max(0.0);
         let threshold = self.gradient_threshold.unwrap_or(DEFAULT_THRESHOLD / 255.0 * extent);
         let (quantise, unit, origin) = match pixel_type {
@@ -138,14 +138,14 @@ impl Plan {
     }
 }
 
-/// Returns the smallest and the largest finite pixel, where the parameters need them.
-pub(super) fn extremes(
+/// Returns the automatic range of the pixels, where the parameters need it.
+pub(super) fn range(
     context: &Context,
     params: &Params,
     input: &mut Input<'_>,
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<Option<[f64; 2]>> {
-    let needed = params.needs_extremes(input.pixel_type());
+    let needed = params.needs_range(input.pixel_type());
     needed.then(|| context.automatic_range(super::STAGE, input, progress)).transpose()
 }
 

@@ -63,7 +63,7 @@ pub(super) fn run(
     let drawn = drawn.unwrap_or_else(|| unreachable!("segments were asked for"));
     // 2. Keep the parts that pass, and make the edge map of these.
     let started = Instant::now();
-    let plan = params.plan(input.pixel_type(), prepare::extremes(context, params, &mut (*input).into(), &mut None)?);
+    let plan = params.plan(input.pixel_type(), prepare::range(context, params, &mut (*input).into(), &mut None)?);
     let mut part =
         progress.as_deref_mut().map(|call| |done: f64, stage: &str| call(DRAWING + (1.0 - DRAWING) * done, stage));
     let mut part = part.as_mut().map(|call| call as &mut Progress<'_>);

@@ -82,9 +82,8 @@ pub enum Start {
     /// All initial values are 0.
     Mask,
     /// The input scaled to 0..1 (and inverted for [`Foreground::Below`]): the paper's "initialised with the original
-    /// image". Pixels beyond the range start at its ends. `None`: 0..255 for u8, else from the smallest value that two
-    /// neighbouring pixels of a slice are both at or below to the largest that two are both at or above (of all finite pixels
-    /// where the one is not less than the other), so that a single hot or dead pixel does not count.
+    /// image". Pixels beyond the range start at its ends. `None`: 0..255 for u8, else from the smallest to the largest finite
+    /// pixel, without single hot or dead ones, see [`edge_drawing::Params::range`](crate::edge_drawing::Params::range).
     Input(Option<[f64; 2]>),
 }
 

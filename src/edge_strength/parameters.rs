@@ -115,7 +115,7 @@ pub(crate) const START_MIN: Parameter = Parameter::float(
     c"Used by start image: the pixel value that starts at 0. A larger one darkens the start.",
 )
 .unit(c"pixel values")
-.automatic(c"0 for 8-bit images, else the smallest value that two neighbouring pixels of a slice are both at or below.")
+.automatic(c"0 for 8-bit images, else the smallest finite pixel, but for single ones that are far below all others.")
 .advanced();
 
 pub(crate) const START_MAX: Parameter = Parameter::float(
@@ -125,9 +125,7 @@ pub(crate) const START_MAX: Parameter = Parameter::float(
     c"Used by start image: the pixel value that starts at 1. A larger one darkens the start.",
 )
 .unit(c"pixel values")
-.automatic(
-    c"255 for 8-bit images, else the largest value that two neighbouring pixels of a slice are both at or above.",
-)
+.automatic(c"255 for 8-bit images, else the largest finite pixel, but for single ones that are far above all others.")
 .advanced();
 
 pub(crate) const TOLERANCE: Parameter = Parameter::float(

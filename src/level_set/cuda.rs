@@ -350,7 +350,7 @@ impl Solver {
             first_batch = false;
         }
         monitor.converged |= self.plan.front_vanished(self.inside);
-        if monitor.converged { Ok(()) } else { cancelled }
+        cancelled
     }
 
     /// Waits for a batch, and calls the progress callback while waiting.

@@ -331,7 +331,8 @@ impl Measurement<'_, '_, '_> {
             None => bounds[axis].clone(),
         });
         let whole = (0..used).all(|axis| ranges[axis].len() == sizes[axis]);
-        let spacing = [spacing[0], spacing[1], spacing.get(2).copied().unwrap_or(1.0)];
+        // Slices have no distance from each other: cells are as deep as they are wide.
+        let spacing = [spacing[0], spacing[1], spacing.get(2).copied().unwrap_or(spacing[0].min(spacing[1]))];
         let steps = steps(&ranges, spacing);
         let [width, height, depth] = std::array::from_fn(|axis| ranges[axis].len().div_ceil(steps[axis]));
         let mut marks = zeroed_image::<u8>((depth, height, width))?;
@@ -344,17 +345,30 @@ impl Measurement<'_, '_, '_> {
                 first.max(bounds.start)..(first + step).min(bounds.end)
             }
         });
-        let rows = marks.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps")).chunks_mut(width);
-        try_par_each(rows, self.ticker, |row, marks| {
-            let [y, z] = [row % height, row / height];
-            for (x, mark) in marks.iter_mut().enumerate() {
-                let is_inside = with_view!(self.mask, view => {
-                    zs(z).any(|z| ys(y).any(|y| xs(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
-                });
-                *mark = u8::from(is_inside);
+        // A cell of several slices is inside where its middle one is, whose pixel stands for it; if no cell is then, where any is.
+        let middle = |cell: usize| {
+            let at = (ranges[2].start + cell * steps[2] + steps[2] / 2).min(ranges[2].end - 1);
+            at..at + 1
+        };
+        let is_volume = self.params.dimensions == Dimensions::Volume;
+        for any_slice in if is_volume { &[true][..] } else { &[false, true] } {
+            let rows =
+                marks.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps")).chunks_mut(width);
+            try_par_each(rows, self.ticker, |row, marks| {
+                let [y, z] = [row % height, row / height];
+                for (x, mark) in marks.iter_mut().enumerate() {
+                    let mut slices = if *any_slice { zs(z) } else { middle(z) };
+                    let is_inside = with_view!(self.mask, view => {
+                        slices.any(|z| ys(y).any(|y| xs(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
+                    });
+                    *mark = u8::from(is_inside);
+                }
+                Ok(())
+            })?;
+            if marks.iter().any(|mark| *mark > 0) {
+                break;
             }
-            Ok(())
-        })?;
+        }
         let mut distances = zeroed_image::<f32>(marks.dim())?;
         let packed = distances.as_slice_mut().unwrap_or_else(|| unreachable!("a new array has no gaps"));
         let spacing = std::array::from_fn(|axis| spacing[axis] * steps[axis] as f64);

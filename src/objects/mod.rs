@@ -102,9 +102,8 @@ pub struct Params {
     /// maximum has to reach it, and the smallest spacing.
     pub prominence: Option<f64>,
     /// f32 images, which are computed in 65536 levels: the pixel values of the first and the last level; pixels beyond count
-    /// as those. `None` (default): the smallest value that two neighbouring pixels of a slice are both at or below, and the
-    /// largest that two are both at or above (of all finite pixels where the one is not less than the other), so that a single
-    /// hot or dead pixel does not count. Must be `None` for u8 and u16.
+    /// as those. `None` (default): the smallest and the largest finite pixel, without single hot or dead ones, see
+    /// [`edge_drawing::Params::range`](crate::edge_drawing::Params::range). Must be `None` for u8 and u16.
     pub range: Option<[f64; 2]>,
     /// The voxel's size along x, y, z, each from 1e-15 to 1e15 and at most 1e9 times another. Default 1, 1, 1. Of an image of
     /// one slice that along z is not used, and may be anything.

@@ -168,7 +168,7 @@ pub(crate) const NODE_COST: Parameter = Parameter::float(
 .advanced();
 
 pub(crate) const RANGE_MIN: Parameter = Parameter::first_level().automatic(
-    c"The smallest value that two neighbouring pixels of a slice are both at or below; 0 for Poisson, gamma and Rayleigh noise.",
+    c"The smallest finite pixel, but for single ones that are far below all others; 0 for Poisson, gamma and Rayleigh noise.",
 );
 
 pub(crate) const RANGE_MAX: Parameter = Parameter::last_level();

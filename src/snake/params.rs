@@ -73,10 +73,10 @@ pub struct Params {
     /// is what it takes to write the node down. At the end nodes are taken out where that pays, so that noise buys
     /// none. Default 0.5; with 0, which is faster, none is taken out.
     pub node_cost: f64,
-    /// f32 images only: the pixel values of level 0 and of level 65535; pixels beyond count as those. `None` (default): the
-    /// smallest value that two neighbouring pixels of a slice are both at or below, for Poisson, Gamma and Rayleigh noise 0, and
-    /// the largest that two are both at or above (of all finite pixels where the one is not less than the other), so that a
-    /// single hot or dead pixel does not count. For these models level 0 should be 0: their costs are of the levels.
+    /// f32 images only: the pixel values of level 0 and of level 65535; pixels beyond count as those, in the statistics, too.
+    /// `None` (default): the smallest finite pixel, for Poisson, Gamma and Rayleigh noise 0, and the largest, without single hot
+    /// or dead ones, see [`edge_drawing::Params::range`](crate::edge_drawing::Params::range). For these models level 0 should
+    /// be 0: their costs are of the levels.
     pub range: Option<[f64; 2]>,
     /// The levels of the pyramid, 1 to 4. Default 1: polygons are searched on the image alone. Otherwise each is first
     /// searched on the image reduced `pyramid_levels` − 1 times to half its size, then on the next larger one, and so on, with

@@ -180,7 +180,7 @@ fn a_hot_pixel_counts_no_more_than_twice_the_range() {
         let of = |image: Image<'_>, range| {
             let mut output = Array3::zeros(drawn.dim());
             let params = Params { variant, ..start(range) };
-            edge_strength::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
+            isoline::edge_strength::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
             output
         };
         let mut hot = drawn.mapv(u16::from);

@@ -186,7 +186,7 @@ impl Slabs {
             size = next_batch_size(size, begun.elapsed().as_secs_f64());
         }
         monitor.converged |= self.plan.front_vanished(self.inside);
-        if monitor.converged { Ok(()) } else { cancelled }
+        cancelled
     }
 
     /// Queues iterations with their reinitialisations and the download of their statistics, on all GPUs.

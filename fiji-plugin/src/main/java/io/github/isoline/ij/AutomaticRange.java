@@ -3,10 +3,10 @@ package io.github.isoline.ij;
 import java.lang.reflect.Array;
 
 /**
- * The range of values that the library uses where it is automatic: from the smallest that two neighbouring pixels of a
- * slice are both at or below to the largest that two are both at or above, so that a single hot or dead pixel does not
- * count. Where the one is not less than the other it is that of all pixels. It is measured here where a channel is
- * computed in several calls, of which each would have a range of its own.
+ * The range of values that the library uses where it is automatic: from the smallest to the largest finite value, but without single
+ * hot or dead pixels. Those are farther from the range of neighbours than its own extent: from the smallest value that two
+ * pixels side by side are both at or below to the largest that two are both at or above. Where that is empty all pixels
+ * count. It is measured here where a channel is computed in several calls, of which each would have a range of its own.
  */
 final class AutomaticRange {
     private final GreyRange all = new GreyRange();
@@ -26,7 +26,7 @@ final class AutomaticRange {
                 if (i % width + 1 < width) {
                     pairs.takePair(value, IntensitySample.value(pixels, i + 1));
                 }
-                if (i + width < count) {
+                if (i < count - width) {
                     pairs.takePair(value, IntensitySample.value(pixels, i + width));
                 }
             }
@@ -41,6 +41,12 @@ final class AutomaticRange {
     }
 
     GreyRange range() {
-        return neighbours.hasExtent() ? neighbours : all;
+        if (!neighbours.hasExtent()) {
+            return all;
+        }
+        GreyRange range = new GreyRange();
+        range.min = Math.max(all.min, neighbours.min - neighbours.extent());
+        range.max = Math.min(all.max, neighbours.max + neighbours.extent());
+        return range;
     }
 }
