@@ -7,7 +7,7 @@ use crate::progress::Ticker;
 use ndarray::{ArrayView1, ArrayView3, s};
 use rayon::prelude::*;
 
-/// What is measured; the kernels of `kernels/image.cu` have the same two.
+/// The extent of a measurement; the kernels of `kernels/image.cu` have the same two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Measure {
     /// The pixels alone.
