@@ -83,9 +83,9 @@ def scale(low, high):
 
 
 def automatic_range(image) -> list:
-    """The library's automatic range: from the smallest value that two pixels side by side along x or y are both at or below to the
-    largest that two are both at or above, widened on both sides by its own extent, as far as there are pixels; that of all
-    finite pixels where the one is not less than the other."""
+    """The library's automatic range: that of the finite pixels, without those farther from the range of neighbours than its
+    own extent. That is from the smallest value that two pixels side by side along x or y are both at or below to the largest
+    that two are both at or above; where it is empty all finite pixels count."""
     # Each pair of neighbours is in one block at least.
     depths = {axis: (0, 1) if axis >= image.ndim - 2 else 0 for axis in range(image.ndim)}
     parts = da.overlap.overlap(image, depths, "none")

@@ -298,7 +298,8 @@ def test_two_processes_may_write_the_same_output(folder, fails):
 @pytest.mark.parametrize("arguments, text", [
     (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--target", "1000", "--epsilon", "10"],
      "no front is left, and the mask is empty"),
-    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"], "not converged (number of iterations: 1)"),
+    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"],
+     "not converged (number of iterations: 1)"),
     (["objects", "image.npy", "a.npy", "--threshold", "250"], "no object was found"),
     (["edge_strength", "image.npy", "a.npy", "--mode", "converged", "--threshold", "100", "--max_cycles", "1"],
      "not converged (number of iterations: 1)"),
