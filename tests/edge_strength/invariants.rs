@@ -1,8 +1,9 @@
 //! Invariants: properties of the call that must not change the result, or must change it in a known way.
 
+use crate::common::cuda_and_cpu;
 use crate::{assert_bits, assert_close, assert_same, drawing, everywhere, iterate, machines, strength};
 use isoline::edge_strength::{Dimensions, Foreground, Mode, Params, Start, Variant};
-use isoline::{Context, Image};
+use isoline::{Context, Image, PixelType};
 use ndarray::{Array2, Array3, ArrayView3, Axis, s};
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -192,6 +193,32 @@ fn a_hot_pixel_counts_no_more_than_twice_the_range() {
         assert_bits(&of(hot.view().into(), None), &expected, name);
         assert!(expected.iter().filter(|value| **value > 0.45).count() > 100, "{name}");
     });
+}
+
+#[test]
+fn the_range_of_pixels_in_device_memory_is_that_of_the_host() {
+    let Some([cuda, cpu]) = cuda_and_cpu() else { return };
+    let params = Params { start: Start::Input(None), threshold: 1e9, ..iterate(Dimensions::Slices, 64.0, 0) };
+    let run = |context: &Context, image: Image<'_>| {
+        let [width, height, depth] = image.shape();
+        let mut output = Array3::<f32>::zeros((depth, height, width));
+        isoline::edge_strength::run(context, image.into(), &params, None, output.view_mut().into()).unwrap();
+        output
+    };
+    let compare = |host: Image<'_>, pixels: PixelType| {
+        let mut on_device = cuda.device_image(pixels, host.shape()).unwrap();
+        on_device.upload(host).unwrap();
+        assert_bits(&run(&cuda, on_device.view()), &run(&cpu, host), pixels.name());
+    };
+    // Single pixels at the ends of slices, whose neighbours in memory are in the next one.
+    let mut image = drawing(3, 41, 150).mapv(u16::from);
+    for (at, pixel) in [([0, 40, 149], 65535), ([1, 0, 0], 60_000), ([2, 40, 0], 0), ([1, 40, 75], 50_000)] {
+        image[at] = pixel;
+    }
+    compare(image.view().into(), PixelType::U16);
+    let mut image = image.mapv(|pixel| f32::from(pixel) * 0.3 - 70.0);
+    (image[[0, 0, 149]], image[[2, 20, 75]]) = (f32::NAN, f32::NEG_INFINITY);
+    compare(image.view().into(), PixelType::F32);
 }
 
 #[test]

@@ -185,3 +185,24 @@ fn cuda_measures_the_range_of_the_cpu_from_device_memory_too() {
     assert_eq!(state(&cuda, device_image.view(), start), wanted);
     assert_eq!(state(&cuda, input, device_mask.view()), wanted);
 }
+
+#[test]
+fn the_range_of_slices_does_not_depend_on_the_unit_of_length() {
+    // More voxels than are sampled, and objects that are elsewhere and of another brightness on each slice.
+    let dim = (16, 200, 200);
+    let disc = |z: usize, y: usize, x: usize| (x as f64 - 60.0 - 5.0 * z as f64).hypot(y as f64 - 100.0) < 40.0;
+    let random = noise(dim);
+    let image = Array3::from_shape_fn(dim, |(z, y, x)| {
+        let level = if disc(z, y, x) { 150.0 + 2.0 * z as f64 } else { 60.0 };
+        (level + 5.0 * random[[z, y, x]]).round() as u8
+    });
+    let mask = Array3::from_shape_fn(dim, |(z, y, x)| u8::from(disc(z, y, x)));
+    let measured = [1.0, 250.0, 0.004].map(|side| {
+        let params = Params { dimensions: Dimensions::Slices, ..voxels([side, side, 1.0]) };
+        let state = start(&Context::new("cpu").unwrap(), image.view(), &mask, &params).state();
+        (state.target, state.epsilon, state.side)
+    });
+    assert!(measured.iter().all(|range| *range == measured[0]), "{measured:?}");
+    let (target, epsilon, side) = measured[0];
+    assert!((target - 165.0).abs() < 5.0 && (epsilon - 52.0).abs() < 5.0 && side == Side::Above, "{measured:?}");
+}
