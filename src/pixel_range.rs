@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::image::{Image, PixelType};
 use crate::progress::Ticker;
 use ndarray::{ArrayView1, ArrayView3, s};
+use pulp::Arch;
 use rayon::prelude::*;
 
 /// The extent of a measurement; the kernels of `kernels/image.cu` have the same two.
@@ -69,6 +70,7 @@ fn decoded(keys: [u32; 2], pixel_type: PixelType) -> Option<[f64; 2]> {
 }
 
 /// Returns the smallest larger and the largest smaller key of pairs of pixels, of which both are finite.
+#[inline(always)]
 fn of_pairs<T: Key>(pairs: impl Iterator<Item = (T, T)>) -> [u32; 2] {
     pairs.fold(NONE, |[low, high], (a, b)| {
         let ([a, b], is_finite) = ([a.key(), b.key()], a.is_finite() && b.is_finite());
@@ -86,6 +88,7 @@ trait Key: Copy + Send + Sync {
 macro_rules! integer_keys {
     ($($pixel:ty),*) => {$(
         impl Key for $pixel {
+            #[inline(always)]
             fn key(self) -> u32 {
                 self.into()
             }
@@ -98,6 +101,7 @@ macro_rules! integer_keys {
 integer_keys!(u8, u16);
 
 impl Key for f32 {
+    #[inline(always)]
     fn key(self) -> u32 {
         let bits = self.to_bits();
         bits ^ if bits & SIGN != 0 { u32::MAX } else { SIGN }
@@ -130,25 +134,30 @@ fn range<T: Key>(view: ArrayView3<'_, T>, measure: Measure, ticker: &Ticker) -> 
     /// The least number of rows of one task.
     const ROWS: usize = 16;
     let (depth, height, width) = view.dim();
+    // In the widest vectors that the processor has.
+    let arch = Arch::new();
     let of_row = |row: usize| {
         if ticker.is_cancelled() {
             return EMPTY;
         }
         let [z, y] = [row / height, row % height];
         let own = view.slice(s![z, y, ..]);
-        let pixels = Range { pixels: of_rows(own, own), ..EMPTY };
+        let pixels = Range { pixels: arch.dispatch(|| of_rows(own, own)), ..EMPTY };
         if measure == Measure::Pixels {
             return pixels;
         }
         let beside = (width > 1).then(|| view.slice(s![z, y, 1..]));
         let below = (y + 1 < height).then(|| view.slice(s![z, y + 1, ..]));
         let others = [beside, below].into_iter().flatten();
-        others.fold(pixels, |range, other| range.merged(Range { neighbours: of_rows(own, other), ..EMPTY }))
+        others.fold(pixels, |range, other| {
+            range.merged(Range { neighbours: arch.dispatch(|| of_rows(own, other)), ..EMPTY })
+        })
     };
     (0..depth * height).into_par_iter().with_min_len(ROWS).map(of_row).reduce(|| EMPTY, Range::merged)
 }
 
 /// Returns the keys of the pairs of two rows, as long as both are.
+#[inline(always)]
 fn of_rows<T: Key>(row: ArrayView1<'_, T>, other: ArrayView1<'_, T>) -> [u32; 2] {
     match (row.as_slice(), other.as_slice()) {
         (Some(row), Some(other)) => of_pairs(row.iter().copied().zip(other.iter().copied())),
