@@ -289,15 +289,17 @@ def recorded(path: str, found) -> dict:
                                                      newest=pathlib.Path(path).stat().st_mtime_ns)
 
 
-def doubt(name: str, report, objects) -> str:
+def doubt(name: str, report, objects, options: dict) -> str:
     """The reason why a result may not be what was wanted; "" where there is none."""
     if objects is not None and not len(objects):
         return "no object was found, as there is no start; try another threshold, or give --starts"
     if report.ended() in ("lost", "filled"):
         mask = "empty" if report.ended() == "lost" else "the whole image"
         return f"no front is left, and the mask is {mask}; check the range of intensities and the start"
-    # A fixed number of iterations of edge strength has no residual, and 0 iterations of objects were wanted.
-    iterates = name == "level_set" or name == "objects" and report.iterations > 0 or not math.isnan(report.residual)
+    # A fixed number of iterations may be wanted: edge strength has no residual then, and a level set no tolerance.
+    endless = options.get("change_tolerance") == options.get("rms_tolerance") == 0
+    iterates = (name == "level_set" and not endless or name == "objects" and report.iterations > 0
+                or not math.isnan(report.residual))
     if iterates and not report.converged:
         return f"not converged (number of iterations: {report.iterations}); more may change the result"
     if report.ended() == "at limit":
@@ -315,7 +317,7 @@ def computed(name: str, image, others: dict, shown: dict):
     report = isoline.Report()
     found = getattr(isoline, name)(image, **others, report=report, **shown)
     found, objects = found if name == "objects" else (found, None)
-    if said := doubt(name, report, objects):
+    if said := doubt(name, report, objects, shown):
         print(f"isoline: warning: {said}", file=sys.stderr)
     return found
 

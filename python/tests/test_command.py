@@ -300,6 +300,8 @@ def test_two_processes_may_write_the_same_output(folder, fails):
      "no front is left, and the mask is empty"),
     (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1"],
      "not converged (number of iterations: 1)"),
+    (["level_set", "image.npy", "a.npy", "--initial_mask", "start.npy", "--iterations", "1", "--change_tolerance", "0",
+      "--rms_tolerance", "0"], None),
     (["objects", "image.npy", "a.npy", "--threshold", "250"], "no object was found"),
     (["edge_strength", "image.npy", "a.npy", "--mode", "converged", "--threshold", "100", "--max_cycles", "1"],
      "not converged (number of iterations: 1)"),
