@@ -21,7 +21,7 @@ class Watch:
             raise TypeError(f"progress must be True, a function or None, but it is {progress!r}")
         self.tell = None if isinstance(progress, bool) else progress
         self.bar, self.raised = bar() if progress is True else None, None
-        self.argument, self.done, self.calls, self.last = None, 0, calls, (0.0, b"")
+        self.argument, self.done, self.calls, self.last = None, 0, calls, (0.0, b"")  # the share and the step last told
         if self.bar is not None or self.tell is not None:
             # The function must live as long as the call. The struct has its address alone: Python before 3.12 does not
             # collect a cycle through byref.
@@ -29,8 +29,11 @@ class Watch:
             self.argument = byref(Progress(callback=c_void_p.from_buffer(self.function).value))
 
     def told(self, _user, fraction, stage):
-        fraction = (self.done + fraction) / self.calls
-        self.last = fraction, stage
+        # The library's own 1 may come a little before the result, when the call can still be cancelled.
+        self.last = min((self.done + fraction) / self.calls, 0.99), stage
+        return self.say(*self.last)
+
+    def say(self, fraction, stage):
         try:
             cancel = self.tell is not None and self.tell(fraction, stage.decode())
             if self.bar is not None:
@@ -45,10 +48,8 @@ class Watch:
         return self
 
     def __exit__(self, kind, *_):
-        share, stage = self.last
-        if self.argument is not None and kind is None and self.raised is None and share < 1:
-            self.done = self.calls - 1
-            self.told(None, 1.0, stage)
+        if self.argument is not None and kind is None and self.raised is None:
+            self.say(1.0, self.last[1])
         if self.bar is not None:
             self.bar.close()
         self.function = None

@@ -382,3 +382,17 @@ def test_the_library_is_found_from_another_folder(tmp_path):
 def test_a_library_that_is_not_there_is_named(tmp_path):
     with pytest.raises(OSError, match="cannot load the Isoline library.*ISOLINE_LIBRARY"):
         isoline.Library(tmp_path)
+
+
+def test_a_share_of_1_is_the_end():
+    noise = numpy.random.default_rng(0).random((700, 700), numpy.float32)
+    calls = (lambda **options: isoline.isolines(noise, [0.5], **options),
+             lambda **options: isoline.edge_drawing(noise, validation="false_alarms", **options),
+             lambda **options: isoline.edge_drawing_ellipses(noise, **options),
+             lambda **options: isoline.level_set(noise, noise > 0.9, iterations=3, target=1, epsilon=0.2, **options))
+    for call in calls:
+        shares = []
+        call(progress=lambda share, _: shares.append(share))
+        assert shares.count(1) == 1 and shares[-1] == 1 and shares == sorted(shares)
+        # It is not asked whether the call is to end: it has.
+        call(progress=lambda share, _: share == 1)
