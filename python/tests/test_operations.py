@@ -390,9 +390,14 @@ def test_a_share_of_1_is_the_end():
              lambda **options: isoline.edge_drawing(noise, validation="false_alarms", **options),
              lambda **options: isoline.edge_drawing_ellipses(noise, **options),
              lambda **options: isoline.level_set(noise, noise > 0.9, iterations=3, target=1, epsilon=0.2, **options))
-    for call in calls:
+
+    def shares_of(call):
         shares = []
         call(progress=lambda share, _: shares.append(share))
+        return shares
+
+    for call in calls:
+        shares = shares_of(call)
         assert shares.count(1) == 1 and shares[-1] == 1 and shares == sorted(shares)
         # It is not asked whether the call is to end: it has.
         call(progress=lambda share, _: share == 1)
