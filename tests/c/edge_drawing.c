@@ -8,9 +8,13 @@ typedef struct {
     double unit;
 } typed_pixels;
 
+/* The range of f32 pixels. */
+#define LOW -3.5f
+#define HIGH 9.25f
+
 static typed_pixels as_type(uint32_t type, const uint8_t *drawn, size_t count) {
     typed_pixels made = {allocate(count * 4), (uint32_t *)allocate(count * 4), 1};
-    const float low = -3.5f, high = 9.25f;
+    const float low = LOW, high = HIGH;
     const float scale = (float)(65535.0 / ((double)high - (double)low));
     for (size_t i = 0; i < count; i++) {
         if (type == ISOLINE_U8) {
@@ -20,8 +24,7 @@ static typed_pixels as_type(uint32_t type, const uint8_t *drawn, size_t count) {
             ((uint16_t *)made.data)[i] = (uint16_t)(drawn[i] * 257u);
             made.integers[i] = drawn[i] * 257u;
         } else {
-            /* The first two pixels span the range. */
-            const float p = i == 0 ? low : i == 1 ? high : low + (high - low) * ((float)drawn[i] / 255.0f);
+            const float p = low + (high - low) * ((float)drawn[i] / 255.0f);
             float t = (p - low) * scale;
             t = t < 0 ? 0 : t > 65535 ? 65535 : t;
             ((float *)made.data)[i] = p;
@@ -38,9 +41,9 @@ static void matches_the_definition(isoline_context *context, uint32_t type, size
     const size_t count = width * height;
     uint8_t *drawn = drawing(width, height, 1, 5);
     typed_pixels pixels = as_type(type, drawn, count);
-    if (type == ISOLINE_F32 && count < 2) {
-        /* A single pixel has no range. */
-        pixels.integers[0] = 0;
+    if (type == ISOLINE_F32) {
+        params.range_min = LOW;
+        params.range_max = HIGH;
     }
     /* A little less than the whole number, so that rounding cannot exceed it. */
     params.gradient_threshold = (threshold - 0.25) * pixels.unit;

@@ -363,19 +363,30 @@ fn float_images_count_in_their_own_units() {
 fn a_hot_pixel_changes_no_outline_of_a_float_image() {
     let float = blob(90, 90, 6).mapv(f32::from);
     let start = polygon(&[(20, 20), (70, 20), (70, 70), (20, 70)]);
-    let run = |image: &Array2<f32>| {
-        let (outline, statistics, _) =
-            snake::run(&cpu(), image.view().into(), Some(&start), &Params::default(), None).unwrap();
-        (outline, statistics[0])
+    let run = |image: &Array2<f32>, range| {
+        let params = Params { range, ..Params::default() };
+        let mut snake = Snake::new(&cpu(), image.view().into(), Some(&start), &params).unwrap();
+        snake.step(u64::MAX, None).unwrap();
+        let mut mask = Array2::<u8>::zeros(image.dim());
+        snake.read_mask(mask.view_mut().into()).unwrap();
+        (mask, snake.statistics()[0])
     };
-    let (outline, expected) = run(&float);
+    // The range of neighbours, and its extent on both sides.
+    let windows = || float.windows((1, 2)).into_iter().chain(float.windows((2, 1)));
+    let low = windows().map(|pair| pair.fold(f32::MIN, |a, b| a.max(*b))).fold(f32::MAX, f32::min);
+    let high = windows().map(|pair| pair.fold(f32::MAX, |a, b| a.min(*b))).fold(f32::MIN, f32::max);
+    let range = Some([2.0 * low - high, 2.0 * high - low].map(f64::from));
     for (hot, dead) in [(1e6, -1e6), (f32::MAX, f32::MIN)] {
         let mut with = float.clone();
         (with[[3, 80]], with[[85, 4]]) = (hot, dead);
-        let (found, statistics) = run(&with);
-        assert_eq!(found, outline, "{hot}");
-        assert!((statistics.mean - expected.mean).abs() < 0.01, "{statistics:?}");
-        assert!((statistics.deviation - expected.deviation).abs() < 0.01, "{statistics:?}");
+        let ((mask, found), given) = (run(&with, None), run(&with, range));
+        assert!((&mask, found) == (&given.0, given.1), "{found:?}, {:?}", given.1);
+        // Mean and deviation are those of the pixels, but for their rounding to levels.
+        let inside: Vec<f64> =
+            float.iter().zip(&mask).filter(|(_, mask)| **mask > 0).map(|(pixel, _)| f64::from(*pixel)).collect();
+        let mean = inside.iter().sum::<f64>() / inside.len() as f64;
+        let variance = inside.iter().map(|pixel| (pixel - mean).powi(2)).sum::<f64>() / inside.len() as f64;
+        assert!((found.mean - mean).abs() < 0.01 && (found.deviation - variance.sqrt()).abs() < 0.01, "{found:?}");
     }
 }
 

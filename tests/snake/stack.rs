@@ -149,9 +149,9 @@ fn check_sinks(snake: &Snake, expected: &Array3<u16>) {
 fn an_automatic_range_is_that_of_all_slices() {
     let mut floats = stack().mapv(|pixel| f32::from(pixel) * 0.25 - 70.0);
     // The extremes are on a slice without targets.
-    floats[[2, 0, 0]] = -900.0;
-    floats[[2, 0, 1]] = 2500.0;
-    floats[[2, 0, 2]] = f32::INFINITY;
+    for y in 0..2 {
+        (floats[[2, y, 0]], floats[[2, y, 1]], floats[[2, y, 2]]) = (-900.0, 2500.0, f32::INFINITY);
+    }
     let starts = starts();
     let given = Params { range: Some([-900.0, 2500.0]), ..Params::default() };
     let (expected, told, _) = snake::run(&cpu(), floats.view().into(), Some(&starts), &given, None).unwrap();
