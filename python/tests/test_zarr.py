@@ -427,7 +427,7 @@ def test_workers_say_no_more_than_the_command(folder):
 def test_an_interrupt_ends_the_command_and_its_workers_without_a_word(folder):
     pytest.importorskip("distributed")
     plain(image=numpy.tile(IMAGE, (8, 3, 3)))
-    command = start("edge_strength", "image.zarr", "a.zarr", *OPTIONS[:-1], "10", "--local", "2", start_new_session=True)
+    command = start("edge_strength", "image.zarr", "a.zarr", *OPTIONS[:-1], "40", "--local", "2", start_new_session=True)
     while command.poll() is None and len(finished("a.zarr/c")) < 3:
         time.sleep(0.01)
     os.killpg(command.pid, signal.SIGINT)
