@@ -1916,8 +1916,7 @@ isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *par
  * links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
  *
  * Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
- * number of threads gives the same edges and segments. NaN pixels of an f32 image count as
- * range_min.
+ * number of threads gives the same edges and segments. NaN pixels of an f32 image count as range_min.
  * Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
  * border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
  * of it.
@@ -3257,7 +3256,8 @@ typedef struct {
     double margin;
     /**
      * Stopping criterion: the voxels that an object may gain and lose in 10 iterations, in a check interval, or in 4 iterations
-     * times the ratio of the largest to the smallest spacing, whichever is longest, and still be at rest, as a share of the surface of a ball of its size (of an image of one slice the
+     * times the ratio of the largest to the smallest spacing, whichever is longest, and still be at rest, as a share of the
+     * surface of a ball of its size (of an image of one slice the
      * circumference of a disc): about the distance in voxels that its front moved; at least 0. The iterations end when all
      * objects are at rest, twice in turn where a brightness has changed, and no front has moved by two voxels anywhere.
      * Default 0.02.

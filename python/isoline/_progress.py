@@ -21,7 +21,7 @@ class Watch:
             raise TypeError(f"progress must be True, a function or None, but it is {progress!r}")
         self.tell = None if isinstance(progress, bool) else progress
         self.bar, self.raised = bar() if progress is True else None, None
-        self.argument, self.done, self.calls, self.last = None, 0, calls, (0.0, b"")  # the share and the step last told
+        self.argument, self.done, self.calls, self.last = None, 0, calls, (0.0, b"")
         if self.bar is not None or self.tell is not None:
             # The function must live as long as the call. The struct has its address alone: Python before 3.12 does not
             # collect a cycle through byref.

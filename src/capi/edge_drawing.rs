@@ -218,8 +218,7 @@ pub unsafe extern "C" fn isoline_edge_drawing_params_init(
 /// links them along the ridges (Özsen, Topal and Akınlar; Topal and Akınlar 2012).
 ///
 /// Each slice of a stack is an image of its own. All computations are in integers, so that every device, variant and
-/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as
-/// range_min.
+/// number of threads gives the same edges and segments. NaN pixels of an f32 image count as range_min.
 /// Distances are in pixels; the images' spacing is not used. In the paper profile an edge that runs into the image's
 /// border reaches its last pixel. In the reference profile no edge touches the border, and no anchor is within two pixels
 /// of it.
