@@ -411,21 +411,26 @@ mod tests {
 
     #[test]
     fn cancellation_stops_the_work_within_100_ms() {
-        let ticker = Ticker::new("test");
-        let mut calls = 0;
-        let mut callback = |_: f64, _: &str| {
-            calls += 1;
-            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let once = || {
+            let ticker = Ticker::new("test");
+            let (mut calls, mut asked) = (0, Instant::now());
+            let mut callback = |_: f64, _: &str| {
+                calls += 1;
+                asked = Instant::now();
+                if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let outcome: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || {
+                loop {
+                    ticker.check()?;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
+            asked.elapsed()
         };
-        let started = Instant::now();
-        let outcome: Result<()> = run(&pool(), &mut Some(&mut callback), &ticker, || {
-            loop {
-                ticker.check()?;
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        });
-        assert_eq!(outcome.unwrap_err().kind(), ErrorKind::Cancelled);
-        assert!(started.elapsed() < Duration::from_millis(130));
+        // Other processes may delay a thread, but hardly every time.
+        let took = std::iter::repeat_with(once).take(5).min().unwrap();
+        assert!(took < Duration::from_millis(100), "{took:?}");
     }
 
     #[test]

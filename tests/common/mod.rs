@@ -6,6 +6,7 @@ use isoline::{Context, Dimensions};
 use ndarray::{Array2, Array3};
 use std::cell::Cell;
 use std::path::PathBuf;
+use std::time::Duration;
 
 thread_local! {
     /// Set once this thread has printed why there is no CUDA device; each test has a thread of its own.
@@ -49,6 +50,11 @@ pub fn exact_distance((depth, height, width): (usize, usize, usize), params: &Pa
     let factor =
         [1.0, 2.0, 4.0, 8.0, 16.0].into_iter().find(|f| spacing.iter().all(|h| is_whole((h / least).powi(2) * f)));
     factor.map_or(0.0, |factor: f64| 2048.0 / factor.sqrt() * least)
+}
+
+/// Returns the least of the times that three calls of `once` give: other processes may delay a thread.
+pub fn least_of_three(once: impl FnMut() -> Duration) -> Duration {
+    std::iter::repeat_with(once).take(3).min().expect("three times")
 }
 
 /// Runs `test` on every device.

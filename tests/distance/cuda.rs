@@ -3,7 +3,7 @@
 //! have the bits of those that fit. Tests named `sanitizer_` run every CUDA kernel of the distance at least once, on images
 //! small enough for NVIDIA's compute-sanitizer (see `scripts/gpu-run.sh`).
 
-use super::common::{cuda_and_cpu, exact_distance, few_sizes};
+use super::common::{cuda_and_cpu, exact_distance, few_sizes, least_of_three};
 use super::*;
 use ndarray::ArrayViewMut3;
 
@@ -49,8 +49,8 @@ fn cancelled_call_is_an_error_and_the_next_one_is_right() {
     });
 }
 
-/// Returns the time that a call takes to end after its callback cancelled it, from a fraction on: the least of three, because
-/// other processes may delay a thread. It is 0 if a GPU is done before the callback is asked.
+/// Returns the time that a call takes to end after its callback cancelled it, from a fraction on: the least of three. It
+/// is 0 if a GPU is done before the callback is asked.
 fn time_to_cancel(context: &Context, mask: &Array3<u8>, params: &Params, from: f64) -> Duration {
     let mut output = Array3::from_elem(mask.dim(), 7.25f32);
     let once = || {
@@ -75,7 +75,7 @@ fn time_to_cancel(context: &Context, mask: &Array3<u8>, params: &Params, from: f
         }
         took
     };
-    std::iter::repeat_with(once).take(3).min().expect("three times")
+    least_of_three(once)
 }
 
 #[test]
