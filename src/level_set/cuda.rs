@@ -28,7 +28,7 @@ use crate::progress::{Progress, Ticker, may_cancel};
 use dense_grid::DenseGrid;
 use launch::{Fields, Launcher, PhiArgument};
 use load::{Loaded, PixelKind};
-use queue::{Batch, FIRST_BATCH, LARGEST_BATCH, Queue, next_batch_size};
+use queue::{Batch, LARGEST_BATCH, Queue, first_batch_size, next_batch_size};
 use rayon::ThreadPool;
 pub(super) use slabs::{Slabs, with_halo};
 use sparse::SparsePhi;
@@ -322,7 +322,7 @@ impl Solver {
         self.prepare_iterations(monitor.iterations)?;
         let mut queue = Queue::new(self, monitor.iterations);
         let mut flight: VecDeque<Batch> = VecDeque::new();
-        let (mut queued, mut size) = (0, FIRST_BATCH);
+        let (mut queued, mut size) = (0, first_batch_size(self.plan.voxels()));
         let mut cancelled = Ok(());
         let mut last_end = Instant::now();
         let mut first_batch = true;

@@ -7,11 +7,18 @@ use super::{Phi, Solver};
 use crate::device::cuda::Event;
 use crate::error::Result;
 
-/// The iterations of the first batch and of the largest.
-pub(super) const FIRST_BATCH: u64 = 16;
+/// The iterations of the largest batch.
 pub(super) const LARGEST_BATCH: u64 = 2048;
 /// The time that a batch is meant to take, to within a factor of 2.
 const BATCH_SECONDS: f64 = 0.010;
+/// The voxels that the first batch updates at most, unless one iteration has more: some 10 ms on a large GPU.
+const VOXELS_OF_FIRST_BATCH: u64 = 1 << 31;
+
+/// Returns the number of iterations of the first batch: 16, or fewer where 16 updates of every voxel may take longer than a
+/// cancel may wait.
+pub(super) fn first_batch_size(voxels: usize) -> u64 {
+    (VOXELS_OF_FIRST_BATCH / voxels.max(1) as u64).clamp(1, 16)
+}
 
 /// Returns the number of iterations of the next batch, given the number of the last one and the seconds that it took.
 pub(super) fn next_batch_size(size: u64, seconds: f64) -> u64 {

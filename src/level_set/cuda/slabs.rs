@@ -9,7 +9,7 @@ use super::super::regions::RegionSums;
 use super::super::types::{Counts, Fit};
 use super::launch::Span;
 use super::load::Loaded;
-use super::queue::{Batch, FIRST_BATCH, Queue, next_batch_size};
+use super::queue::{Batch, Queue, first_batch_size, next_batch_size};
 use super::tables::STATISTICS_BYTES;
 use super::values::not_finite;
 use super::{Phi, Solver, transfer};
@@ -169,7 +169,7 @@ impl Slabs {
             solver.cuda.bind()?;
             solver.prepare_iterations(monitor.iterations)?;
         }
-        let (mut left, mut size) = (iterations, FIRST_BATCH);
+        let (mut left, mut size) = (iterations, first_batch_size(self.plan.voxels()));
         let mut cancelled = Ok(());
         while left > 0 && !monitor.converged && cancelled.is_ok() {
             let until_check = self.plan.criterion.check_interval - self.interval_iterations;
