@@ -53,13 +53,24 @@ impl PixelType {
         }
     }
 
-    /// Returns the name used in messages.
-    pub fn name(self) -> &'static str {
+    /// Returns the name that kernels have in theirs.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::U8 => "u8",
             Self::U16 => "u16",
             Self::F32 => "f32",
         }
+    }
+}
+
+/// The name in messages, which means the same in NumPy, Java and C.
+impl std::fmt::Display for PixelType {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::U8 => "uint8",
+            Self::U16 => "uint16",
+            Self::F32 => "float32",
+        })
     }
 }
 
@@ -216,10 +227,7 @@ pub(crate) fn check_type(name: &str, got: PixelType, wanted: PixelType) -> Resul
     if got == wanted {
         return Ok(());
     }
-    Err(Error::new(
-        ErrorKind::InvalidType,
-        format!("cannot write the {name}: its pixels must be {} (got {})", wanted.name(), got.name()),
-    ))
+    Err(Error::new(ErrorKind::InvalidType, format!("cannot write the {name}: its pixels must be {wanted} (got {got})")))
 }
 
 /// Refuses empty images, sizes that overflow, and an output of another size than the input.

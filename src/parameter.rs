@@ -363,8 +363,8 @@ pub(crate) fn check_scaling(
         return Ok(());
     }
     Err(Error::argument(format!(
-        "range_min and range_max scale f32 images only, but the input is {}; leave them out",
-        pixel_type.name()
+        "range_min and range_max scale {} images only, but the input is {pixel_type}; leave them out",
+        PixelType::F32
     )))
 }
 

@@ -272,10 +272,11 @@ pub unsafe extern "C" fn isoline_level_set_params_init(
 /// device, as is a copy of the image; the caller's images are not needed after the call. Where a volume with a narrow
 /// band does not fit the memory of a GPU, or the context's limit, φ is stored in tiles near the front only, `stored_tiles`
 /// of the state: the result is the same but for values far from the front. A front for whose tiles there is no memory,
-/// at the start or in a step, goes on on the CPU with "auto", and is ISOLINE_OUT_OF_MEMORY otherwise. (Not with edges, `upwind_order` 2 or `pyramid_levels` above 1.)
-/// If the mask (with 2
-/// dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front never moves.
-/// Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
+/// at the start or in a step, goes on on the CPU with "auto", and is ISOLINE_OUT_OF_MEMORY otherwise. Volumes with edges,
+/// `upwind_order` 2 or `pyramid_levels` above 1 are not stored so.
+///
+/// If the mask (with 2 dimensions: a slice of it) is empty or full, φ is plus or minus the image's diagonal and the front
+/// never moves. Pixels that are NaN or infinite are never within the intensity range, except for an infinity on its open side: they
 /// count as far from T as the farthest finite pixel of the image, but at least 2ε. With ISOLINE_LEVEL_SET_OUTSIDE, where
 /// that is the object's side, they count as the object's.
 ///

@@ -144,9 +144,9 @@ pub fn pass(
     check_type("output", output.pixel_type(), PixelType::F32)?;
     if axis > 0 && input.pixel_type() != PixelType::F32 {
         let message = format!(
-            "cannot compute the pass along {}: the values of the pass before are f32 (got {}); give its output",
+            "cannot compute the pass along {}: the values of the pass before are float32 (got {}); give its output",
             ["x", "y", "z"][axis],
-            input.pixel_type().name()
+            input.pixel_type()
         );
         return Err(Error::new(ErrorKind::InvalidType, message));
     }

@@ -147,9 +147,9 @@ pub fn axes(
     check_sides("axes", shape)?;
     if strength.pixel_type() != PixelType::F32 {
         let message = format!(
-            "cannot find axes: the pixels of an edge strength must be f32 (got {}); give the output of the edge strength \
+            "cannot find axes: the pixels of an edge strength must be float32 (got {}); give the output of the edge strength \
              function",
-            strength.pixel_type().name()
+            strength.pixel_type()
         );
         return Err(Error::new(ErrorKind::InvalidType, message));
     }

@@ -174,7 +174,7 @@ impl LevelSet {
     /// φ starts as the signed distance to the boundary; where the mask, or in 2D its slice, is all inside or all
     /// outside, φ starts as ∓ the image's diagonal, and nothing ever moves there. Pixels that are NaN or infinite count
     /// as far from T as the farthest finite pixel of the image, but at least 2ε: never in range, except for an infinity
-    /// on the range's open side.
+    /// on the range's open side, and for all of them where the range is [`Side::Outside`].
     ///
     /// # Errors
     /// A parameter out of range, a Δt above the stable limit or an α·Δt that loses digits (see [`Params::time_step`]),
@@ -449,7 +449,7 @@ impl LevelSet {
         if phi.pixel_type() != PixelType::F32 {
             return Err(Error::new(
                 ErrorKind::InvalidType,
-                format!("phi must be f32, but it is {}", phi.pixel_type().name()),
+                format!("phi must be float32, but it is {}", phi.pixel_type()),
             ));
         }
         let _lock = self.context.lock()?;

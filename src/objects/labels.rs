@@ -55,8 +55,8 @@ impl Labels {
         Err(Error::new(
             ErrorKind::InvalidType,
             format!(
-                "cannot write the output: its pixels must hold the largest label, {largest} (got {}); use a larger type",
-                output.name()
+                "cannot write the output: its pixels must hold the largest label, {largest} (got {output}); use a larger \
+                 type"
             ),
         ))
     }

@@ -245,7 +245,7 @@ impl Snake {
         let automatic = self.level_scale.quantise.is_some() && params.range.is_none();
         if automatic && params.noise.depends_on_offset() != self.params.noise.depends_on_offset() {
             return Err(Error::argument(
-                "the noise model of an f32 image with an automatic range cannot change from or to gaussian: the other \
+                "the noise model of a float32 image with an automatic range cannot change from or to gaussian: the other \
                  models' range begins at 0; give range_min and range_max, or make a new snake",
             ));
         }
@@ -465,11 +465,11 @@ impl Snake {
         check_output("label image", output, shape, wanted)?;
         match wanted {
             PixelType::F32 if count > 1 << 24 => Err(Error::argument(format!(
-                "an f32 label image counts to {}, but there are {count} targets; take fewer",
+                "a float32 label image counts to {}, but there are {count} targets; take fewer",
                 1 << 24
             ))),
             PixelType::U16 if count > 65535 => Err(Error::argument(format!(
-                "a u16 label image counts to 65535, but there are {count} targets; use f32"
+                "a uint16 label image counts to 65535, but there are {count} targets; use float32"
             ))),
             _ => Ok(()),
         }

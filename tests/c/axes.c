@@ -137,7 +137,7 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT(work.report.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "report->struct_size");
     SPOILT(work.strength.struct_size = 4, ISOLINE_INVALID_ARGUMENT, "strength->struct_size");
     SPOILT(work.strength.height = 0, ISOLINE_INVALID_SIZE, "strength");
-    SPOILT(work.strength.type = ISOLINE_U8, ISOLINE_INVALID_TYPE, "f32 (got u8)");
+    SPOILT(work.strength.type = ISOLINE_U8, ISOLINE_INVALID_TYPE, "float32 (got uint8)");
     SPOILT(work.strength.type = 3, ISOLINE_INVALID_TYPE, "strength->type");
     SPOILT(work.strength.data = NULL, ISOLINE_NULL_POINTER, "strength->data");
     if (strncmp(device, "cpu", 3) == 0) {

@@ -275,7 +275,7 @@ static void what_does_not_fit_is_refused_by_name(const char *device) {
     SPOILT(work.axis = 3, ISOLINE_INVALID_ARGUMENT, "axis must be 0, 1 or 2");
     SPOILT(work.axis = UINT32_MAX, ISOLINE_INVALID_ARGUMENT, "axis");
     SPOILT((work.axis = 2, work.params.dimensions = 2), ISOLINE_INVALID_ARGUMENT, "axis must be 0 or 1");
-    SPOILT(work.axis = 1, ISOLINE_INVALID_TYPE, "f32 (got u8)");
+    SPOILT(work.axis = 1, ISOLINE_INVALID_TYPE, "float32 (got uint8)");
     SPOILT(work.axis = 2, ISOLINE_INVALID_TYPE, "along z");
     SPOILT((work.mask.memory = ISOLINE_SLICES, work.mask.data = NULL), ISOLINE_UNSUPPORTED, "ISOLINE_SLICES");
     SPOILT((work.output.memory = ISOLINE_SLICES, work.output.data = NULL), ISOLINE_UNSUPPORTED, "ISOLINE_SLICES");

@@ -114,7 +114,7 @@ static void wrong_parameters_are_refused_by_name(const char *device) {
     SPOILT(work.params.max_nodes = 65537, ISOLINE_INVALID_ARGUMENT, "max_nodes");
     SPOILT(work.params.max_iterations = 0, ISOLINE_INVALID_ARGUMENT, "max_iterations");
     SPOILT(work.params.range_max = 1000, ISOLINE_INVALID_ARGUMENT, "range_min");
-    SPOILT(work.params.range_min = 0; work.params.range_max = 1000, ISOLINE_INVALID_ARGUMENT, "f32");
+    SPOILT(work.params.range_min = 0; work.params.range_max = 1000, ISOLINE_INVALID_ARGUMENT, "float32");
     float *real = (float *)allocate(COUNT * sizeof(float));
     memset(real, 0, COUNT * sizeof(float));
     good_job.input = describe(ISOLINE_F32, WIDTH, HEIGHT, 1, real);
@@ -367,7 +367,7 @@ static void more_labels_than_16_bits_can_count_are_refused(const char *device) {
     work.initial = polygons_of(nodes, offsets, MANY);
     isoline_snake *snake = snake_of(&work), *made = untouched();
     CHECK_NUMBER(isoline_snake_count(snake), MANY);
-    REFUSED(isoline_snake_draw_labels(snake, &work.labels), ISOLINE_INVALID_ARGUMENT, "use f32");
+    REFUSED(isoline_snake_draw_labels(snake, &work.labels), ISOLINE_INVALID_ARGUMENT, "use float32");
     watch seen = {0, 0, 0, 0, 0};
     isoline_progress progress = watched_by(&seen);
     REFUSED(isoline_snake_run(work.context, &work.input, &work.initial, &work.params, &progress, &work.labels, &made, NULL),

@@ -441,7 +441,7 @@ fn bad_calls_are_refused_and_leave_the_result() {
         refused(strength.view().into(), &params, ErrorKind::InvalidArgument, word);
     }
     let bytes = Array2::<u8>::zeros((9, 9));
-    refused(bytes.view().into(), &good, ErrorKind::InvalidType, "must be f32 (got u8)");
+    refused(bytes.view().into(), &good, ErrorKind::InvalidType, "must be float32 (got uint8)");
     refused(Array2::<f32>::zeros((0, 9)).view().into(), &good, ErrorKind::InvalidSize, "at least one pixel");
     // Cancelled at any call of the callback.
     let stack = Array3::from_shape_fn((4, strength.dim().0, strength.dim().1), |(_, y, x)| strength[[y, x]]);

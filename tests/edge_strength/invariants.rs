@@ -208,7 +208,7 @@ fn the_range_of_pixels_in_device_memory_is_that_of_the_host() {
     let compare = |host: Image<'_>, pixels: PixelType| {
         let mut on_device = cuda.device_image(pixels, host.shape()).unwrap();
         on_device.upload(host).unwrap();
-        assert_bits(&run(&cuda, on_device.view()), &run(&cpu, host), pixels.name());
+        assert_bits(&run(&cuda, on_device.view()), &run(&cpu, host), &pixels.to_string());
     };
     // Single pixels at the ends of slices, whose neighbours in memory are in the next one.
     let mut image = drawing(3, 41, 150).mapv(u16::from);

@@ -431,7 +431,7 @@ fn bad_input_is_refused() {
         let error = run(given(), &Params { spacing, ..defaults() }, false);
         assert!(error.kind() == argument && error.message().contains("spacing"), "{error}");
     }
-    is(run(given(), &defaults(), true), ErrorKind::InvalidType, "must hold the largest label, 300 (got u8)");
+    is(run(given(), &defaults(), true), ErrorKind::InvalidType, "must hold the largest label, 300 (got uint8)");
     let none = Array3::<u8>::zeros((4, 5, 6));
     is(run(Some(none.view().into()), &defaults(), false), argument, "must have a voxel that is not 0");
     is(run(Some(none.slice(s![1.., .., ..]).into()), &defaults(), false), ErrorKind::InvalidSize, "6 x 5 x 3");

@@ -470,9 +470,9 @@ impl DeviceImage {
             return Err(Error::size(format!(
                 "cannot upload: the source must have the type and size of the device image, {} of {:?} pixels (got {} of \
                  {:?})",
-                self.pixel_type.name(),
+                self.pixel_type,
                 self.shape,
-                source.pixel_type().name(),
+                source.pixel_type(),
                 source.shape()
             )));
         }
@@ -498,8 +498,8 @@ impl DeviceImage {
                 ErrorKind::InvalidType,
                 format!(
                     "cannot download: the pixels must be read in the type of the device image, {} (got {})",
-                    self.pixel_type.name(),
-                    T::TYPE.name()
+                    self.pixel_type,
+                    T::TYPE
                 ),
             ));
         }

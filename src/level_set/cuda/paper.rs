@@ -16,7 +16,7 @@ impl Solver {
             return Err(Error::unsupported("the paper's kernel is for volumes that fit the device"));
         };
         if !plan.constants.volume || self.pixels.bytes() != 1 {
-            return Err(Error::unsupported("the paper's kernel is for volumes of u8"));
+            return Err(Error::unsupported("the paper's kernel is for volumes of uint8"));
         }
         cuda.bind()?;
         let memory = cuda.memory();
