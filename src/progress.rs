@@ -357,6 +357,7 @@ pub(crate) fn run<T: Send>(
 mod tests {
     use super::*;
     use crate::ErrorKind;
+    use std::sync::atomic::AtomicU32;
 
     fn pool() -> ThreadPool {
         rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
@@ -373,22 +374,32 @@ mod tests {
         assert!((ticker.fraction() - 0.5).abs() < 1e-12);
     }
 
+    /// Runs `work` until its callback has cancelled it at the second call, and then `last`. Returns how the call ended, and
+    /// the calls of the callback.
+    fn cancelled_at_the_second_call(ticker: &Ticker, last: impl Fn() -> Result<()> + Sync) -> (ErrorKind, u32) {
+        let calls = AtomicU32::new(0);
+        let mut callback = |_: f64, _: &str| {
+            if calls.fetch_add(1, Ordering::Relaxed) > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let work = || {
+            while calls.load(Ordering::Relaxed) < 2 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            last()
+        };
+        let error = run(&pool(), &mut Some(&mut callback), ticker, work).unwrap_err();
+        (error.kind(), calls.into_inner())
+    }
+
     #[test]
     fn callback_is_not_called_after_it_cancels() {
         let ticker = Ticker::new("test");
-        let mut calls = 0;
-        let mut callback = |_: f64, _: &str| {
-            calls += 1;
-            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let slow = || {
-            // The worker checks long after the next calls of the callback are due.
+        let checks_late = || {
+            // The next calls of the callback are due long before.
             std::thread::sleep(4 * POLL_INTERVAL);
             ticker.check()
         };
-        let error = run(&pool(), &mut Some(&mut callback), &ticker, slow).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Cancelled);
-        assert_eq!(calls, 2);
+        assert_eq!(cancelled_at_the_second_call(&ticker, checks_late), (ErrorKind::Cancelled, 2));
     }
 
     #[test]
@@ -483,17 +494,7 @@ mod tests {
 
     #[test]
     fn work_that_is_done_before_it_sees_the_cancel_is_cancelled() {
-        let mut calls = 0;
-        let mut callback = |_: f64, _: &str| {
-            calls += 1;
-            if calls > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let work = || {
-            std::thread::sleep(3 * POLL_INTERVAL);
-            Ok(())
-        };
-        let error = run(&pool(), &mut Some(&mut callback), &Ticker::new("test"), work).unwrap_err();
-        assert_eq!((error.kind(), calls), (ErrorKind::Cancelled, 2));
+        assert_eq!(cancelled_at_the_second_call(&Ticker::new("test"), || Ok(())), (ErrorKind::Cancelled, 2));
     }
 
     #[test]

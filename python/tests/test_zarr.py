@@ -162,6 +162,7 @@ def scheduler(folder):
                                   env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))})
                  for name, *more in programs]
     while not pathlib.Path("at.json").exists() or not pathlib.Path("at.json").read_text(encoding="utf-8").endswith("}"):
+        assert processes[0].poll() is None
         time.sleep(0.05)
     yield processes[0], json.loads(pathlib.Path("at.json").read_text(encoding="utf-8"))["address"]
     for process in processes:
@@ -431,7 +432,7 @@ def test_an_interrupt_ends_the_command_and_its_workers_without_a_word(folder):
     while command.poll() is None and len(finished("a.zarr/c")) < 3:
         time.sleep(0.01)
     os.killpg(command.pid, signal.SIGINT)
-    assert command.communicate(timeout=60)[1] == "" and command.returncode == 130
+    assert command.communicate(timeout=300)[1] == "" and command.returncode == 130
 
 
 def test_the_input_is_not_overwritten(folder, capsys):

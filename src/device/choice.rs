@@ -357,7 +357,9 @@ mod tests {
             Ok(())
         };
         let workload = Workload { kind: "sleep".into(), pixels: 0, is_volume: false, run: Box::new(run) };
-        let Times(measured) = Times::measure(&context, &workload, || Ok(())).unwrap();
+        // The measurement is refused where other processes delay too many calls.
+        let mut tries = std::iter::repeat_with(|| Times::measure(&context, &workload, || Ok(()))).take(10);
+        let Times(measured) = tries.find_map(Result::ok).unwrap();
         assert!(measured.len() == 1 && measured[0].1 >= 0.005, "{measured:?}");
     }
 }

@@ -230,6 +230,7 @@ impl Context {
 mod tests {
     use super::*;
     use std::ops::ControlFlow;
+    use std::sync::Mutex;
     use std::time::{Duration, Instant};
 
     fn parts(count: usize) -> Context {
@@ -294,12 +295,20 @@ mod tests {
 
     #[test]
     fn progress_is_the_mean_of_all_items_and_never_falls() {
-        let (context, mut seen) = (parts(2), Vec::new());
+        let (context, seen) = (parts(2), Mutex::new(Vec::new()));
         let caller = std::thread::current().id();
         let mut callback = |fraction: f64, _: &str| {
             assert_eq!(std::thread::current().id(), caller);
-            seen.push(fraction);
+            seen.lock().unwrap().push(fraction);
             ControlFlow::Continue(())
+        };
+        // Waits until the callback has been called twice more, and has been told that the first device is done.
+        let wait = || {
+            let (started, before) = (Instant::now(), seen.lock().unwrap().len());
+            while seen.lock().unwrap()[before..].iter().filter(|fraction| **fraction > 0.666).count() < 2 {
+                assert!(started.elapsed() < Duration::from_secs(30), "{seen:?}");
+                std::thread::sleep(Duration::from_millis(1));
+            }
         };
         context
             .run_shares("test", jobs(2, 3), &mut Some(&mut callback), |_, share, progress| {
@@ -307,13 +316,14 @@ mod tests {
                 if share.start > 0 {
                     for fraction in [0.5, 0.2] {
                         progress.as_mut().map(|progress| progress(fraction, "part"));
-                        std::thread::sleep(Duration::from_millis(150));
+                        wait();
                     }
                 }
                 Ok(())
             })
             .unwrap();
-        assert!(seen.is_sorted() && seen.len() > 3, "{seen:?}");
+        let seen = seen.into_inner().unwrap();
+        assert!(seen.is_sorted(), "{seen:?}");
         // On a busy computer the callback may also be called when all is done.
         assert!(seen.iter().all(|fraction| *fraction == 1.0 || *fraction < 0.667), "{seen:?}");
         assert!(seen.iter().any(|fraction| (fraction - 2.0 / 3.0).abs() < 1e-3), "{seen:?}");

@@ -115,18 +115,19 @@ static void looks_right(const watch *seen) {
 static void progress_rises_on_the_calling_thread(const char *device) {
     size_t side = scaled(1024, 128);
     job work = new_job(device, side, side, 1, scaled(600, 50));
-    watch seen = new_watch(0);
-    isoline_progress progress = told_by(look, &seen);
-    double started = seconds_now();
-    GOOD(run(&work, &progress));
-    double seconds = seconds_now() - started;
-    looks_right(&seen);
-    /* About every 30 ms, and half done after more than half of the time: judged only where the call took a while. */
-    if (!slow() && seconds > 0.3) {
-        CHECK(seen.calls >= 3);
-        CHECK(seen.longest_gap < 0.5);
-        CHECK(seen.last_fraction > 0.2);
+    /* Called about every 30 ms, to near the end: judged only where the call took a while. Other work on the machine may hold up
+     * one call, but hardly each of three. */
+    int good = 0;
+    for (int attempt = 0; attempt < 3 && !good; attempt++) {
+        watch seen = new_watch(0);
+        isoline_progress progress = told_by(look, &seen);
+        double started = seconds_now();
+        GOOD(run(&work, &progress));
+        double seconds = seconds_now() - started;
+        looks_right(&seen);
+        good = slow() || seconds <= 0.3 || (seen.calls >= 3 && seen.longest_gap < 0.5 && seen.last_fraction > 0.2);
     }
+    CHECK(good);
     end(&work);
 }
 

@@ -358,7 +358,7 @@ fn slices_are_read_while_others_are_computed() {
         pixels.fill(0);
         // The first batch of 204 slices is computed meanwhile; only the calling thread reports the progress.
         if (204..408).contains(&slice) {
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(Duration::from_millis(if done.get() > 0.1 { 1 } else { 20 }));
             while_reading.set(done.get());
         }
         Ok(())
@@ -459,7 +459,7 @@ fn a_cancel_ends_the_call_at_once() {
                 assert_eq!(error.unwrap_err().kind(), ErrorKind::Cancelled);
                 cancelled.get().unwrap().elapsed()
             });
-            assert!(took < Duration::from_millis(100), "{took:?}");
+            assert!(took < Duration::from_millis(250), "{took:?}");
         }
         let mut calls = 0;
         let mut progress = |fraction: f64, stage: &str| {

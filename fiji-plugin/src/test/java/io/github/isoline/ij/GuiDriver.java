@@ -41,7 +41,7 @@ import javax.swing.JLabel;
  * as lines "key: value", and saves screenshots in the given folder.
  */
 class GuiDriver {
-    private static final int PATIENCE_MS = 60_000;
+    private static final int PATIENCE_MS = 180_000;
     private static final int GLANCE_MS = 20;
     private static final int SETTLED_MS = 800;
 
@@ -209,11 +209,11 @@ class GuiDriver {
         press(button(dialog, "OK"));
         ImagePlus input = WindowManager.getCurrentImage();
         await("the run to begin", input::isLocked);
-        IJ.wait(1000);
+        await("the bar", GuiDriver::barIsDrawn);
         say("status during the run", statusLine());
         say("bar during the run", barIsDrawn());
         RunScenes.pressEscape(input, "running");
-        IJ.wait(200);
+        await("the bar to go", () -> !barIsDrawn());
         picture("cancelled");
         say("status after it", statusLine());
         say("bar after it", barIsDrawn());
@@ -271,7 +271,7 @@ class GuiDriver {
     private static void eventThread() throws Exception {
         long began = System.nanoTime();
         EventQueue.invokeAndWait(
-                () -> IJ.run("Edge Strength Function...", "mode=iterations iterations=20000 threshold=110 device=cpu"));
+                () -> IJ.run("Edge Strength Function...", "mode=iterations iterations=5000 threshold=110 device=cpu"));
         say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
         awaitEnd("a result", () -> opened("ESF of") != null);
         say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 
 /** Runs programs in separate processes, mainly HeadlessImageJ. */
 final class HeadlessProcess {
-    private static final int SECONDS = 300;
+    private static final int SECONDS = 900;
 
     private HeadlessProcess() {}
 

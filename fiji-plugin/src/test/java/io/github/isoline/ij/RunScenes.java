@@ -42,16 +42,24 @@ abstract class RunScenes extends GuiDriver.Scenes {
 
     /** Ends a run by Escape, while the event thread still responds. */
     static void pressEscape(ImagePlus image, String picture) throws Exception {
-        long asked = System.nanoTime();
-        EventQueue.invokeAndWait(() -> {});
-        say("event thread answered in ms", (System.nanoTime() - asked) / 1_000_000);
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < 3; i++) {
+            long asked = System.nanoTime();
+            EventQueue.invokeAndWait(() -> {});
+            least = Math.min(least, System.nanoTime() - asked);
+        }
+        say("event thread answered in ms", least / 1_000_000);
         picture(picture);
         Robot robot = new Robot();
-        IJ.getInstance().toFront();
-        EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
-        IJ.wait(300);
-        robot.keyPress(KeyEvent.VK_ESCAPE);
-        robot.keyRelease(KeyEvent.VK_ESCAPE);
+        // Without the focus, which a busy computer gives late, the key is lost.
+        for (int i = 0; i < 20 && image.isLocked(); i++) {
+            IJ.getInstance().toFront();
+            EventQueue.invokeAndWait(() -> IJ.getInstance().requestFocus());
+            IJ.wait(300);
+            robot.keyPress(KeyEvent.VK_ESCAPE);
+            robot.keyRelease(KeyEvent.VK_ESCAPE);
+            IJ.wait(2000);
+        }
         await("the run to end", () -> !image.isLocked());
     }
 }

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
  * are saved in target/gui-screenshots. Skipped where there is no Xvfb.
  */
 abstract class WindowTest {
-    private static final int DRIVER_SECONDS = 240;
+    private static final int DRIVER_SECONDS = 900;
 
     private static Process xvfb;
     private static String display;
