@@ -382,13 +382,13 @@ struct Searcher : Crossings {
     // --- iterations --------------------------------------------------------------------------------------------------
 
     // Returns subset 0, 1 or 2 of the nodes: the even ones, the odd ones, and, of an odd number of nodes, the last one,
-    // whose neighbour 0 is even too; that one is not removed. One thread calls it.
+    // whose neighbour 0 is even too. One thread calls it.
     __device__ __forceinline__ Subset subset_of(u32 number, bool removal) const
     {
         const u32 count = target.node_count;
         if (number == 0) return {0, 2, count & ~1u, removal};
         if (number == 1) return {1, 2, count, removal};
-        return {count - 1, 1, removal || count % 2 == 0 ? 0 : count, removal};
+        return {count - 1, 1, count % 2 == 0 ? 0 : count, removal};
     }
 
     // Makes one iteration: the nodes of each subset move; if none moves, nodes are added and the distance is halved; if

@@ -44,7 +44,7 @@ pub struct isoline_curve_point {
 /// nothing but the nodes that join them.
 ///
 /// Polygons that a function returns (isoline_snake_polygons) are borrowed: they belong to the library and must only
-/// be read. Each runs clockwise on the screen.
+/// be read. Each runs clockwise on the screen, except those of ISOLINE_TARGET_LEFT_IMAGE, which are as they were given.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct isoline_polygons {

@@ -78,10 +78,15 @@ pub(super) fn start(
 /// Returns the parameters of the next coarser level, whose pixels are in `range`.
 ///
 /// A cell of four pixels is as likely as its pixels are together where its noise is that of their sum. So Poisson noise, whose
-/// strength depends on the level, has the levels of the sum if they fit, else nodes that cost less.
+/// strength depends on the level, has the levels of the sum if they fit, else nodes that cost less. So do nodes in Rayleigh
+/// noise: it has no number of looks that could count the four.
 fn reduced_params(params: &Params, level_scale: &LevelScale, range: [f64; 2]) -> Params {
     let is_sum = range != level_scale.range();
-    let weight = if is_sum || params.noise != Noise::Poisson { 1.0 } else { 1.0 / CELL };
+    let weight = match params.noise {
+        Noise::Poisson if !is_sum => 1.0 / CELL,
+        Noise::Rayleigh => 1.0 / CELL,
+        _ => 1.0,
+    };
     let noise = match params.noise {
         Noise::Gamma { looks } => Noise::Gamma { looks: (CELL * looks).min(parameters::LOOKS.maximum) },
         // The means of binary pixels are shares.

@@ -69,7 +69,11 @@ impl LevelScale {
             criterion: target.cost,
             overlaps,
             touches_image: touches(|node, _, image| image.on_border(node)),
-            touches_window: touches(|node, window, image| window.on_border(node) && !image.on_border(node)),
+            touches_window: touches(|node, window, image| {
+                let sides = [(node.x, window.x0, image.x0), (node.x, window.x1, image.x1)];
+                let ends = [(node.y, window.y0, image.y0), (node.y, window.y1, image.y1)];
+                sides.iter().chain(&ends).any(|(at, window, image)| at == window && window != image)
+            }),
             flat: Self::is_flat(&target.whole),
         }
     }

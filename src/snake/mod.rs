@@ -318,6 +318,7 @@ impl Snake {
     }
 
     /// Returns the current polygons in the order of the initial ones: clockwise on the screen, none touches itself.
+    /// Those of [`Status::StartOutside`] are the initial ones as they were given.
     ///
     /// # Panics
     /// When out of memory; [`try_polygons`](Self::try_polygons) does not.

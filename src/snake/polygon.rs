@@ -4,6 +4,7 @@
 //! h), (0, h) is the whole image. A pixel belongs to the polygon when its centre (x + ½, y + ½) does; a centre on an
 //! edge belongs to the polygon on its right.
 
+use super::clip::clip;
 use super::sweep;
 use crate::error::{Error, Result};
 use crate::image::reserved;
@@ -73,7 +74,8 @@ impl Polygons {
         const PART: usize = 1 << 20;
         if offsets.first() != Some(&0) {
             return Err(Error::argument(match offsets.first() {
-                None => "the offsets must have one more than there are polygons, but there is none".to_owned(),
+                None => "the offsets of the polygons must have one more than there are polygons, but there is none"
+                    .to_owned(),
                 Some(first) => format!("the first of the polygons' offsets must be 0, but it is {first}"),
             }));
         }
@@ -300,15 +302,20 @@ pub(super) fn twice_area(nodes: &[Node]) -> i128 {
     nodes.iter().zip(nodes.iter().cycle().skip(1)).map(|(a, b)| i128::from(side(origin, *a, *b))).sum()
 }
 
-/// Returns a caller's polygon in the form that sums need: no node twice in a row, no crossing, [`canonical`].
-pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
+/// Refuses coordinates beyond [`MAX_COORDINATE`].
+pub(super) fn check_coordinates(polygon: &[Node], index: usize) -> Result<()> {
     let too_far = |node: &&Node| node.x.unsigned_abs().max(node.y.unsigned_abs()) > MAX_COORDINATE as u32;
-    if let Some(node) = polygon.iter().find(too_far) {
-        return Err(Error::argument(format!(
+    polygon.iter().find(too_far).map_or(Ok(()), |node| {
+        Err(Error::argument(format!(
             "polygon {index} has the node ({}, {}), but coordinates must be from -{MAX_COORDINATE} to {MAX_COORDINATE}",
             node.x, node.y
-        )));
-    }
+        )))
+    })
+}
+
+/// Returns a caller's polygon in the form that sums need: no node twice in a row, no crossing, [`canonical`].
+pub(super) fn validated(polygon: &[Node], index: usize) -> Result<Vec<Node>> {
+    check_coordinates(polygon, index)?;
     let nodes = distinct(polygon.iter().copied())?;
     if nodes.len() < 3 {
         return Err(Error::argument(format!(
@@ -342,6 +349,14 @@ pub(super) fn normalise(polygon: &[Node], bounds: &Bounds, index: usize) -> Resu
     let nodes = validated(polygon, index)?;
     if nodes.iter().all(|node| bounds.contain(*node)) {
         return Ok(Some(nodes));
+    }
+    // Clamped to a corner, a polygon that passes by has an area.
+    let has_node_inside = nodes.iter().any(|node| bounds.contain(*node) && !bounds.on_border(*node));
+    if !has_node_inside {
+        let clipped = clip(&nodes, bounds, &Ticker::new("clipping polygons"))?;
+        if clipped.is_empty() || twice_area(&clipped) == 0 {
+            return Ok(None);
+        }
     }
     let mut nodes = distinct(nodes.iter().map(|node| bounds.clamp(*node)))?;
     drop_folds(&mut nodes);
@@ -389,6 +404,19 @@ fn drop_folds(nodes: &mut Vec<Node>) {
         }
     }
     nodes.drain(kept..next);
+    // The last node and the first are neighbours, too.
+    let (mut first, mut end) = (0, nodes.len());
+    while first + 3 <= end {
+        if folds(nodes[end - 1], nodes[first], nodes[first + 1]) {
+            first += 1;
+        } else if folds(nodes[end - 2], nodes[end - 1], nodes[first]) {
+            end -= 1;
+        } else {
+            break;
+        }
+    }
+    nodes.truncate(end);
+    nodes.drain(..first);
 }
 
 /// Names two edges of a polygon by their ends and their numbers in `polygon`, of which `nodes` are the distinct ones.
@@ -473,6 +501,17 @@ mod tests {
         assert!(half.iter().all(|node| IMAGE.contain(*node)) && twice_area(&half) == 2 * 30 * 20);
         assert_eq!(normalise(&nodes(&[(-50, 10), (-30, 10), (-30, 30)]), &IMAGE, 0).unwrap(), None);
         assert_eq!(normalise(&nodes(&[(150, 90), (130, 95), (140, 130)]), &IMAGE, 0).unwrap(), None);
+        // These pass by a corner; the nodes of the second lie on the image's border and beyond.
+        assert_eq!(normalise(&nodes(&[(-30, 28), (28, -30), (-30, -30)]), &IMAGE, 0).unwrap(), None);
+        assert_eq!(normalise(&nodes(&[(-30, 28), (28, -30), (0, 0)]), &IMAGE, 0).unwrap(), None);
+        // This one has the whole image inside.
+        let around =
+            normalise(&nodes(&[(-300, -300), (500, -300), (500, 500), (-300, 500)]), &IMAGE, 0).unwrap().unwrap();
+        assert_eq!(twice_area(&around), 2 * 100 * 80);
+        // Clamped, the last node is a spike, and then the first one.
+        let spiky = [(20, -50), (40, -15), (60, -15), (60, 60), (50, 60), (50, -10), (10, -20)];
+        let upright = normalise(&nodes(&spiky), &IMAGE, 0).unwrap().unwrap();
+        assert_eq!(upright, nodes(&[(50, 0), (60, 0), (60, 60), (50, 60)]));
     }
 
     #[test]
@@ -488,6 +527,16 @@ mod tests {
                     index += 1;
                 }
             }
+            while nodes.len() >= 3 {
+                let last = nodes.len() - 1;
+                if folds(nodes[last], nodes[0], nodes[1]) {
+                    nodes.remove(0);
+                } else if folds(nodes[last - 1], nodes[last], nodes[0]) {
+                    nodes.pop();
+                } else {
+                    break;
+                }
+            }
         };
         let mut random = random(7);
         let mut shorter = 0;
@@ -499,6 +548,10 @@ mod tests {
             let before = nodes.clone();
             drop_folds(&mut nodes);
             assert_eq!(nodes, wanted, "{before:?}");
+            let count = nodes.len();
+            let is_fold =
+                |index: usize| folds(nodes[(index + count - 1) % count], nodes[index], nodes[(index + 1) % count]);
+            assert!(count < 3 || !(0..count).any(is_fold), "{before:?} {nodes:?}");
             shorter += usize::from(nodes.len() < before.len() && nodes.len() > 2);
         }
         assert!(shorter > 1000, "{shorter}");

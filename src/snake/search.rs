@@ -233,12 +233,9 @@ impl Target {
         // 1. Move nodes.
         let mut changed = self.move_nodes(setting)?;
         self.iterations += 1;
-        if self.inside.pixels == 0 {
-            self.status = Status::Vanished;
-            return Ok(());
-        }
+        let vanished = self.inside.pixels == 0;
         // 2. If none moved: add nodes and halve the distance, then remove nodes.
-        if !changed {
+        if !changed && !vanished {
             changed = match self.phase {
                 Phase::Evolve => {
                     let added = self.add_nodes(setting)?;
@@ -258,7 +255,9 @@ impl Target {
             };
         }
         // 3. The search ends when nothing changed, or at the limit.
-        if !changed {
+        if vanished {
+            self.status = Status::Vanished;
+        } else if !changed {
             self.status = Status::Converged;
         } else if self.iterations >= setting.plan.max_iterations {
             self.status = Status::IterationLimit;
@@ -318,8 +317,7 @@ impl Target {
             }
             Schedule::Parallel => {
                 let mut found = Vec::new();
-                // With an odd number of nodes the last one, a neighbour of the first, is left out.
-                for subset in self.subsets(plan.schedule).take(2) {
+                for subset in self.subsets(plan.schedule) {
                     if found.is_empty() {
                         found = for_each_node(plan, collected(subset)?, |_| CROSSING_WORK, removal)?;
                     }

@@ -1,7 +1,7 @@
 //! Smooth curves along polygons, for outlines whose length and shape are to be those of the object.
 
 use super::params::automatic_spacing;
-use super::polygon::{Node, Polygons};
+use super::polygon::{Node, Polygons, check_coordinates};
 use crate::error::{Error, Result};
 use crate::image::reserved;
 use crate::parameter::number;
@@ -92,6 +92,7 @@ impl Curves {
                     polygon.len()
                 )));
             }
+            check_coordinates(polygon, index)?;
             let longest_edge = longest_edge.unwrap_or_else(|| automatic_spacing(polygon));
             for (a, b) in edges(polygon) {
                 end = end.saturating_add(parts(a, b, longest_edge).saturating_mul(points_per_edge.into()));

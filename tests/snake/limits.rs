@@ -64,6 +64,23 @@ fn no_remaining_node_is_worth_less_than_its_cost() {
 }
 
 #[test]
+fn the_last_of_an_odd_number_of_nodes_is_removed_too() {
+    let image =
+        Array2::from_shape_fn(
+            (100, 100),
+            |(y, x)| {
+                if (20..60).contains(&x) && (20..60).contains(&y) { 200u8 } else { 50 }
+            },
+        );
+    let starts = polygon(&[(20, 20), (60, 20), (60, 60), (20, 60), (20, 40)]);
+    for schedule in [Schedule::Parallel, Schedule::Sequential] {
+        let params = Params { schedule, node_spacing: Some(100.0), largest_step: Some(1), ..Params::default() };
+        let snake = converged(image.view(), Some(&starts), &params);
+        assert_eq!(snake.statistics()[0].nodes, 4, "{schedule:?}");
+    }
+}
+
+#[test]
 fn max_nodes_bounds_the_nodes() {
     let (_, image) = square(1.0, 2);
     for max_nodes in [4, 5, 7, 19] {
