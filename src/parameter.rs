@@ -256,6 +256,11 @@ impl Parameter {
         if self.is_automatic(value) { Ok(()) } else { self.check_given(value) }
     }
 
+    /// Checks a value that is not automatic.
+    pub(crate) fn check_if_given(&self, value: Option<impl Into<f64>>) -> Result<()> {
+        value.map_or(Ok(()), |value| self.check_given(value.into()))
+    }
+
     /// Checks a value like [`check`](Self::check), except that none is taken for "automatic".
     pub(crate) fn check_given(&self, value: f64) -> Result<()> {
         if !value.is_finite() {

@@ -91,17 +91,7 @@ pub enum isoline_level_set_outcome {
     ISOLINE_LEVEL_SET_LOST = 4,
 }
 
-impl From<Outcome> for isoline_level_set_outcome {
-    fn from(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Moving => Self::ISOLINE_LEVEL_SET_MOVING,
-            Outcome::Front => Self::ISOLINE_LEVEL_SET_FRONT,
-            Outcome::AtLimit => Self::ISOLINE_LEVEL_SET_AT_LIMIT,
-            Outcome::Filled => Self::ISOLINE_LEVEL_SET_FILLED,
-            Outcome::Lost => Self::ISOLINE_LEVEL_SET_LOST,
-        }
-    }
-}
+const _: () = assert!(Outcome::Lost as u32 == isoline_level_set_outcome::ISOLINE_LEVEL_SET_LOST as u32);
 
 /// The parameters of a level set. isoline_level_set_params_init fills them with the defaults. The size of a voxel is
 /// the input's spacing: curvature, distances and speeds are in its unit, and h is the smallest spacing.

@@ -1,7 +1,7 @@
 //! The results of a level set: its state, mask, φ and statistics.
 
 use super::image::{Checked, isoline_image};
-use super::level_set::{isoline_level_set, isoline_level_set_outcome, isoline_level_set_side, lock};
+use super::level_set::{isoline_level_set, isoline_level_set_side, lock};
 use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status};
 use crate::image::PixelType;
@@ -84,7 +84,7 @@ impl From<State> for isoline_level_set_state {
             time_step_limit: state.time_step_limit,
             expected_iterations: state.expected_iterations,
             limit_share: state.limit_share.unwrap_or(f64::NAN),
-            outcome: isoline_level_set_outcome::from(state.outcome) as u32,
+            outcome: state.outcome as u32,
             coarse_iterations: state.coarse_iterations,
             edge_contrast: state.edge_contrast.unwrap_or(f64::NAN),
             stored_tiles: state.stored_tiles,

@@ -1,6 +1,5 @@
 //! The report of a call.
 
-use super::level_set::isoline_level_set_outcome;
 use super::progress::{callback, isoline_progress};
 use super::sized::{self, sized_struct, text};
 use crate::error::Result;
@@ -74,7 +73,7 @@ impl From<&Report> for isoline_report {
             residual: report.residual,
             peak_device_bytes: report.peak_device_bytes,
             device_name: text(&report.device.name),
-            outcome: report.outcome.map_or(0, |outcome| isoline_level_set_outcome::from(outcome) as u32),
+            outcome: report.outcome.map_or(0, |outcome| outcome as u32),
             device_count: report.device_count,
             part_count: report.part_count,
         }

@@ -25,17 +25,7 @@ pub enum isoline_target_status {
     ISOLINE_TARGET_ITERATION_LIMIT = 4,
 }
 
-impl From<Status> for isoline_target_status {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Running => Self::ISOLINE_TARGET_RUNNING,
-            Status::Converged => Self::ISOLINE_TARGET_CONVERGED,
-            Status::Vanished => Self::ISOLINE_TARGET_VANISHED,
-            Status::StartOutside => Self::ISOLINE_TARGET_LEFT_IMAGE,
-            Status::IterationLimit => Self::ISOLINE_TARGET_ITERATION_LIMIT,
-        }
-    }
-}
+const _: () = assert!(Status::IterationLimit as u32 == isoline_target_status::ISOLINE_TARGET_ITERATION_LIMIT as u32);
 
 /// Properties of a target: bits that are added together.
 #[repr(u32)]
@@ -49,8 +39,7 @@ pub enum isoline_target_flags {
     /// A node lies on the border of the window, where that is not the border of the image: the object may be larger, or
     /// nothing in the window was different from its surroundings.
     ISOLINE_TARGET_TOUCHES_WINDOW = 4,
-    /// All pixels of target and background are equal. No outline is better than another one: the polygon is the initial one
-    /// without nodes that `node_cost` has removed, and says nothing.
+    /// All pixels of target and background are equal. No outline is better than another one: the polygon says nothing.
     ISOLINE_TARGET_FLAT = 8,
 }
 
@@ -104,7 +93,7 @@ const _: () = assert!(size_of::<isoline_target_statistics>() == 80);
 impl From<&Statistics> for isoline_target_statistics {
     fn from(statistics: &Statistics) -> Self {
         Self {
-            status: isoline_target_status::from(statistics.status) as u32,
+            status: statistics.status as u32,
             flags: isoline_target_flags::of(statistics),
             iterations: statistics.iterations,
             nodes: statistics.nodes,

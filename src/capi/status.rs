@@ -39,43 +39,33 @@ pub enum isoline_status {
     ISOLINE_CALLBACK_FAILED = 13,
 }
 
+/// The statuses with their names, indexed by number, which is that of an [`ErrorKind`].
+const STATUSES: [(isoline_status, &CStr); 14] = {
+    use isoline_status::*;
+    [
+        (ISOLINE_OK, c"ISOLINE_OK"),
+        (ISOLINE_NULL_POINTER, c"ISOLINE_NULL_POINTER"),
+        (ISOLINE_INVALID_ARGUMENT, c"ISOLINE_INVALID_ARGUMENT"),
+        (ISOLINE_INVALID_SIZE, c"ISOLINE_INVALID_SIZE"),
+        (ISOLINE_INVALID_TYPE, c"ISOLINE_INVALID_TYPE"),
+        (ISOLINE_OVERLAP, c"ISOLINE_OVERLAP"),
+        (ISOLINE_DEVICE_UNAVAILABLE, c"ISOLINE_DEVICE_UNAVAILABLE"),
+        (ISOLINE_OUT_OF_MEMORY, c"ISOLINE_OUT_OF_MEMORY"),
+        (ISOLINE_DEVICE_FAILED, c"ISOLINE_DEVICE_FAILED"),
+        (ISOLINE_CANCELLED, c"ISOLINE_CANCELLED"),
+        (ISOLINE_UNSUPPORTED, c"ISOLINE_UNSUPPORTED"),
+        (ISOLINE_BUSY, c"ISOLINE_BUSY"),
+        (ISOLINE_PANIC, c"ISOLINE_PANIC"),
+        (ISOLINE_CALLBACK_FAILED, c"ISOLINE_CALLBACK_FAILED"),
+    ]
+};
+const _: () = assert!(ErrorKind::CallbackFailed as usize + 1 == STATUSES.len());
+
 impl From<ErrorKind> for isoline_status {
     fn from(kind: ErrorKind) -> Self {
-        match kind {
-            ErrorKind::NullPointer => Self::ISOLINE_NULL_POINTER,
-            ErrorKind::InvalidArgument => Self::ISOLINE_INVALID_ARGUMENT,
-            ErrorKind::InvalidSize => Self::ISOLINE_INVALID_SIZE,
-            ErrorKind::InvalidType => Self::ISOLINE_INVALID_TYPE,
-            ErrorKind::Overlap => Self::ISOLINE_OVERLAP,
-            ErrorKind::DeviceUnavailable => Self::ISOLINE_DEVICE_UNAVAILABLE,
-            ErrorKind::OutOfMemory => Self::ISOLINE_OUT_OF_MEMORY,
-            ErrorKind::DeviceFailed => Self::ISOLINE_DEVICE_FAILED,
-            ErrorKind::Cancelled => Self::ISOLINE_CANCELLED,
-            ErrorKind::Unsupported => Self::ISOLINE_UNSUPPORTED,
-            ErrorKind::Busy => Self::ISOLINE_BUSY,
-            ErrorKind::Panic => Self::ISOLINE_PANIC,
-            ErrorKind::CallbackFailed => Self::ISOLINE_CALLBACK_FAILED,
-        }
+        STATUSES[kind as usize].0
     }
 }
-
-/// The names of the statuses, indexed by number.
-const NAMES: [&CStr; 14] = [
-    c"ISOLINE_OK",
-    c"ISOLINE_NULL_POINTER",
-    c"ISOLINE_INVALID_ARGUMENT",
-    c"ISOLINE_INVALID_SIZE",
-    c"ISOLINE_INVALID_TYPE",
-    c"ISOLINE_OVERLAP",
-    c"ISOLINE_DEVICE_UNAVAILABLE",
-    c"ISOLINE_OUT_OF_MEMORY",
-    c"ISOLINE_DEVICE_FAILED",
-    c"ISOLINE_CANCELLED",
-    c"ISOLINE_UNSUPPORTED",
-    c"ISOLINE_BUSY",
-    c"ISOLINE_PANIC",
-    c"ISOLINE_CALLBACK_FAILED",
-];
 
 /// The size of the buffer of a message with its NUL: several times what any message needs that does not quote a long
 /// text of the caller.
@@ -118,7 +108,7 @@ fn fitting(message: &str) -> (&str, &'static str) {
 /// @param status any number.
 #[unsafe(no_mangle)]
 pub extern "C" fn isoline_status_name(status: u32) -> *const c_char {
-    NAMES.get(status as usize).copied().unwrap_or(c"unknown status").as_ptr()
+    STATUSES.get(status as usize).map_or(c"unknown status", |(_, name)| name).as_ptr()
 }
 
 /// Returns the message of the last failed call on the calling thread: a sentence with the cause, the value that was
@@ -137,12 +127,12 @@ mod tests {
 
     #[test]
     fn every_status_has_its_own_name() {
-        for (number, name) in NAMES.iter().enumerate() {
+        for (number, (status, name)) in STATUSES.iter().enumerate() {
+            assert_eq!(*status as usize, number);
             // SAFETY: a static C string.
             let found = unsafe { CStr::from_ptr(isoline_status_name(number as u32)) };
             assert_eq!(found, *name);
         }
-        assert_eq!(isoline_status::ISOLINE_CALLBACK_FAILED as usize, NAMES.len() - 1);
     }
     fn last_error() -> &'static str {
         // SAFETY: the text ends with NUL and is only read here, before the next failure of this thread.

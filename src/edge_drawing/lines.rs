@@ -58,9 +58,7 @@ impl Default for LineParams {
 
 impl LineParams {
     fn check(&self) -> Result<()> {
-        if let Some(length) = self.min_length {
-            parameters::LINE_MIN_LENGTH.check_given(f64::from(length))?;
-        }
+        parameters::LINE_MIN_LENGTH.check_if_given(self.min_length)?;
         parameters::LINE_TOLERANCE.check(self.tolerance)?;
         parameters::LINE_GAP.check(self.gap)
     }

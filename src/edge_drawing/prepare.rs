@@ -44,9 +44,7 @@ impl Params {
     /// Refuses what is wrong whatever the pixels are.
     pub(super) fn check(&self, pixel_type: PixelType) -> Result<()> {
         parameters::SIGMA.check(self.sigma)?;
-        if let Some(threshold) = self.gradient_threshold {
-            parameters::GRADIENT_THRESHOLD.check_given(threshold)?;
-        }
+        parameters::GRADIENT_THRESHOLD.check_if_given(self.gradient_threshold)?;
         parameters::ANCHOR_THRESHOLD.check(self.anchor_threshold)?;
         parameters::SCAN_INTERVAL.check(f64::from(self.scan_interval))?;
         check_scaling(&parameters::RANGE_MIN, &parameters::RANGE_MAX, self.range, pixel_type)?;

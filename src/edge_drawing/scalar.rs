@@ -7,8 +7,8 @@ use super::segments::{Chain, Point};
 use super::taps::Taps;
 use super::{Operator, Profile};
 use crate::device::kernels::edge_drawing::MAX_ROUNDS;
-use crate::error::{Error, Result};
-use crate::image::{collected, push, reserved};
+use crate::error::Result;
+use crate::image::{collected, push, reserve, reserved};
 use crate::levels::finite_f32;
 use crate::progress::Ticker;
 
@@ -56,12 +56,6 @@ impl<T: Copy + Default> Grid<T> {
     fn holds(&self, x: isize, y: isize) -> bool {
         (0..self.width as isize).contains(&x) && (0..self.height as isize).contains(&y)
     }
-}
-
-/// Reserves memory for `more` items, or returns an error.
-fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
-    list.try_reserve(more)
-        .map_err(|_| Error::memory("cannot compute the variant scalar: out of memory; use the default variant"))
 }
 
 /// The direction of an edge at a pixel.

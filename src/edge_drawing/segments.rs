@@ -9,6 +9,7 @@ pub(super) use extract::{Part, extract, join};
 
 use crate::device::kernels::edge_drawing::SEGMENT_CLOSED;
 use crate::error::Result;
+use crate::image::reserve;
 
 /// A pixel of a slice: column and row.
 #[repr(C)]
@@ -69,11 +70,11 @@ impl Segments {
         slice: u32,
         mean_gradient: f32,
     ) -> Result<()> {
-        extract::reserve(&mut self.points, points.len())?;
-        extract::reserve(&mut self.offsets, 2)?;
-        extract::reserve(&mut self.flags, 1)?;
-        extract::reserve(&mut self.slices, 1)?;
-        extract::reserve(&mut self.mean_gradients, 1)?;
+        reserve(&mut self.points, points.len())?;
+        reserve(&mut self.offsets, 2)?;
+        reserve(&mut self.flags, 1)?;
+        reserve(&mut self.slices, 1)?;
+        reserve(&mut self.mean_gradients, 1)?;
         if self.offsets.is_empty() {
             self.offsets.push(0);
         }
@@ -92,11 +93,11 @@ impl Segments {
             return Ok(());
         }
         let base = self.points.len() as u64;
-        extract::reserve(&mut self.points, later.points.len())?;
-        extract::reserve(&mut self.offsets, later.len())?;
-        extract::reserve(&mut self.flags, later.len())?;
-        extract::reserve(&mut self.slices, later.len())?;
-        extract::reserve(&mut self.mean_gradients, later.len())?;
+        reserve(&mut self.points, later.points.len())?;
+        reserve(&mut self.offsets, later.len())?;
+        reserve(&mut self.flags, later.len())?;
+        reserve(&mut self.slices, later.len())?;
+        reserve(&mut self.mean_gradients, later.len())?;
         self.offsets.extend(later.offsets.iter().skip(1).map(|offset| base + offset));
         self.points.append(&mut later.points);
         self.flags.append(&mut later.flags);

@@ -5,7 +5,8 @@ use super::plan::Plan;
 use super::types::Counts;
 use super::{Params, Statistics, parameters};
 use crate::device::kernels::level_set::{MAX_OSCILLATION, SQUARE_ONE, SQUARES_SHIFT, StoppingCriterion};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::image::reserve;
 
 /// The number of iterations whose statistics are kept.
 const KEPT: usize = 1_000_000;
@@ -59,9 +60,7 @@ impl Params {
         let Self { change_tolerance, rms_tolerance, check_interval, .. } = *self;
         parameters::CHANGE_TOLERANCE.check(change_tolerance)?;
         parameters::RMS_TOLERANCE.check(rms_tolerance)?;
-        if let Some(interval) = check_interval {
-            parameters::CHECK_INTERVAL.check_given(f64::from(interval))?;
-        }
+        parameters::CHECK_INTERVAL.check_if_given(check_interval)?;
         Ok(StoppingCriterion { change_tolerance, rms_tolerance, check_interval: check_interval.unwrap_or(0) })
     }
 }
@@ -88,9 +87,7 @@ impl ConvergenceMonitor {
 
     /// Makes room for the statistics of `count` iterations, or returns an error when out of memory.
     pub(super) fn make_room(&mut self, count: usize) -> Result<()> {
-        let missing = count.saturating_sub(self.statistics.capacity() - self.statistics.len());
-        let room = if missing == 0 { Ok(()) } else { self.statistics.try_reserve(count) };
-        room.map_err(|_| Error::memory("cannot keep the statistics of the iterations: out of host memory"))
+        reserve(&mut self.statistics, count)
     }
 
     /// Tells whether the stopping criterion is never met.

@@ -112,12 +112,8 @@ impl Params {
             parameters::TARGET.check(target)?;
             parameters::EPSILON.check_given(epsilon)?;
         }
-        if let Some(alpha) = self.alpha {
-            parameters::ALPHA.check_given(alpha)?;
-        }
-        if let Some(step) = self.time_step {
-            parameters::TIME_STEP.check_given(step)?;
-        }
+        parameters::ALPHA.check_if_given(self.alpha)?;
+        parameters::TIME_STEP.check_if_given(self.time_step)?;
         parameters::EDGE_WEIGHT.check(self.edge_weight)?;
         if let Some(sigma) = self.edge_sigma {
             parameters::EDGE_SIGMA.check_given(sigma)?;
@@ -127,9 +123,7 @@ impl Params {
                 )));
             }
         }
-        if let Some(contrast) = self.edge_contrast {
-            parameters::EDGE_CONTRAST.check_given(contrast)?;
-        }
+        parameters::EDGE_CONTRAST.check_if_given(self.edge_contrast)?;
         parameters::CFL.check(self.cfl)?;
         parameters::UPWIND_ORDER.check(f64::from(self.upwind_order))?;
         parameters::PYRAMID_LEVELS.check(f64::from(self.pyramid_levels))?;

@@ -115,12 +115,8 @@ impl Params {
         if let Background::Window { margin } = self.background {
             parameters::MARGIN.check(margin)?;
         }
-        if let Some(step) = self.largest_step {
-            parameters::LARGEST_STEP.check_given(f64::from(step))?;
-        }
-        if let Some(spacing) = self.node_spacing {
-            parameters::NODE_SPACING.check_given(spacing)?;
-        }
+        parameters::LARGEST_STEP.check_if_given(self.largest_step)?;
+        parameters::NODE_SPACING.check_if_given(self.node_spacing)?;
         parameters::MAX_NODES.check(f64::from(self.max_nodes))?;
         parameters::MAX_ITERATIONS.check(self.max_iterations as f64)?;
         parameters::NODE_COST.check(self.node_cost)?;

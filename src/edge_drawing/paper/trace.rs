@@ -2,7 +2,8 @@
 
 use super::super::edge_map::WORD;
 use super::{Plane, Planes, STRIP, strip};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::image::reserve;
 use crate::progress::Ticker;
 
 /// A pixel and the heading of a trace.
@@ -131,9 +132,7 @@ impl Tracer<'_> {
     }
 
     fn push(&mut self, mut pixels: u64, word: usize, y: usize, heading: Heading) -> Result<()> {
-        self.stack
-            .try_reserve(pixels.count_ones() as usize)
-            .map_err(|_| Error::memory("cannot trace the edges: out of memory; close other programs"))?;
+        reserve(&mut self.stack, pixels.count_ones() as usize)?;
         while pixels != 0 {
             let x = word * WORD + pixels.trailing_zeros() as usize;
             pixels &= pixels - 1;

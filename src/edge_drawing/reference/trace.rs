@@ -2,7 +2,8 @@
 
 use super::assemble::{self, ROOT, Trace};
 use super::{ANCHOR_ONLY, EDGE, STATE, Trees, Word};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::image::reserve;
 use crate::progress::Ticker;
 use std::hint::select_unpredictable;
 
@@ -93,15 +94,6 @@ fn touch<W: Word>(words: &[W], stride: usize, index: usize) -> u32 {
     let row = |index: usize| words.get(index).map_or(0, |word| word.bits());
     let rows = [index - stride, index + stride, index - 2 * stride, index + 2 * stride];
     rows.map(row).into_iter().fold(0, u32::wrapping_add)
-}
-
-/// Reserves memory for `more` items, or returns an error.
-fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
-    list.try_reserve(more).map_err(|_| {
-        Error::memory(
-            "cannot keep the segments: out of memory; use a smaller image, or a higher gradient threshold or minimum length",
-        )
-    })
 }
 
 impl Trees {

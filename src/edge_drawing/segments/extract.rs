@@ -14,8 +14,8 @@ use super::super::edge_map::{EdgeMap, WORD, three_bits};
 use super::candidates::Candidates;
 use super::thin::thin;
 use super::{Point, Segments};
-use crate::error::{Error, Result};
-use crate::image::{par_collected, reserved, zeroed};
+use crate::error::Result;
+use crate::image::{par_collected, reserve, reserved, zeroed};
 use crate::levels::finite_f32;
 use crate::progress::Ticker;
 use pulp::{Arch, Simd, WithSimd};
@@ -123,17 +123,6 @@ impl Part {
         self.mean_gradients.push(mean_gradient);
         Ok(())
     }
-}
-
-/// Reserves memory for `more` items, or returns an error.
-pub(super) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
-    list.try_reserve(more).map_err(|_| {
-        Error::memory(format!(
-            "cannot keep a list of segments or of their points: out of memory for {} entries; raise gradient_threshold or \
-             min_length, or process fewer pixels at a time",
-            list.len() + more
-        ))
-    })
 }
 
 /// The number of points of a chain between two polls for cancellation.
