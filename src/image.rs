@@ -208,14 +208,23 @@ impl ImageMut<'_> {
 
     /// Asks for huge pages where packed host memory, which the CPU is about to write, was never written.
     pub(crate) fn use_huge_pages(&mut self) {
-        match self {
-            Self::U8(view) => view.as_slice_mut().into_iter().for_each(huge_pages::advise),
-            Self::U16(view) => view.as_slice_mut().into_iter().for_each(huge_pages::advise),
-            Self::F32(view) => view.as_slice_mut().into_iter().for_each(huge_pages::advise),
-            Self::Device(_) => {}
-        }
+        on_host!(Self, self, view => view.as_slice_mut().into_iter().for_each(huge_pages::advise), {});
     }
 }
+
+/// Runs the same code with the view of an image in host memory, whatever the type of its pixels, or other code for one in
+/// device memory. `$kind` is [`Image`] or [`ImageMut`].
+macro_rules! on_host {
+    ($kind:ident, $image:expr, $view:pat => $body:expr, $other:expr) => {
+        match $image {
+            $kind::U8($view) => $body,
+            $kind::U16($view) => $body,
+            $kind::F32($view) => $body,
+            $kind::Device(_) => $other,
+        }
+    };
+}
+pub(crate) use on_host;
 
 /// Returns whether both images are in host memory, so that the CPU can run the call.
 pub(crate) fn host_only(input: &Image<'_>, output: &ImageMut<'_>) -> bool {
@@ -347,10 +356,15 @@ pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> Result<Ve
     Ok(list)
 }
 
+/// Makes room for `more` items in a list, or returns an error (no abort) when out of memory.
+pub(crate) fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<()> {
+    list.try_reserve(more).map_err(|_| out_of_memory::<T>(list.len() + more))
+}
+
 /// Appends an item, or returns an error (no abort) when out of memory.
 pub(crate) fn push<T>(list: &mut Vec<T>, item: T) -> Result<()> {
     if list.len() == list.capacity() {
-        list.try_reserve(1).map_err(|_| out_of_memory::<T>(list.len() + 1))?;
+        reserve(list, 1)?;
     }
     list.push(item);
     Ok(())

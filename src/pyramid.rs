@@ -6,7 +6,7 @@
 //! independent from pixel to pixel stays so. Images are in host memory, and results do not depend on the number of threads.
 
 use crate::error::{Error, Result};
-use crate::image::{Image, image_of, zeroed};
+use crate::image::{Image, image_of, on_host, zeroed};
 use crate::progress::Ticker;
 use bytemuck::Zeroable;
 use ndarray::{Array3, ArrayView3};
@@ -36,14 +36,11 @@ pub(crate) fn reduced_shape(shape: [usize; 3], halved: Halved) -> [usize; 3] {
 /// unless a cell has no others. If `binary` is true pixels above 0 count as 1 and others as 0.
 pub(crate) fn means(input: &Image<'_>, halved: Halved, binary: bool, ticker: &Ticker) -> Result<Array3<f32>> {
     let share = |cell: &[bool]| cell.iter().filter(|is_above| **is_above).count() as f32 / cell.len() as f32;
-    match input {
-        Image::U8(view) if binary => reduced(*view, halved, ticker, |pixel| pixel > 0, share),
-        Image::U16(view) if binary => reduced(*view, halved, ticker, |pixel| pixel > 0, share),
-        Image::F32(view) if binary => reduced(*view, halved, ticker, |pixel| pixel > 0.0, share),
-        Image::U8(view) => reduced(*view, halved, ticker, f32::from, mean),
-        Image::U16(view) => reduced(*view, halved, ticker, f32::from, mean),
-        Image::F32(view) => reduced(*view, halved, ticker, |pixel| pixel, mean),
-        Image::Device(_) => Err(Error::in_cuda_memory("image")),
+    let device = Err(Error::in_cuda_memory("image"));
+    if binary {
+        on_host!(Image, input, view => reduced(*view, halved, ticker, |pixel| pixel > Default::default(), share), device)
+    } else {
+        on_host!(Image, input, view => reduced(*view, halved, ticker, f32::from, mean), device)
     }
 }
 
@@ -53,12 +50,8 @@ pub(crate) fn majorities(mask: &Image<'_>, halved: Halved, ticker: &Ticker) -> R
         let inside = cell.iter().filter(|is_inside| **is_inside).count();
         if 2 * inside >= cell.len() { 255 } else { 0 }
     };
-    match mask {
-        Image::U8(view) => reduced(*view, halved, ticker, |pixel| pixel > 0, majority),
-        Image::U16(view) => reduced(*view, halved, ticker, |pixel| pixel > 0, majority),
-        Image::F32(view) => reduced(*view, halved, ticker, |pixel| pixel > 0.0, majority),
-        Image::Device(_) => Err(Error::in_cuda_memory("mask")),
-    }
+    let device = Err(Error::in_cuda_memory("mask"));
+    on_host!(Image, mask, view => reduced(*view, halved, ticker, |pixel| pixel > Default::default(), majority), device)
 }
 
 fn mean(cell: &[f32]) -> f32 {

@@ -21,7 +21,7 @@ mod passes;
 use super::{Params, Region, STAGE};
 use crate::device::{Context, PerThread};
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Foreground, Image, ImageMut, write_packed, zeroed};
+use crate::image::{Dimensions, Foreground, Image, ImageMut, on_host, write_packed, zeroed};
 use crate::parallel::try_par_each;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
@@ -44,12 +44,8 @@ pub(super) fn run(
 ) -> Result<Report> {
     let ImageMut::F32(output) = output else { return Err(Error::in_cuda_memory("image")) };
     let started = Instant::now();
-    match mask {
-        Image::U8(view) => Call { context, params, view: *view }.run(progress, output)?,
-        Image::U16(view) => Call { context, params, view: *view }.run(progress, output)?,
-        Image::F32(view) => Call { context, params, view: *view }.run(progress, output)?,
-        Image::Device(_) => return Err(Error::in_cuda_memory("image")),
-    }
+    let device = Err(Error::in_cuda_memory("image"));
+    on_host!(Image, mask, view => Call { context, params, view: *view }.run(progress, output), device)?;
     Ok(Report::on_cpu(context, started, mask.shape()[2]))
 }
 

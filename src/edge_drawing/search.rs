@@ -4,7 +4,7 @@
 use super::segments::{Point, Segments};
 use crate::device::{Context, HostCopy, slices_side_by_side};
 use crate::error::{Error, Result};
-use crate::image::{Image, check_shapes, extend};
+use crate::image::{Image, check_shapes, extend, on_host};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use crate::report::Report;
 use crate::slice_io::Input;
@@ -126,12 +126,9 @@ impl Pixels<'_, '_> {
             return None;
         }
         let slice = slice as usize - self.slices_before;
-        Some(match self.image {
-            Image::U8(view) => prewitt(view, slice, x, y),
-            Image::U16(view) => prewitt(view, slice, x, y),
-            Image::F32(view) => prewitt(view, slice, x, y),
-            Image::Device(_) => unreachable!("images in device memory were copied"),
-        })
+        Some(
+            on_host!(Image, self.image, view => prewitt(view, slice, x, y), unreachable!("images in device memory were copied")),
+        )
     }
 }
 

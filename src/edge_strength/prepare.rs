@@ -2,8 +2,8 @@
 
 use super::{Foreground, Plan};
 use crate::error::{Error, Result};
-use crate::image::Image;
 pub(super) use crate::image::zeroed;
+use crate::image::{Image, on_host};
 use crate::parallel::try_par_each;
 use crate::progress::Ticker;
 use crate::threshold::Pixel;
@@ -95,23 +95,23 @@ impl<'a> InputPixels<'a> {
     /// Sets `bits` in each of `marks` whose pixel is not a shape pixel, and so changes.
     #[inline(always)]
     pub(super) fn mark_changing(&self, row: [usize; 2], columns: Range<usize>, bits: u8, marks: &mut [u8]) {
-        match &self.image {
-            Image::U8(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
-            Image::U16(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
-            Image::F32(view) => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
-            Image::Device(_) => unreachable!("new has refused it"),
-        }
+        on_host!(
+            Image,
+            &self.image,
+            view => mark_changing(line(view, row, columns), self.foreground, self.threshold, bits, marks),
+            unreachable!("new has refused it")
+        );
     }
 
     /// Writes the initial values of some columns of row `[y, z]`.
     #[inline(always)]
     pub(super) fn initial_values(&self, row: [usize; 2], columns: Range<usize>, values: &mut [f32]) {
-        match &self.image {
-            Image::U8(view) => initial_values(line(view, row, columns), self, values),
-            Image::U16(view) => initial_values(line(view, row, columns), self, values),
-            Image::F32(view) => initial_values(line(view, row, columns), self, values),
-            Image::Device(_) => unreachable!("new has refused it"),
-        }
+        on_host!(
+            Image,
+            &self.image,
+            view => initial_values(line(view, row, columns), self, values),
+            unreachable!("new has refused it")
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use super::cells::{EDGES, Table, Variant, edge};
 use crate::device::Own;
 use crate::device::kernels::isosurface::IS_LINES;
 use crate::error::{Error, Result};
-use crate::image::{Foreground, Image, extend, packed_row, push, zeroed};
+use crate::image::{Foreground, Image, extend, on_host, packed_row, push, zeroed};
 use crate::parallel::{take_first, try_par_each};
 use crate::progress::Ticker;
 use crate::threshold::{Pixel, WORD, bits, for_each_bit};
@@ -30,12 +30,7 @@ const PARTS: u64 = 4;
 /// Returns what is found in the slices `own` of a volume, or of a slab of one. The slab has [`HALO`] slices more on either side,
 /// fewer only where the volume ends. It runs in the pool of the context.
 pub(super) fn mesh(plan: &Plan, input: &Image<'_>, own: &Own, ticker: &Ticker) -> Result<Mesh> {
-    match input {
-        Image::U8(view) => mesh_of(plan, *view, own, ticker),
-        Image::U16(view) => mesh_of(plan, *view, own, ticker),
-        Image::F32(view) => mesh_of(plan, *view, own, ticker),
-        Image::Device(_) => Err(Error::in_cuda_memory("image")),
-    }
+    on_host!(Image, input, view => mesh_of(plan, *view, own, ticker), Err(Error::in_cuda_memory("image")))
 }
 
 /// A volume, or a slab of one, with the border of one voxel that closes it, or none.

@@ -21,7 +21,7 @@ use crate::device::kernels::level_set::RegionLevels;
 use crate::device::{Context, PerThread};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Image, collected, reserved, zeroed};
+use crate::image::{Image, collected, on_host, reserved, zeroed};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 pub(super) use edges::Edges;
 use ndarray::{ArrayView3, ArrayViewMut3};
@@ -320,11 +320,9 @@ fn prepare(
     })?;
     let [width, height, depth] = plan.shape;
     let whole = Layout::plain(plan.shape);
-    let marks = context.pool().install(|| match mask {
-        Image::U8(view) => whole.pack(*view, ticker, |pixel| u8::from(pixel > 0)),
-        Image::U16(view) => whole.pack(*view, ticker, |pixel| u8::from(pixel > 0)),
-        Image::F32(view) => whole.pack(*view, ticker, |pixel| u8::from(pixel > 0.0)),
-        Image::Device(_) => Err(Error::in_cuda_memory("image")),
+    let marks = context.pool().install(|| {
+        let device = Err(Error::in_cuda_memory("image"));
+        on_host!(Image, mask, view => whole.pack(*view, ticker, |pixel| u8::from(pixel > Default::default())), device)
     })?;
     let marks = ArrayView3::from_shape((depth, height, width), &marks).unwrap_or_else(|_| unreachable!("its size"));
     distance::cpu::signed_into(context, marks, plan.spacing, plan.dimensions, distances, ticker)?;

@@ -8,7 +8,7 @@ use super::{Params, STAGE, Side, TargetRange};
 use crate::device::{Context, in_host_memory};
 use crate::distance;
 use crate::error::{Error, Result};
-use crate::image::{Dimensions, Image, collected, extend, push, reserved, try_par_indexed, zeroed_image};
+use crate::image::{Dimensions, Image, collected, extend, on_host, push, reserved, try_par_indexed, zeroed_image};
 use crate::parallel::try_par_each;
 use crate::progress::{Progress, Ticker, run as run_with_progress};
 use ndarray::{Array3, ArrayView3, Axis};
@@ -91,17 +91,7 @@ pub(super) fn range(
 /// The first and the last voxel plus one, along x, y, z.
 type Box3 = [Range<usize>; 3];
 
-/// Calls a function with the view of an image in host memory.
-macro_rules! with_view {
-    ($image:expr, $view:ident => $body:expr) => {
-        match $image {
-            Image::U8($view) => $body,
-            Image::U16($view) => $body,
-            Image::F32($view) => $body,
-            Image::Device(_) => unreachable!("device images have been copied"),
-        }
-    };
-}
+const COPIED: &str = "device images have been copied";
 
 /// The least number of rows of a mask that a thread looks through.
 const ROWS_PER_TASK: usize = 16;
@@ -195,7 +185,7 @@ struct Surroundings {
 
 impl Measurement<'_, '_, '_> {
     fn run(&self) -> Result<(TargetRange, Side)> {
-        let bounds = with_view!(self.mask, view => bounds_of(*view, self.ticker));
+        let bounds = on_host!(Image, self.mask, view => bounds_of(*view, self.ticker), unreachable!("{COPIED}"));
         self.ticker.check()?;
         let bounds = bounds.ok_or_else(|| unmeasurable("the mask is empty"))?;
         let spacing = self.params.used_spacing();
@@ -314,7 +304,7 @@ impl Measurement<'_, '_, '_> {
 
     #[allow(clippy::useless_conversion, reason = "the views are of several types")]
     fn pixel(&self, place: [usize; 3]) -> f32 {
-        with_view!(self.input, view => f32::from(view[place]))
+        on_host!(Image, self.input, view => f32::from(view[place]), unreachable!("{COPIED}"))
     }
 
     /// Cuts what lies within `margin` of the start's bounds, in the unit of the spacing.
@@ -358,9 +348,12 @@ impl Measurement<'_, '_, '_> {
                 let [y, z] = [row % height, row / height];
                 for (x, mark) in marks.iter_mut().enumerate() {
                     let mut slices = if *any_slice { zs(z) } else { middle(z) };
-                    let is_inside = with_view!(self.mask, view => {
-                        slices.any(|z| ys(y).any(|y| xs(x).any(|x| f32::from(view[[z, y, x]]) > 0.0)))
-                    });
+                    let is_inside = on_host!(
+                        Image,
+                        self.mask,
+                        view => slices.any(|z| ys(y).any(|y| xs(x).any(|x| f32::from(view[[z, y, x]]) > 0.0))),
+                        unreachable!("{COPIED}")
+                    );
                     *mark = u8::from(is_inside);
                 }
                 Ok(())

@@ -39,7 +39,7 @@ use crate::error::{Error, Result};
 pub use crate::image::Foreground;
 use crate::image::{
     Image, ImageMut, MOST_ANISOTROPY, PixelType, check_shapes, check_sides, check_size, check_spacing, collected,
-    smallest_and_largest, write_packed,
+    on_host, smallest_and_largest, write_packed,
 };
 use crate::parameter::{FOREGROUNDS, check_scaling};
 use crate::progress::{Progress, Ticker, run as run_with_progress};
@@ -135,14 +135,10 @@ impl Params {
         parameters::CHECK_INTERVAL.check(self.check_interval.into())?;
         parameters::ITERATIONS.check(self.iterations.into())?;
         parameters::ALPHA.check_given(self.alpha)?;
-        if let Some(margin) = self.margin {
-            parameters::MARGIN.check_given(margin)?;
-        }
+        parameters::MARGIN.check_if_given(self.margin)?;
         parameters::CHANGE_TOLERANCE.check(self.change_tolerance)?;
         check_spacing(&self.spacing, MOST_ANISOTROPY)?;
-        if let Some(threshold) = self.threshold {
-            parameters::THRESHOLD.check_given(threshold)?;
-        }
+        parameters::THRESHOLD.check_if_given(self.threshold)?;
         if let Some(sigma) = self.sigma {
             parameters::SIGMA.check_given(sigma)?;
             let smallest = self.smallest_spacing();
@@ -152,9 +148,7 @@ impl Params {
                 )));
             }
         }
-        if let Some(prominence) = self.prominence {
-            parameters::PROMINENCE.check_given(prominence)?;
-        }
+        parameters::PROMINENCE.check_if_given(self.prominence)?;
         Ok(())
     }
 
@@ -358,11 +352,13 @@ pub fn run(
     let found = run_with_progress(context.pool(), &mut progress, &ticker, || {
         measure(&plan.grid, params.spacing, &moved, &labels, scale, &ticker)
     })?;
-    run_with_progress(context.pool(), &mut progress, &ticker, || match output {
-        ImageMut::U8(view) => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as u8),
-        ImageMut::U16(view) => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as u16),
-        ImageMut::F32(view) => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as f32),
-        ImageMut::Device(_) => unreachable!("refused above"),
+    run_with_progress(context.pool(), &mut progress, &ticker, || {
+        on_host!(
+            ImageMut,
+            output,
+            view => write_packed(&moved.labels, view, &ticker, |index| labels[index as usize] as _),
+            unreachable!("refused above")
+        )
     })?;
     *objects = found;
     report.iterations = moved.iterations;

@@ -6,7 +6,7 @@ use super::sums::Rows;
 use super::{Node, Status};
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{ImageMut, collected, par_collected, push, try_collected};
+use crate::image::{ImageMut, collected, on_host, par_collected, push, try_collected};
 use crate::parallel::try_par_each;
 use crate::progress::{self, Progress, Ticker};
 use crate::slice_io::Output;
@@ -36,17 +36,13 @@ pub(super) fn draw(
         let members = &order[first..end];
         let targets: Vec<&Target> = collected(members.iter().map(|index| &targets[*index]))?;
         let value = |member: usize| value(members[member]);
-        progress::run(context.pool(), progress, ticker, || match image {
-            ImageMut::U8(view) => {
-                draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as u8)
-            }
-            ImageMut::U16(view) => {
-                draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as u16)
-            }
-            ImageMut::F32(view) => {
-                draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as f32)
-            }
-            ImageMut::Device(_) => Err(Error::unsupported("targets are drawn into host memory only; give host memory")),
+        progress::run(context.pool(), progress, ticker, || {
+            on_host!(
+                ImageMut,
+                image,
+                view => draw_into(&targets, view.index_axis_move(Axis(0), 0), ORIGIN, ticker, |i| value(i) as _),
+                Err(Error::unsupported("targets are drawn into host memory only; give host memory"))
+            )
         })
     })
 }

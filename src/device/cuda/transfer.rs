@@ -10,7 +10,7 @@ use super::memory::PageLocked;
 use super::{Event, Side, Stream, is_pinned};
 use crate::error::Result;
 use crate::huge_pages;
-use crate::image::{Image, ImageMut, extend};
+use crate::image::{Image, ImageMut, extend, on_host};
 use crate::progress::Ticker;
 use bytemuck::Pod;
 use cudarc::driver::CudaContext;
@@ -255,12 +255,12 @@ impl Transfer {
         ) -> Vec<(ArrayView3<'a, T>, DeviceRows<'r>)> {
             slices.iter().map(|(range, rows)| (view.slice(ndarray::s![range.clone(), .., ..]), *rows)).collect()
         }
-        match image {
-            Image::U8(view) => self.upload_views(pool, views(view, slices), ticker),
-            Image::U16(view) => self.upload_views(pool, views(view, slices), ticker),
-            Image::F32(view) => self.upload_views(pool, views(view, slices), ticker),
-            Image::Device(_) => unreachable!("device memory is used as it is"),
-        }
+        on_host!(
+            Image,
+            image,
+            view => self.upload_views(pool, views(view, slices), ticker),
+            unreachable!("device memory is used as it is")
+        )
     }
 
     /// Does what [`upload`](Self::upload) does, for images with pixels of any type.
@@ -344,12 +344,12 @@ impl Transfer {
             found
         }
         let ImageMut::Device(pixels) = image else {
-            return match image {
-                ImageMut::U8(view) => self.download_views(pool, views(view, slices), ticker),
-                ImageMut::U16(view) => self.download_views(pool, views(view, slices), ticker),
-                ImageMut::F32(view) => self.download_views(pool, views(view, slices), ticker),
-                ImageMut::Device(_) => unreachable!("handled above"),
-            };
+            return on_host!(
+                ImageMut,
+                image,
+                view => self.download_views(pool, views(view, slices), ticker),
+                unreachable!("handled below")
+            );
         };
         let [width, height, _] = pixels.shape;
         let row = width * pixels.pixel_type.bytes();
@@ -532,12 +532,7 @@ fn is_direct<T>(view: &ArrayView3<'_, T>) -> bool {
 
 /// Returns whether the device writes to an output itself.
 pub(crate) fn output_is_direct(output: &ImageMut<'_>) -> bool {
-    match output {
-        ImageMut::U8(view) => is_direct(&view.view()),
-        ImageMut::U16(view) => is_direct(&view.view()),
-        ImageMut::F32(view) => is_direct(&view.view()),
-        ImageMut::Device(_) => true,
-    }
+    on_host!(ImageMut, output, view => is_direct(&view.view()), true)
 }
 
 #[cfg(test)]

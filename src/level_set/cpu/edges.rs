@@ -7,7 +7,7 @@ use super::Plan;
 use super::tiles::Layout;
 use crate::device::Context;
 use crate::error::{Error, Result};
-use crate::image::{Image, reserved, zeroed};
+use crate::image::{Image, on_host, reserved, zeroed};
 use crate::level_set::plan::EdgePlan;
 use crate::level_set::scalar::Edge;
 use crate::progress::Ticker;
@@ -57,12 +57,8 @@ impl Edges {
             };
             let grid = Grid { plan, ticker };
             let image = Layout::plain(plan.shape);
-            let mut smooth = match input {
-                Image::U8(view) => image.pack(*view, ticker, f32::from)?,
-                Image::U16(view) => image.pack(*view, ticker, f32::from)?,
-                Image::F32(view) => image.pack(*view, ticker, |pixel| pixel)?,
-                Image::Device(_) => return Err(Error::in_cuda_memory("image")),
-            };
+            let device = Err(Error::in_cuda_memory("image"));
+            let mut smooth = on_host!(Image, input, view => image.pack(*view, ticker, f32::from), device)?;
             let mut other = zeroed(smooth.len())?;
             for axis in 0..grid.axes() {
                 let taps = gaussian(edges.sigma / plan.spacing[axis]);
