@@ -266,17 +266,23 @@ class progress {
   public:
     /** No callback. */
     progress() = default;
-    /** Calls `callback(fraction, stage)`, which cancels the call if it returns a value that converts to true. */
+    /**
+     * Calls `callback(fraction, stage)`, which cancels the call if it returns a value that converts to true. A null pointer
+     * and an empty std::function are no callback.
+     */
     template <typename Callback, typename Result = std::invoke_result_t<Callback &, double, const char *>>
-    progress(Callback callback)
-        : callback_([callback = std::move(callback)](double fraction, const char *stage) mutable {
-              if constexpr (std::is_void_v<Result>) {
-                  std::invoke(callback, fraction, stage);
-                  return false;
-              } else {
-                  return static_cast<bool>(std::invoke(callback, fraction, stage));
-              }
-          }) {}
+    progress(Callback callback) {
+        if (std::function<Result(double, const char *)> function = std::move(callback)) {
+            callback_ = [function = std::move(function)](double fraction, const char *stage) {
+                if constexpr (std::is_void_v<Result>) {
+                    function(fraction, stage);
+                    return false;
+                } else {
+                    return static_cast<bool>(function(fraction, stage));
+                }
+            };
+        }
+    }
     /** Returns whether there is a callback. */
     explicit operator bool() const noexcept { return static_cast<bool>(callback_); }
     /** Calls the callback; true cancels. */
@@ -363,19 +369,26 @@ class any_image : private defaults<isoline_image, isoline_image_init> {
     using isoline_image::slice_stride;
     using isoline_image::spacing;
     using isoline_image::width;
+    /** Shares the function of a source or a sink. A move is a copy, since the C struct has the function's address. */
+    any_image(const any_image &) = default;
+    any_image &operator=(const any_image &) = default;
     /** Returns the C struct, which this is. */
     const isoline_image *get() const noexcept { return this; }
 
   protected:
-    /** Describes slices that functions read and write, one of which is null. */
+    /** Describes slices that functions read and write, one of which is null, and keeps their state. */
     any_image(isoline_type pixel_type, std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,
-              isoline_read_slice_fn read, isoline_write_slice_fn write, void *state)
+              isoline_read_slice_fn read, isoline_write_slice_fn write, std::shared_ptr<void> state)
         : any_image(pixel_type, nullptr, columns, rows, slices) {
         isoline_image::memory = ISOLINE_SLICES;
         isoline_image::read_slice = read;
         isoline_image::write_slice = write;
-        isoline_image::user = state;
+        isoline_image::user = state.get();
+        state_ = std::move(state);
     }
+
+  private:
+    std::shared_ptr<void> state_;
 };
 
 namespace detail {
@@ -400,11 +413,16 @@ struct slice_function {
     /** The number of pixels of a slice. */
     std::size_t pixels;
 
+    /** Makes one that images share. */
+    static std::shared_ptr<void> make(std::function<void(std::uint64_t, span<Pixel>)> function, std::uint64_t pixels) {
+        return std::make_shared<slice_function>(slice_function{std::move(function), static_cast<std::size_t>(pixels)});
+    }
     /** Calls the function for C. */
-    static const char *call(void *user, std::uint64_t slice, Pixel *first) noexcept {
+    static const char *call(void *user, std::uint64_t slice,
+                            std::conditional_t<std::is_const_v<Pixel>, const void, void> *first) noexcept {
         const auto &state = *static_cast<const slice_function *>(user);
         try {
-            state.function(slice, {first, state.pixels});
+            state.function(slice, {static_cast<Pixel *>(first), state.pixels});
             return nullptr;
         } catch (...) {
             thrown = std::current_exception();
@@ -436,8 +454,9 @@ class image : public any_image {
 
   protected:
     /** Describes slices that functions read and write, as any_image. */
-    image(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, isoline_write_slice_fn write, void *state)
-        : any_image(detail::type_of<Pixel>, columns, rows, slices, nullptr, write, state) {}
+    image(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, isoline_write_slice_fn write,
+          std::shared_ptr<void> state)
+        : any_image(detail::type_of<Pixel>, columns, rows, slices, nullptr, write, std::move(state)) {}
 };
 
 /**
@@ -453,19 +472,11 @@ class source : public any_image {
     /** Describes slices of `columns` x `rows` pixels. */
     source(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,
            std::function<void(std::uint64_t, span<Pixel>)> read)
-        : source(columns, rows, slices, std::make_shared<state>(state{std::move(read), columns * rows})) {}
+        : any_image(detail::type_of<Pixel>, columns, rows, slices, state::call, nullptr,
+                    state::make(std::move(read), columns * rows)) {}
 
   private:
     using state = detail::slice_function<Pixel>;
-    source(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, std::shared_ptr<state> owned)
-        : any_image(
-              detail::type_of<Pixel>, columns, rows, slices,
-              [](void *functions, std::uint64_t slice, void *pixels) {
-                  return state::call(functions, slice, static_cast<Pixel *>(pixels));
-              },
-              nullptr, owned.get()),
-          state_(std::move(owned)) {}
-    std::shared_ptr<state> state_;
 };
 
 /**
@@ -479,19 +490,10 @@ class sink : public image<Pixel> {
     /** Describes slices of `columns` x `rows` pixels. */
     sink(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices,
          std::function<void(std::uint64_t, span<const Pixel>)> write)
-        : sink(columns, rows, slices, std::make_shared<state>(state{std::move(write), columns * rows})) {}
+        : image<Pixel>(columns, rows, slices, state::call, state::make(std::move(write), columns * rows)) {}
 
   private:
     using state = detail::slice_function<const Pixel>;
-    sink(std::uint64_t columns, std::uint64_t rows, std::uint64_t slices, std::shared_ptr<state> owned)
-        : image<Pixel>(
-              columns, rows, slices,
-              [](void *functions, std::uint64_t slice, const void *pixels) {
-                  return state::call(functions, slice, static_cast<const Pixel *>(pixels));
-              },
-              owned.get()),
-          state_(std::move(owned)) {}
-    std::shared_ptr<state> state_;
 };
 
 namespace detail {

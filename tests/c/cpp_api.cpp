@@ -270,6 +270,11 @@ void any_callable_is_a_callback(const char *device) {
     const isoline::progress none, some(remembers);
     CHECK(!none && some);
     isoline::edge_strength(context, in, out, {}, none);
+    int (*const no_function)(double, const char *) = nullptr;
+    isoline::edge_strength(context, in, out, {}, no_function);
+    isoline::edge_strength(context, in, out, {}, std::function<void(double, const char *)>());
+    isoline::edge_strength(context, in, out, {}, std::function<bool(double, std::string)>());
+    CHECK(!isoline::progress(no_function));
     const auto all = [](double, const char *) { return 1; };
     THROWS(ISOLINE_CANCELLED, "cancel", isoline::edge_strength(context, in, out, {}, all));
     const auto yes = [](double, const char *) { return true; };
@@ -607,6 +612,20 @@ void slices_are_read_and_written_by_functions(const char *device) {
     isoline::edge_strength(context, copy, isoline::image(field.data(), WIDTH, HEIGHT, DEPTH), params);
     CHECK(same(field, wanted));
     CHECK(isoline::edge_drawing_threshold(context, source) == isoline::edge_drawing_threshold(context, in));
+    // So may an any_image and an image that are made of a source and a sink, in a container and moved, too.
+    std::vector<isoline::any_image> inputs;
+    inputs.push_back(isoline::source<std::uint8_t>(WIDTH, HEIGHT, DEPTH, read));
+    const isoline::any_image moved = std::move(inputs.front());
+    inputs.push_back(in);
+    inputs.push_back(isoline::source<std::uint8_t>(WIDTH, HEIGHT, DEPTH, read));
+    const isoline::image<float> taken = isoline::sink<float>(WIDTH, HEIGHT, DEPTH, write);
+    for (const isoline::any_image &input : inputs) {
+        std::fill(field.begin(), field.end(), -1.0f);
+        isoline::edge_strength(context, input, taken, params);
+        CHECK(same(field, wanted));
+    }
+    isoline::edge_strength(context, moved, taken, params);
+    CHECK(same(field, wanted));
 
     // Region snakes, each on its slice.
     const std::vector<isoline::node> nodes = {{4, 3}, {20, 3}, {20, 15}, {4, 15}, {8, 6}, {22, 6}, {22, 18}, {8, 18}};
