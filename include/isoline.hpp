@@ -437,7 +437,7 @@ struct slice_function {
  * An image of std::uint8_t, std::uint16_t or float, const where it is only read: `isoline::image(pointer, width,
  * height)` describes packed pixels in host memory, and its members `row_stride`, `slice_stride` (in bytes), `spacing`
  * and `memory` say what is different, as in isoline_image. One without arguments stands for an output that is not
- * wanted.
+ * wanted, or for an input that is not given.
  */
 template <typename Pixel>
 class image : public any_image {
@@ -445,7 +445,7 @@ class image : public any_image {
 
   public:
     /** No image. */
-    image() : image(nullptr, 0, 0) {}
+    image() : image(nullptr, 0, 0, 0) {}
     /** Describes packed pixels in host memory. */
     image(Pixel *pixels, std::uint64_t columns, std::uint64_t rows, std::uint64_t slices = 1)
         : any_image(detail::type_of<Pixel>, pixels, columns, rows, slices) {}
@@ -498,11 +498,18 @@ class sink : public image<Pixel> {
 
 namespace detail {
 
+/** Returns the C struct of an image; NULL for one that was made without arguments. */
+inline const isoline_image *optional(const any_image &image) {
+    const isoline_image &c = *image.get();
+    const bool none = c.data == nullptr && c.user == nullptr && c.width == 0 && c.height == 0 && c.depth == 0;
+    return none ? nullptr : &c;
+}
+
 /** Returns the C struct of an output; NULL if it is not wanted. */
 template <typename Pixel>
 const isoline_image *output(const image<Pixel> &image) {
     static_assert(!std::is_const_v<Pixel>, "the pixels of an output are not const");
-    return image.data() == nullptr && image.width == 0 ? nullptr : image.get();
+    return optional(image);
 }
 
 } // namespace detail
@@ -915,15 +922,17 @@ class object_list : public object<isoline_object_list, isoline_object_list_free>
 /** The parameters of isoline::objects. */
 using objects_params = defaults<isoline_objects_params, isoline_objects_params_init>;
 
-/** Grows objects from `starts`, a label image; `{}` stands for automatic ones. Writes their labels, of any type that holds
- *  the largest one, and the list of objects. */
-template <typename Pixel>
-report objects(context &context, const any_image &input, const image<std::uint16_t> &starts, const image<Pixel> &labels,
+/**
+ * Grows objects from `starts`, a label image; `{}` stands for automatic ones. Writes their labels, of any type that holds
+ * the largest one, and the list of objects.
+ */
+template <typename Pixel, typename Start = std::uint16_t>
+report objects(context &context, const any_image &input, const image<Start> &starts, const image<Pixel> &labels,
                object_list &objects, const objects_params &params = {}, const progress &on_progress = {}) {
     isoline::object_list found;
     const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
         return detail::make(found, [&](isoline_object_list **out) {
-            return isoline_objects(context.get(), input.get(), detail::output(starts), &params, watch,
+            return isoline_objects(context.get(), input.get(), detail::optional(starts), &params, watch,
                                    detail::output(labels), out, reported);
         });
     });

@@ -849,6 +849,16 @@ void objects_are_those_of_c(const char *device) {
         isoline::context context(device);
         CHECK(isoline::objects(context, in, begin, out, made, params).iterations > 0);
         GOOD(isoline_objects(context.get(), &c_in, &c_begin, &params, nullptr, &c_out, &c_made, nullptr));
+        // Starts may be const, and of any type.
+        std::transform(starts.begin(), starts.end(), box.begin(), [](std::uint16_t start) { return start > 0 ? 7 : 0; });
+        const std::vector<float> fractional(starts.begin(), starts.end());
+        isoline::objects(context, in, isoline::image(std::as_const(box).data(), WIDTH, HEIGHT), out, made, params);
+        CHECK(made.all().size() == 1 && made.all()[0].label == 7);
+        isoline::objects(context, in, isoline::image(fractional.data(), WIDTH, HEIGHT), out, made, params);
+        // An image without pixels is not one that is not given.
+        const isoline::image narrow(box.data(), 0, HEIGHT), flat(static_cast<std::uint8_t *>(nullptr), 0, HEIGHT);
+        THROWS(ISOLINE_INVALID_SIZE, "0 x 44", isoline::objects(context, in, narrow, out, made, params));
+        THROWS(ISOLINE_INVALID_SIZE, "0 x 44", isoline::objects(context, in, flat, out, made, params));
         params.alpha = 2;
         THROWS(ISOLINE_INVALID_ARGUMENT, "alpha", isoline::objects(context, in, begin, out, made, params));
     }
@@ -937,6 +947,11 @@ void edge_drawing_is_that_of_c(const char *device) {
     std::fill(gradient.begin(), gradient.end(), UNWRITTEN);
     isoline::edge_drawing_maps(context, in, {}, steep, {}, {}, params);
     CHECK(same(gradient, c_gradient));
+    const isoline::image<std::uint8_t> narrow(nullptr, 0, HEIGHT), empty(nullptr, 0, 0);
+    const isoline::sink<std::uint8_t> nowhere(0, 0, 0, [](std::uint64_t, isoline::span<const std::uint8_t>) {});
+    for (const isoline::image<std::uint8_t> &wrong : {narrow, empty, isoline::image<std::uint8_t>(nowhere)}) {
+        THROWS(ISOLINE_INVALID_SIZE, "0 x", isoline::edge_drawing_maps(context, in, {}, steep, wrong, {}, params));
+    }
     THROWS(ISOLINE_NULL_POINTER, "", isoline::edge_drawing_maps(context, in, {}, {}, {}, {}));
 
     double threshold = 0;
