@@ -47,6 +47,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -55,6 +56,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#ifdef __cpp_lib_ranges
+#include <span> // has the templates that isoline::span specialises
+#endif
 
 /** The C++ interface of Isoline; include/isoline.hpp begins with its conventions. */
 namespace isoline {
@@ -103,8 +107,13 @@ class span {
   public:
     /** No elements. */
     constexpr span() noexcept = default;
-    /** The `size` elements from `data` on. */
-    constexpr span(T *data, std::size_t size) noexcept : data_(size == 0 ? nullptr : data), size_(size) {}
+    /** The `size` elements from `data` on. The number 0 is not taken for a pointer, since it may be the first of a list. */
+    template <typename Element, std::enable_if_t<std::is_convertible_v<Element (*)[], T (*)[]>, int> = 0>
+    constexpr span(Element *data, std::size_t size) noexcept : data_(size == 0 ? nullptr : data), size_(size) {}
+    /** The elements in braces, which live until the end of the statement: for the arguments of a call. */
+    template <typename Element = T, std::enable_if_t<std::is_const_v<Element>, int> = 0>
+    constexpr span(std::initializer_list<std::remove_const_t<T>> elements) noexcept
+        : span(elements.begin(), elements.size()) {}
     /** The elements of an array or of a container, which must outlive the view. */
     template <typename Range, typename Element = std::remove_pointer_t<decltype(std::data(std::declval<Range &>()))>,
               std::enable_if_t<std::is_convertible_v<Element (*)[], T (*)[]>, int> = 0>
@@ -127,6 +136,23 @@ class span {
     T *data_ = nullptr;
     std::size_t size_ = 0;
 };
+
+/** Deduces the type of the elements. */
+template <typename T>
+span(T *, std::size_t) -> span<T>;
+
+} // namespace isoline
+
+#ifdef __cpp_lib_ranges
+/** Iterators of an isoline::span may outlive it. */
+template <typename T>
+inline constexpr bool std::ranges::enable_borrowed_range<isoline::span<T>> = true;
+/** An isoline::span is a view, as std::span is. */
+template <typename T>
+inline constexpr bool std::ranges::enable_view<isoline::span<T>> = true;
+#endif
+
+namespace isoline {
 
 /** A C struct, which `Init` fills with its defaults. */
 template <typename Struct, isoline_status (*Init)(Struct *, std::size_t)>

@@ -13,7 +13,8 @@
 #include <numeric>
 #include <string>
 #include <thread>
-#if __has_include(<span>)
+#ifdef __cpp_lib_ranges
+#include <ranges>
 #include <span>
 #endif
 
@@ -388,6 +389,13 @@ static_assert(!std::is_constructible_v<isoline::span<isoline::node>, const std::
 static_assert(!std::is_constructible_v<spans, std::list<isoline::node>>, "a list is not one array");
 static_assert(!std::is_constructible_v<spans, std::vector<isoline::point>>, "nor are points nodes");
 static_assert(std::is_trivially_copyable_v<spans>);
+static_assert(!std::is_constructible_v<isoline::span<double>, std::initializer_list<double>>, "a list is const");
+#ifdef __cpp_lib_ranges
+static_assert(std::ranges::borrowed_range<spans> && std::ranges::view<spans>, "as std::span");
+#endif
+
+/* Returns the sum of what a call gets for an argument in braces. */
+double sum_of(isoline::span<const double> numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.5); }
 
 void spans_are_views(const char *) {
     std::vector<double> numbers = {1, 2, 3};
@@ -400,11 +408,19 @@ void spans_are_views(const char *) {
     const std::array<double, 2> two = {4, 5};
     const isoline::span<const double> of_array(two);
     CHECK(of_array.size() == 2 && of_array[1] == 5);
-#ifdef __cpp_lib_span
+    // Braces are a list, with 0 at any place and of any length, except around an address and a number, or one container.
+    CHECK(sum_of({}) == 0.5 && sum_of({0, 0}) == 0.5 && sum_of({0, 2}) == 2.5 && sum_of({4}) == 4.5);
+    CHECK(sum_of({0, 3, 1}) == 4.5 && sum_of({numbers.data() + 1, 2}) == 10.5 && sum_of({numbers}) == 11.5);
+    CHECK(sum_of({two}) == 9.5 && sum_of({some}) == 10.5 && isoline::span(numbers.data(), 3).size() == 3);
+    const std::initializer_list<double> list = {1, 6};
+    CHECK(sum_of(list) == 7.5);
+#ifdef __cpp_lib_ranges
     const std::span<const double> standard = some;
     const isoline::span<const double> back = standard;
     CHECK(standard.data() == some.data() && standard.size() == 2 && back.data() == some.data());
     CHECK(std::ranges::equal(some, standard));
+    CHECK(*std::ranges::find(isoline::span<const double>(numbers), 3.0) == 3);
+    CHECK((some | std::views::drop(1)).front() == 3);
 #endif
 }
 
@@ -509,6 +525,10 @@ void masks_are_filled(const char *) {
     const std::vector<std::array<double, 2>> corners = {{2, 1}, {5, 1}, {5, 4}, {2, 4}};
     isoline::mask_fill_polygon(mask, corners, 1, 1, 40);
     CHECK(how_many(pixels, 40) == 9 && pixels[SLICE + WIDTH + 2] == 40);
+    isoline::mask_fill_polygon(mask, {{0, 0}, {2, 0}, {2, 2}, {0, 2}}, 1, 1, 41);
+    CHECK(how_many(pixels, 41) == 4 && pixels[SLICE] == 41);
+    isoline::mask_fill_boxes(mask, {{{0, 9, 1}, {0, 9, 1}}, {{3, 9, 1}, {4, 9, 1}}}, 42);
+    CHECK(how_many(pixels, 42) == 3);
     isoline::mask_fill_polygon(mask, corners);
     CHECK(how_many(pixels, 255) == 9 && pixels[WIDTH + 2] == 255);
     const std::vector<isoline::sphere> balls = {{{9, 9, 2}, 0.5}, {{20, 9, 2}, 0.5}};
@@ -771,8 +791,13 @@ void isolines_are_those_of_c(const char *device) {
         isoline::isolines(context, in, {}, spaced, params);
         GOOD(isoline_isolines(context.get(), &c_in, levels.data(), 2, &params, nullptr, &c_made, nullptr));
         GOOD(isoline_isolines(context.get(), &c_in, nullptr, 0, &params, nullptr, &c_spaced, nullptr));
-        const std::vector<double> bad = {NAN};
-        THROWS(ISOLINE_INVALID_ARGUMENT, "levels[0]", isoline::isolines(context, in, bad, given, params));
+        isoline::polylines two;
+        isoline::isolines(context, in, {0, 100}, two, params);
+        const auto all = two.all().polylines;
+        CHECK(!all.empty() && std::all_of(all.begin(), all.end(), [](const isoline::polyline &one) {
+            return one.level == 0 || one.level == 100;
+        }));
+        THROWS(ISOLINE_INVALID_ARGUMENT, "levels[0]", isoline::isolines(context, in, {NAN}, given, params));
     }
     // Polylines outlive their context.
     const isoline::polylines c_given(c_made), c_all(c_spaced);
