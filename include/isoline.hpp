@@ -26,7 +26,8 @@
  *   step, its restart or its end.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
- *   too; the call throws it again when the library has returned. So it is with the functions of isoline::source and sink.
+ *   too; the call throws it again when the library has returned. So it is with the functions of isoline::source and sink
+ *   (on Windows, if they are compiled into the same program or DLL as the call).
  * - Threads. As in C: different contexts on different threads at the same time; calls on one context or one solver run
  *   one after the other; progress is called on the calling thread. An object must not be moved, assigned to or ended
  *   while another thread uses it.
@@ -61,7 +62,12 @@
 #endif
 
 /** The C++ interface of Isoline; include/isoline.hpp begins with its conventions. */
+#ifdef __GNUC__
+// Exceptions pass between shared libraries that are compiled with -fvisibility=hidden, too.
+namespace isoline __attribute__((visibility("default"))) {
+#else
 namespace isoline {
+#endif
 
 // -------------------------------------------------------------------------------------------------------------- errors
 
@@ -140,19 +146,6 @@ class span {
 /** Deduces the type of the elements. */
 template <typename T>
 span(T *, std::size_t) -> span<T>;
-
-} // namespace isoline
-
-#ifdef __cpp_lib_ranges
-/** Iterators of an isoline::span may outlive it. */
-template <typename T>
-inline constexpr bool std::ranges::enable_borrowed_range<isoline::span<T>> = true;
-/** An isoline::span is a view, as std::span is. */
-template <typename T>
-inline constexpr bool std::ranges::enable_view<isoline::span<T>> = true;
-#endif
-
-namespace isoline {
 
 /** A C struct, which `Init` fills with its defaults. */
 template <typename Struct, isoline_status (*Init)(Struct *, std::size_t)>
@@ -343,6 +336,23 @@ namespace detail {
 /** The exception that a callback of this thread's call has thrown, which does not pass through the library. */
 inline thread_local std::exception_ptr thrown;
 
+/**
+ * Runs a callback, and returns whether it has thrown. If it has not, those of C calls that it made count no more, and one
+ * of before still does.
+ */
+template <typename Callback>
+bool throws(Callback callback) noexcept {
+    std::exception_ptr before = thrown;
+    try {
+        callback();
+        thrown = std::move(before);
+        return false;
+    } catch (...) {
+        thrown = std::current_exception();
+        return true;
+    }
+}
+
 /** Makes a C call whose callbacks may throw, and throws what they threw, or its failure. */
 template <typename Call>
 void check_callbacks(Call call) {
@@ -360,12 +370,8 @@ report run(const progress &on_progress, Call call) {
     defaults<isoline_progress, isoline_progress_init> watch;
     watch.user = const_cast<progress *>(&on_progress);
     watch.callback = [](void *user, double fraction, const char *stage) -> int {
-        try {
-            return static_cast<const progress *>(user)->cancels(fraction, stage);
-        } catch (...) {
-            thrown = std::current_exception();
-            return 1;
-        }
+        bool cancels = false;
+        return throws([&] { cancels = static_cast<const progress *>(user)->cancels(fraction, stage); }) || cancels;
     };
     report result;
     check_callbacks([&] { return call(on_progress ? &watch : nullptr, &result); });
@@ -447,13 +453,8 @@ struct slice_function {
     static const char *call(void *user, std::uint64_t slice,
                             std::conditional_t<std::is_const_v<Pixel>, const void, void> *first) noexcept {
         const auto &state = *static_cast<const slice_function *>(user);
-        try {
-            state.function(slice, {static_cast<Pixel *>(first), state.pixels});
-            return nullptr;
-        } catch (...) {
-            thrown = std::current_exception();
-            return "an exception";
-        }
+        const auto call = [&] { state.function(slice, {static_cast<Pixel *>(first), state.pixels}); };
+        return throws(call) ? "an exception" : nullptr;
     }
 };
 
@@ -623,7 +624,7 @@ inline report distance(context &context, const any_image &mask, const image<floa
     });
 }
 
-/** Computes one pass of isoline::distance along an axis (0 for x, 1 for y, 2 for z) of an image that is too large for one call. */
+/** Computes one pass of isoline::distance along an axis (0 for x, 1 for y, 2 for z), for images too large for one call. */
 inline report distance_pass(context &context, const any_image &input, std::uint32_t axis, const image<float> &output,
                             const distance_params &params = {}, const progress &on_progress = {}) {
     return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
@@ -817,7 +818,7 @@ struct polyline_arrays {
     span<const polyline_point> points;
 };
 
-/** Curves, the result of isoline::isolines and isoline::edge_strength_axes. They never change, and may outlive their context. */
+/** Curves, a result of isoline::isolines or isoline::edge_strength_axes. They never change, and may outlive their context. */
 class polylines : public object<isoline_polylines, isoline_polylines_free> {
   public:
     using object::object;
@@ -1044,8 +1045,8 @@ class polygons {
     /** No polygons are given. */
     polygons() = default;
     /**
-     * Polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`, and is on slice `slices[i]`, of which
-     * there are as many as polygons (else this throws std::invalid_argument), or none: then all are on slice 0.
+     * Polygon i has the nodes from `offsets[i]` up to but not including `offsets[i + 1]`, and is on slice `slices[i]`, of
+     * which there are as many as polygons (else this throws std::invalid_argument), or none: then all are on slice 0.
      */
     polygons(span<const node> nodes, span<const std::uint64_t> offsets, span<const std::uint32_t> slices = {})
         : nodes_(nodes), offsets_(offsets), slices_(slices), size_(offsets.empty() ? 0 : offsets.size() - 1), given_(true) {
@@ -1247,5 +1248,14 @@ report snake_run(context &context, const any_image &input, const polygons &initi
 }
 
 } // namespace isoline
+
+#ifdef __cpp_lib_ranges
+/** Iterators of an isoline::span may outlive it. */
+template <typename T>
+inline constexpr bool std::ranges::enable_borrowed_range<isoline::span<T>> = true;
+/** An isoline::span is a view, as std::span is. */
+template <typename T>
+inline constexpr bool std::ranges::enable_view<isoline::span<T>> = true;
+#endif
 
 #endif // ISOLINE_HPP

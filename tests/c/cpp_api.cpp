@@ -701,6 +701,18 @@ void slices_are_read_and_written_by_functions(const char *device) {
     }
     CHECK_NUMBER(number, 9);
 
+    // An exception that ended a C call within a callback is not one of the callback's.
+    isoline::context inner(device);
+    const auto asks = [&](double, const char *) {
+        isoline_polylines *curves = nullptr;
+        REFUSED(isoline_isolines(inner.get(), torn.get(), nullptr, 0, nullptr, nullptr, &curves, nullptr),
+                ISOLINE_CALLBACK_FAILED, "slice 2");
+        return false;
+    };
+    isoline::edge_strength(context, source, sink, params, asks);
+    const auto asks_and_cancels = [&](double fraction, const char *stage) { return !asks(fraction, stage); };
+    THROWS(ISOLINE_CANCELLED, "", isoline::edge_strength(context, source, sink, params, asks_and_cancels));
+
     // Slices are as many as polygons, or none.
     std::vector<std::uint32_t> none;
     none.reserve(4);
