@@ -3,7 +3,8 @@
  * Isoline in C++17: the C API of isoline.h with objects that free themselves, exceptions, typed images, spans and
  * lambdas.
  *
- * Header only, with no ABI of its own: link the library as a C program does. Licence: MIT OR Apache-2.0.
+ * Header only, with no ABI of its own: link the library as a C program does. Programs that are compiled without exceptions
+ * use isoline.h. Licence: MIT OR Apache-2.0.
  *
  * Conventions
  *
@@ -39,6 +40,10 @@
 
 #ifndef ISOLINE_HPP
 #define ISOLINE_HPP
+
+#if defined(__GNUC__) && !defined(__cpp_exceptions)
+#error "isoline.hpp throws exceptions: compile without -fno-exceptions, or use isoline.h"
+#endif
 
 #include "isoline.h"
 
@@ -245,7 +250,7 @@ class buffer {
     buffer() noexcept = default;
     /** Makes a buffer of at least one element. */
     buffer(const context &context, std::size_t size) : size_(size) {
-        constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+        constexpr std::size_t most = (std::numeric_limits<std::size_t>::max)();
         const std::size_t bytes = size > most / sizeof(T) ? most : size * sizeof(T);
         check(detail::make(memory_, [&](void **out) { return isoline_buffer_new(context.get(), bytes, out); }));
     }
@@ -1163,7 +1168,7 @@ class snake : public object<isoline_snake, isoline_snake_free> {
     /**
      * Continues the search of every target by up to `iterations`, or until it ends. A cancelled step may be continued.
      */
-    report step(std::uint64_t iterations = std::numeric_limits<std::uint64_t>::max(),
+    report step(std::uint64_t iterations = (std::numeric_limits<std::uint64_t>::max)(),
                 const progress &on_progress = {}) {
         return detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
             return isoline_snake_step(get(), iterations, watch, reported);

@@ -1,22 +1,32 @@
 // The C++ interface: its objects, errors, callbacks and views, and that its results are those of the C API.
-#include "isoline.hpp"
-
 #include "images.h"
 #include "watch.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 #ifdef __cpp_lib_ranges
 #include <ranges>
 #include <span>
 #endif
+
+// <windows.h> defines such macros. The header by itself is compiled by run.sh.
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#include "isoline.hpp"
+#undef min
+#undef max
 
 namespace {
 
