@@ -19,12 +19,13 @@
  *   that allocate may also throw std::bad_alloc.
  * - Ownership. isoline::context, buffer, segments, lines, ellipses, polylines, surface, object_list, level_set and snake
  *   own an object of the library and free it at their end; they are moved, not copied, and may end in any order. One
- *   that was moved from or released is empty: calls with it throw isoline::error with ISOLINE_NULL_POINTER. The member
- *   get() gives the C object to calls of the C API.
+ *   that was moved from or released is empty: its size() is 0, and calls with it throw isoline::error with
+ *   ISOLINE_NULL_POINTER. The member get() gives the C object to calls of the C API, and release() gives it up; a buffer,
+ *   which is plain memory, has data() alone.
  * - Lifetimes. isoline::image, span and polygons are views of memory that must outlive them. An image or a polygon that
  *   is passed to a call is not used after it. A span that a member returns is borrowed: that of isoline::segments,
- *   lines, ellipses, polylines, surface and object_list is valid until they end, that of isoline::snake until its next
- *   step, its restart or its end.
+ *   lines, ellipses, polylines, surface and object_list is valid until they end, are assigned to, or are passed as an
+ *   output again; that of isoline::snake until its next step or restart, too.
  * - Progress is any callable `(double fraction, const char *stage)`. If it returns a value that converts to true, the
  *   call is cancelled and throws isoline::error with ISOLINE_CANCELLED. An exception that it throws cancels the call,
  *   too; the call throws it again when the library has returned. So it is with the functions of isoline::source and sink
