@@ -72,7 +72,8 @@ impl Log for Forward {
 /// Sets the logger of the whole process.
 ///
 /// @param function receives the messages; NULL for none, which is the default.
-/// @param user passed to `function` unchanged; may be NULL. It must stay valid until another logger is set.
+/// @param user passed to `function` unchanged; may be NULL. It must stay valid until another logger is set and all calls
+///   that began before have returned. What a cancelled call has begun may log even later, so that it is best never freed.
 /// @param max the most detailed level to log, an isoline_log_level.
 /// @return ISOLINE_OK or an error: ISOLINE_INVALID_ARGUMENT for an unknown level; ISOLINE_UNSUPPORTED in a Rust program
 ///   that has set its own logger. May be called on any thread; a message that is being logged on another thread may

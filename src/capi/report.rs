@@ -19,7 +19,8 @@ pub struct isoline_report {
     /// The number in cuda:N; 0 for the CPU.
     pub device_index: u32,
     /// 1 if the operation's stopping criterion was met; 0 if a fixed number of iterations was requested or the limit
-    /// on iterations was reached first. A region snake: 1 if all targets have ended, whatever their status.
+    /// on iterations was reached first, and for operations that do not iterate. A region snake: 1 if all targets have
+    /// ended, whatever their status.
     pub converged: u32,
     /// The number of iterations that the call has done, of a region snake those since its start; multigrid counts its cycles.
     /// For a stack, the largest number of any slice.
