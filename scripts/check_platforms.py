@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = ROOT / "include/isoline.h"
 VERSION = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
 MAJOR, MINOR = VERSION.split(".")[:2]
+# Versions with this number have compatible C APIs.
+ABI = f"{MAJOR}.{MINOR}" if MAJOR == "0" else MAJOR
 # The documents that name the oldest glibc, Windows and macOS.
 DOCUMENTS = ("README.md", "docs/fiji.md")
 # The number of faults of a library that are printed.
@@ -64,7 +66,7 @@ def names_of_installed(library):
     faults = []
     if soname is None or soname.name != f"libisoline.so.{MAJOR}":
         faults.append(f"has no SONAME libisoline.so.{MAJOR}")
-    wanted = f"ISOLINE_{MAJOR}.{MINOR}" if MAJOR == "0" else f"ISOLINE_{MAJOR}"
+    wanted = f"ISOLINE_{ABI}"
     for symbol in library.dynamic_symbols:
         if symbol.exported and symbol.name != wanted:
             version = symbol.symbol_version.symbol_version_auxiliary
@@ -107,9 +109,9 @@ def describe(library, installed):
         # A signature that names nobody is enough, but Apple's processors run no code without one.
         faults.append("is not signed")
     identity = next(command.name for command in library.libraries if command.command.name == "ID_DYLIB")
-    if identity != f"@rpath/libisoline.{MAJOR}.dylib":
+    if identity != f"@rpath/libisoline.{ABI}.dylib":
         # Programs look for it under the name that it has when they are linked.
-        faults.append(f"is named {identity}, not @rpath/libisoline.{MAJOR}.dylib")
+        faults.append(f"is named {identity}, not @rpath/libisoline.{ABI}.dylib")
     return library.header.cpu_type.name, f"macOS {version[0]}.{version[1]}", needed, exports, faults
 
 

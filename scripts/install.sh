@@ -70,11 +70,12 @@ case "$platform" in
         install -m 644 "$libraries/libisoline.dll.a" "$lib/"
         ;;
     darwin-*)
-        soname=@rpath/libisoline.$major.dylib
-        shared+=/libisoline.$major.dylib
+        # There are no versions of symbols, so that the name has the ABI's.
+        soname=@rpath/libisoline.$abi.dylib
+        shared+=/libisoline.$abi.dylib
         static_libs=-liconv
-        install -m 755 "$libraries/libisoline.dylib" "$lib/libisoline.$major.dylib"
-        ln -sf "libisoline.$major.dylib" "$lib/libisoline.dylib"
+        install -m 755 "$libraries/libisoline.dylib" "$lib/libisoline.$abi.dylib"
+        ln -sf "libisoline.$abi.dylib" "$lib/libisoline.dylib"
         ;;
     *) echo "install: cannot install: there is no platform '$platform'; see scripts/jar-all.sh" >&2 && exit 2 ;;
 esac

@@ -20,7 +20,8 @@ declare -A triples=(
 )
 all=(linux-x86-64 linux-aarch64 win32-x86-64 darwin-x86-64 darwin-aarch64)
 
-major=$(sed -nE 's/^version = "([0-9]+)\..*/\1/p' Cargo.toml | head -1)
+# The version of the ABI, as in scripts/install.sh.
+abi=$(sed -nE 's/^version = "(0\.[0-9]+|[0-9]+)\..*/\1/p' Cargo.toml | head -1)
 target=$1
 shift
 chosen=("$@")
@@ -64,7 +65,7 @@ for platform in "${chosen[@]}"; do
         # there are no line numbers to strip. The name that programs look for at run time is the path of the build otherwise;
         # it is given to the linker, because the signature that Apple's processors require covers it.
         darwin-*)
-            RUSTFLAGS="-Zdefault-visibility=hidden -Clink-arg=-Wl,-install_name,@rpath/libisoline.$major.dylib" \
+            RUSTFLAGS="-Zdefault-visibility=hidden -Clink-arg=-Wl,-install_name,@rpath/libisoline.$abi.dylib" \
                 CARGO_PROFILE_RELEASE_STRIP=none PATH=$venv:/usr/bin:$PATH \
                 cargo-zigbuild zigbuild "${arguments[@]}"
             ;;
