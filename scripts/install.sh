@@ -33,12 +33,13 @@ abi=$major
 if [ "$major" = 0 ]; then
     abi=${version%.*}
 fi
-# The way from a library or a CMake folder back to PREFIX.
-up=$(realpath -m --relative-to="$libdir" "$prefix")
+# The ways back to PREFIX: CMake goes from the folder of the libraries by the names, and pkg-config by the links that exist.
+cmake_up=$(realpath -ms --relative-to="$libdir" "$prefix")
+pc_up=$(realpath -m --relative-to="$lib/pkgconfig" "$root")
 
 fill() { # fill TEMPLATE FILE: replaces the @NAMES@
     sed -e "s|@VERSION@|$version|g" -e "s|@ABI@|$abi|g" -e "s|@ABI_PATTERN@|${abi//./\\\\\\\\.}|g" \
-        -e "s|@UP@|../$up|g" -e "s|@LIBDIR_UP@|$up|g" -e "s|@SHARED@|$shared|g" -e "s|@SONAME@|$soname|g" \
+        -e "s|@UP@|$pc_up|g" -e "s|@LIBDIR_UP@|$cmake_up|g" -e "s|@SHARED@|$shared|g" -e "s|@SONAME@|$soname|g" \
         -e "s|@IMPLIB@|$implib|g" -e "s|@STATIC_LIBS@|$static_libs|g" "packaging/$1" > "$2"
 }
 
