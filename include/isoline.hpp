@@ -184,6 +184,21 @@ class object {
     std::unique_ptr<Handle, deleter> handle_;
 };
 
+/** An object that is a list, which `All` gives. */
+template <typename Handle, void (*Free)(Handle *), typename Entry,
+          isoline_status (*All)(const Handle *, const Entry **, std::size_t *)>
+class object_of_entries : public object<Handle, Free> {
+  public:
+    using object<Handle, Free>::object;
+    /** Returns all entries without a copy. */
+    span<const Entry> all() const {
+        const Entry *first = nullptr;
+        std::size_t count = 0;
+        check(All(this->get(), &first, &count));
+        return {first, count};
+    }
+};
+
 /** Parts of the implementation, which may change. */
 namespace detail {
 
@@ -384,6 +399,17 @@ report run(const progress &on_progress, Call call) {
     return result;
 }
 
+/** Makes a C call with progress, an object that replaces `made` if the call succeeds, and a report. */
+template <typename Object, typename Call>
+report run(const progress &on_progress, Object &made, Call call) {
+    Object found;
+    const report result = run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
+        return make(found, [&](auto out) { return call(watch, out, reported); });
+    });
+    made = std::move(found);
+    return result;
+}
+
 } // namespace detail
 
 // ------------------------------------------------------------------------------------------------------- images, masks
@@ -409,6 +435,7 @@ class any_image : private defaults<isoline_image, isoline_image_init> {
     using isoline_image::width;
     /** Shares the function of a source or a sink. A move is a copy, since the C struct has the function's address. */
     any_image(const any_image &) = default;
+    /** Shares the function of another source or sink. */
     any_image &operator=(const any_image &) = default;
     /** Returns the C struct, which this is. */
     const isoline_image *get() const noexcept { return this; }
@@ -712,15 +739,9 @@ inline report edge_drawing(context &context, const any_image &input, const image
 inline report edge_drawing(context &context, const any_image &input, const image<std::uint8_t> &edges,
                            segments &segments, const edge_drawing_params &params = {},
                            const progress &on_progress = {}) {
-    isoline::segments found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_segments **out) {
-            return isoline_edge_drawing(context.get(), input.get(), &params, watch, detail::output(edges), out,
-                                        reported);
-        });
+    return detail::run(on_progress, segments, [&](auto watch, auto out, auto reported) {
+        return isoline_edge_drawing(context.get(), input.get(), &params, watch, detail::output(edges), out, reported);
     });
-    segments = std::move(found);
-    return result;
 }
 
 /** Computes edges as segments. */
@@ -733,59 +754,35 @@ inline report edge_drawing(context &context, const any_image &input, segments &s
 using line = isoline_line;
 
 /** Straight lines, the result of isoline::edge_drawing_lines. They never change, and may outlive their context. */
-class lines : public object<isoline_lines, isoline_lines_free> {
+class lines : public object_of_entries<isoline_lines, isoline_lines_free, line, isoline_lines_all> {
   public:
-    using object::object;
-    /** Returns all lines without a copy. */
-    span<const line> all() const {
-        const line *first = nullptr;
-        std::size_t count = 0;
-        check(isoline_lines_all(get(), &first, &count));
-        return {first, count};
-    }
+    using object_of_entries::object_of_entries;
 };
 
 /** Finds straight lines along segments, which isoline::edge_drawing found in `input`. */
 inline report edge_drawing_lines(context &context, const any_image &input, const segments &segments, lines &lines,
                                  const edge_drawing_params &params = {}, const progress &on_progress = {}) {
-    isoline::lines found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_lines **out) {
-            return isoline_edge_drawing_lines(context.get(), input.get(), segments.get(), &params, watch, out, reported);
-        });
+    return detail::run(on_progress, lines, [&](auto watch, auto out, auto reported) {
+        return isoline_edge_drawing_lines(context.get(), input.get(), segments.get(), &params, watch, out, reported);
     });
-    lines = std::move(found);
-    return result;
 }
 
 /** A circle or an ellipse along segments. */
 using ellipse = isoline_ellipse;
 
 /** Circles and ellipses, the result of isoline::edge_drawing_ellipses. They never change, and may outlive their context. */
-class ellipses : public object<isoline_ellipses, isoline_ellipses_free> {
+class ellipses : public object_of_entries<isoline_ellipses, isoline_ellipses_free, ellipse, isoline_ellipses_all> {
   public:
-    using object::object;
-    /** Returns all circles and ellipses without a copy. */
-    span<const ellipse> all() const {
-        const ellipse *first = nullptr;
-        std::size_t count = 0;
-        check(isoline_ellipses_all(get(), &first, &count));
-        return {first, count};
-    }
+    using object_of_entries::object_of_entries;
 };
 
 /** Finds circles and ellipses along segments, which isoline::edge_drawing found in `input`. */
 inline report edge_drawing_ellipses(context &context, const any_image &input, const segments &segments,
                                     ellipses &ellipses, const edge_drawing_params &params = {},
                                     const progress &on_progress = {}) {
-    isoline::ellipses found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_ellipses **out) {
-            return isoline_edge_drawing_ellipses(context.get(), input.get(), segments.get(), &params, watch, out, reported);
-        });
+    return detail::run(on_progress, ellipses, [&](auto watch, auto out, auto reported) {
+        return isoline_edge_drawing_ellipses(context.get(), input.get(), segments.get(), &params, watch, out, reported);
     });
-    ellipses = std::move(found);
-    return result;
 }
 
 /** Computes the intermediate images of edge drawing; `{}` stands for one that is not wanted. */
@@ -824,7 +821,7 @@ struct polyline_arrays {
     span<const polyline_point> points;
 };
 
-/** Curves, a result of isoline::isolines or isoline::edge_strength_axes. They never change, and may outlive their context. */
+/** Curves, a result of isoline::isolines or isoline::edge_strength_axes. They never change and may outlive their context. */
 class polylines : public object<isoline_polylines, isoline_polylines_free> {
   public:
     using object::object;
@@ -843,28 +840,18 @@ using isolines_params = defaults<isoline_isolines_params, isoline_isolines_param
 /** Computes isolines at `levels`; `{}` stands for the equally spaced ones of `params`. */
 inline report isolines(context &context, const any_image &input, span<const double> levels, polylines &polylines,
                        const isolines_params &params = {}, const progress &on_progress = {}) {
-    isoline::polylines found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_polylines **out) {
-            return isoline_isolines(context.get(), input.get(), levels.data(), levels.size(), &params, watch, out,
-                                    reported);
-        });
+    return detail::run(on_progress, polylines, [&](auto watch, auto out, auto reported) {
+        return isoline_isolines(context.get(), input.get(), levels.data(), levels.size(), &params, watch, out,
+                                reported);
     });
-    polylines = std::move(found);
-    return result;
 }
 
 /** Finds the axes and the critical points of an edge strength, which isoline::edge_strength computed. */
 inline report edge_strength_axes(context &context, const any_image &strength, polylines &polylines,
                                  const edge_strength_params &params = {}, const progress &on_progress = {}) {
-    isoline::polylines found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_polylines **out) {
-            return isoline_edge_strength_axes(context.get(), strength.get(), &params, watch, out, reported);
-        });
+    return detail::run(on_progress, polylines, [&](auto watch, auto out, auto reported) {
+        return isoline_edge_strength_axes(context.get(), strength.get(), &params, watch, out, reported);
     });
-    polylines = std::move(found);
-    return result;
 }
 
 // ---------------------------------------------------------------------------------------------------------- isosurface
@@ -903,14 +890,9 @@ using isosurface_params = defaults<isoline_isosurface_params, isoline_isosurface
 /** Computes the isosurface of a volume. */
 inline report isosurface(context &context, const any_image &input, surface &surface, const isosurface_params &params = {},
                          const progress &on_progress = {}) {
-    isoline::surface found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_surface **out) {
-            return isoline_isosurface(context.get(), input.get(), &params, watch, out, reported);
-        });
+    return detail::run(on_progress, surface, [&](auto watch, auto out, auto reported) {
+        return isoline_isosurface(context.get(), input.get(), &params, watch, out, reported);
     });
-    surface = std::move(found);
-    return result;
 }
 
 /**
@@ -923,15 +905,10 @@ inline report surface_of_mesh(context &context, span<const float> vertices, span
         throw std::invalid_argument("vertices and triangles must have three numbers each (got " +
                                     std::to_string(vertices.size()) + " and " + std::to_string(triangles.size()) + ")");
     }
-    isoline::surface found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_surface **out) {
-            return isoline_surface_new(context.get(), vertices.data(), vertices.size() / 3, triangles.data(),
-                                       triangles.size() / 3, watch, out, reported);
-        });
+    return detail::run(on_progress, surface, [&](auto watch, auto out, auto reported) {
+        return isoline_surface_new(context.get(), vertices.data(), vertices.size() / 3, triangles.data(),
+                                   triangles.size() / 3, watch, out, reported);
     });
-    surface = std::move(found);
-    return result;
 }
 
 // ------------------------------------------------------------------------------------------------------------- objects
@@ -940,16 +917,10 @@ inline report surface_of_mesh(context &context, span<const float> vertices, span
 using found_object = isoline_object;
 
 /** Objects in the order of their labels, a result of isoline::objects. They never change, and may outlive their context. */
-class object_list : public object<isoline_object_list, isoline_object_list_free> {
+class object_list
+    : public object_of_entries<isoline_object_list, isoline_object_list_free, found_object, isoline_object_list_all> {
   public:
-    using object::object;
-    /** Returns all objects without a copy. */
-    span<const found_object> all() const {
-        const found_object *first = nullptr;
-        std::size_t count = 0;
-        check(isoline_object_list_all(get(), &first, &count));
-        return {first, count};
-    }
+    using object_of_entries::object_of_entries;
 };
 
 /** The parameters of isoline::objects. */
@@ -962,15 +933,10 @@ using objects_params = defaults<isoline_objects_params, isoline_objects_params_i
 template <typename Pixel, typename Start = std::uint16_t>
 report objects(context &context, const any_image &input, const image<Start> &starts, const image<Pixel> &labels,
                object_list &objects, const objects_params &params = {}, const progress &on_progress = {}) {
-    isoline::object_list found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_object_list **out) {
-            return isoline_objects(context.get(), input.get(), detail::optional(starts), &params, watch,
-                                   detail::output(labels), out, reported);
-        });
+    return detail::run(on_progress, objects, [&](auto watch, auto out, auto reported) {
+        return isoline_objects(context.get(), input.get(), detail::optional(starts), &params, watch,
+                               detail::output(labels), out, reported);
     });
-    objects = std::move(found);
-    return result;
 }
 
 // ----------------------------------------------------------------------------------------------------------- level set
@@ -1225,15 +1191,10 @@ template <typename Label>
 report snake_run(context &context, const any_image &input, const polygons &initial, const image<Label> &labels,
                  snake &snake, const snake_params &params = {}, const progress &on_progress = {}) {
     const detail::c_polygons start(initial);
-    isoline::snake found;
-    const report result = detail::run(on_progress, [&](const isoline_progress *watch, isoline_report *reported) {
-        return detail::make(found, [&](isoline_snake **out) {
-            return isoline_snake_run(context.get(), input.get(), start.get(), &params, watch, detail::output(labels),
-                                     out, reported);
-        });
+    return detail::run(on_progress, snake, [&](auto watch, auto out, auto reported) {
+        return isoline_snake_run(context.get(), input.get(), start.get(), &params, watch, detail::output(labels),
+                                 out, reported);
     });
-    snake = std::move(found);
-    return result;
 }
 
 /** Runs region snakes in one call until every target has ended, and returns the snake. */
