@@ -12,11 +12,12 @@
  *   warn where it is used.
  * - Status. Every function that can fail returns an isoline_status, whose numbers never change. After a failure
  *   isoline_last_error() returns a sentence with the cause, the value that was given and the remedy.
- * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
- *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
- *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point, isoline_node,
- *   isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
+ * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p),
+ *   which sets struct_size, too, and returns ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT
+ *   for a size that is too small. Structs may grow at their end. The library accepts the smaller struct of an older
+ *   caller, and the larger one of a newer caller as long as the bytes that this library does not know are zero. The
+ *   element types of arrays (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point,
+ *   isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
  *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
  * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names
@@ -365,15 +366,8 @@ extern "C" {
  */
 size_t isoline_device_count(void);
 
-/**
- * Zeroes `device` and sets its struct_size.
- *
- * @param device the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_device).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_device_init(isoline_device *device,
-                                   size_t struct_size);
+/** Fills `device` with zeros; `struct_size` is sizeof *device, see "Structs". */
+isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
 
 /**
  * Describes one device. A CUDA device is opened for a moment to test it and to read its free memory, which takes 0.1
@@ -556,15 +550,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `progress` with defaults (no callback).
- *
- * @param progress the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_progress).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_progress_init(isoline_progress *progress,
-                                     size_t struct_size);
+/** Fills `progress` with defaults (no callback); `struct_size` is sizeof *progress, see "Structs". */
+isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_size);
 
 /**
  * Sets the cancel flag of the calling thread. While `*flag` is not 0, the calls that this thread makes into Isoline end
@@ -660,11 +647,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Fills `report` with zeros (residual: NaN). Call this before passing the report to an operation.
- *
- * @param report the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_report).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * Fills `report` with zeros (residual: NaN). Call this before passing the report to an operation. `struct_size` is
+ * sizeof *report, see "Structs".
  */
 isoline_status isoline_report_init(isoline_report *report,
                                    size_t struct_size);
@@ -835,10 +819,7 @@ extern "C" {
 
 /**
  * Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
- *
- * @param image the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_image).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+ * `struct_size` is sizeof *image, see "Structs".
  */
 isoline_status isoline_image_init(isoline_image *image,
                                   size_t struct_size);
@@ -1091,13 +1072,7 @@ extern "C" {
 /** Returns the number of operations. May be called on any thread. */
 size_t isoline_operation_count(void);
 
-/**
- * Fills `operation` with zeros. Call this before isoline_operation_info.
- *
- * @param operation the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_operation).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
+/** Fills `operation` with zeros; `struct_size` is sizeof *operation, see "Structs". Call this before isoline_operation_info. */
 isoline_status isoline_operation_init(isoline_operation *operation,
                                       size_t struct_size);
 
@@ -1111,13 +1086,7 @@ isoline_status isoline_operation_init(isoline_operation *operation,
 isoline_status isoline_operation_info(size_t index,
                                       isoline_operation *out);
 
-/**
- * Fills `parameter` with zeros. Call this before isoline_parameter_info.
- *
- * @param parameter the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_parameter).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
+/** Fills `parameter` with zeros; `struct_size` is sizeof *parameter, see "Structs". Call this before isoline_parameter_info. */
 isoline_status isoline_parameter_init(isoline_parameter *parameter,
                                       size_t struct_size);
 
@@ -1133,13 +1102,7 @@ isoline_status isoline_parameter_info(size_t operation,
                                       size_t index,
                                       isoline_parameter *out);
 
-/**
- * Fills `choice` with zeros. Call this before isoline_choice_info.
- *
- * @param choice the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_choice).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
+/** Fills `choice` with zeros; `struct_size` is sizeof *choice, see "Structs". Call this before isoline_choice_info. */
 isoline_status isoline_choice_init(isoline_choice *choice,
                                    size_t struct_size);
 
@@ -1328,15 +1291,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_edge_strength_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *params,
-                                                 size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *params, size_t struct_size);
 
 /**
  * Computes the edge strength function v: a smoothed, exponentially decaying distance field of a drawing or shape. v
@@ -1602,15 +1558,8 @@ isoline_status isoline_segments_gradient(const isoline_segments *segments,
                                          size_t index,
                                          double *mean_gradient);
 
-/**
- * Zeroes `arrays` and sets its struct_size.
- *
- * @param arrays the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_segment_arrays).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_segment_arrays_init(isoline_segment_arrays *arrays,
-                                           size_t struct_size);
+/** Fills `arrays` with zeros; `struct_size` is sizeof *arrays, see "Structs". */
+isoline_status isoline_segment_arrays_init(isoline_segment_arrays *arrays, size_t struct_size);
 
 /**
  * Returns all segments in one call, without a copy.
@@ -1902,15 +1851,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_edge_drawing_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *params,
-                                                size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *params, size_t struct_size);
 
 /**
  * Computes edge drawing: thin, connected edges as an edge map and as segments, which are ordered chains of pixels.
@@ -2116,15 +2058,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_distance_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_distance_params_init(isoline_distance_params *params,
-                                            size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_distance_params_init(isoline_distance_params *params, size_t struct_size);
 
 /**
  * Computes the exact Euclidean distance of every pixel's centre to the boundary of a mask, negative inside, in 2D or
@@ -2333,15 +2268,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_isolines_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_isolines_params_init(isoline_isolines_params *params,
-                                            size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_isolines_params_init(isoline_isolines_params *params, size_t struct_size);
 
 /**
  * Computes isolines, the curves on which an image has a value (the level), by marching squares with linear interpolation
@@ -2381,15 +2309,8 @@ isoline_status isoline_isolines(isoline_context *context,
                                 isoline_polylines **polylines,
                                 isoline_report *report);
 
-/**
- * Zeroes `arrays` and sets its struct_size.
- *
- * @param arrays the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_polyline_arrays).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_polyline_arrays_init(isoline_polyline_arrays *arrays,
-                                            size_t struct_size);
+/** Fills `arrays` with zeros; `struct_size` is sizeof *arrays, see "Structs". */
+isoline_status isoline_polyline_arrays_init(isoline_polyline_arrays *arrays, size_t struct_size);
 
 /**
  * Returns all polylines in one call, without a copy.
@@ -2556,15 +2477,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_isosurface_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params,
-                                              size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params, size_t struct_size);
 
 /**
  * Computes the isosurface, the surface on which a volume has a value (the level), as a mesh of triangles, by marching cubes
@@ -2632,15 +2546,8 @@ isoline_status isoline_surface_new(isoline_context *context,
                                    isoline_surface **surface,
                                    isoline_report *report);
 
-/**
- * Zeroes `arrays` and sets its struct_size.
- *
- * @param arrays the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_surface_arrays).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_surface_arrays_init(isoline_surface_arrays *arrays,
-                                           size_t struct_size);
+/** Fills `arrays` with zeros; `struct_size` is sizeof *arrays, see "Structs". */
+isoline_status isoline_surface_arrays_init(isoline_surface_arrays *arrays, size_t struct_size);
 
 /**
  * Returns the vertices, normals and triangles of a surface, without a copy, and what was measured.
@@ -2936,15 +2843,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_level_set_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_level_set_params_init(isoline_level_set_params *params,
-                                             size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_level_set_params_init(isoline_level_set_params *params, size_t struct_size);
 
 /**
  * Creates a level set: a front that evolves with the image's intensity and its own curvature (Mostofi 2009, with its
@@ -3122,13 +3022,7 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `state` with zeros. Call this before isoline_level_set_info.
- *
- * @param state the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_level_set_state).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
+/** Fills `state` with zeros; `struct_size` is sizeof *state, see "Structs". Call this before isoline_level_set_info. */
 isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
                                             size_t struct_size);
 
@@ -3326,15 +3220,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_objects_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_objects_params_init(isoline_objects_params *params,
-                                           size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_objects_params_init(isoline_objects_params *params, size_t struct_size);
 
 /**
  * Grows many objects at once in an image or a volume, from labels to labels: each has a front of its own, which grows from
@@ -3473,15 +3360,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Sets `polygons` to no polygons.
- *
- * @param polygons the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_polygons).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_polygons_init(isoline_polygons *polygons,
-                                     size_t struct_size);
+/** Sets `polygons` to no polygons; `struct_size` is sizeof *polygons, see "Structs". */
+isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_size);
 
 /**
  * Makes a smooth closed curve along each polygon, for outlines whose length and shape are to be those of an object: a
@@ -3688,15 +3568,8 @@ typedef struct {
 extern "C" {
 #endif // __cplusplus
 
-/**
- * Fills `params` with the defaults.
- *
- * @param params the struct to fill; not NULL.
- * @param struct_size sizeof(isoline_snake_params).
- * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
- */
-isoline_status isoline_snake_params_init(isoline_snake_params *params,
-                                         size_t struct_size);
+/** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
+isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t struct_size);
 
 /**
  * Creates region snakes: maximum-likelihood region-based active contours in the form of polygons (Chesnaud,

@@ -83,11 +83,7 @@ pub extern "C" fn isoline_device_count() -> usize {
     guard_or(0, device::count)
 }
 
-/// Zeroes `device` and sets its struct_size.
-///
-/// @param device the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_device).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `device` with zeros; `struct_size` is sizeof *device, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_device_init(device: *mut isoline_device, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.

@@ -56,11 +56,7 @@ impl isoline_distance_params {
     }
 }
 
-/// Fills `params` with the defaults.
-///
-/// @param params the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_distance_params).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_distance_params_init(
     params: *mut isoline_distance_params,

@@ -119,10 +119,7 @@ pub struct isoline_image {
 sized_struct!(isoline_image, 112, depth: 1, spacing: [1.0; 3]);
 
 /// Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
-///
-/// @param image the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_image).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// `struct_size` is sizeof *image, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_image_init(image: *mut isoline_image, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.

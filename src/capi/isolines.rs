@@ -141,11 +141,7 @@ pub struct isoline_polyline_arrays {
 
 sized_struct!(isoline_polyline_arrays, 40);
 
-/// Fills `params` with the defaults.
-///
-/// @param params the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_isolines_params).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_isolines_params_init(
     params: *mut isoline_isolines_params,
@@ -207,11 +203,7 @@ pub unsafe extern "C" fn isoline_isolines(
     })
 }
 
-/// Zeroes `arrays` and sets its struct_size.
-///
-/// @param arrays the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_polyline_arrays).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `arrays` with zeros; `struct_size` is sizeof *arrays, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_polyline_arrays_init(
     arrays: *mut isoline_polyline_arrays,

@@ -90,11 +90,7 @@ pub struct isoline_surface_arrays {
 
 sized_struct!(isoline_surface_arrays, 104);
 
-/// Fills `params` with the defaults.
-///
-/// @param params the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_isosurface_params).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_isosurface_params_init(
     params: *mut isoline_isosurface_params,
@@ -197,11 +193,7 @@ pub unsafe extern "C" fn isoline_surface_new(
     })
 }
 
-/// Zeroes `arrays` and sets its struct_size.
-///
-/// @param arrays the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_surface_arrays).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `arrays` with zeros; `struct_size` is sizeof *arrays, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_surface_arrays_init(
     arrays: *mut isoline_surface_arrays,

@@ -237,11 +237,7 @@ pub(super) unsafe fn lock<'a>(level_set: *const isoline_level_set) -> Result<obj
     Solver::lock(unsafe { level_set.as_ref() }.map(|level_set| &level_set.0), "level_set")
 }
 
-/// Fills `params` with the defaults.
-///
-/// @param params the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_level_set_params).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_params_init(
     params: *mut isoline_level_set_params,

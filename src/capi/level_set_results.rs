@@ -121,11 +121,7 @@ impl From<&Statistics> for isoline_iteration_statistics {
     }
 }
 
-/// Fills `state` with zeros. Call this before isoline_level_set_info.
-///
-/// @param state the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_level_set_state).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `state` with zeros; `struct_size` is sizeof *state, see "Structs". Call this before isoline_level_set_info.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_level_set_state_init(
     state: *mut isoline_level_set_state,

@@ -125,11 +125,7 @@ same_layout!(isoline_object, Object, label, flags, voxels, volume, centre, mean,
 /// The objects of a call in the order of their labels, created by isoline_objects. The list never changes. Opaque.
 pub struct isoline_object_list(Objects);
 
-/// Fills `params` with the defaults.
-///
-/// @param params the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_objects_params).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_objects_params_init(
     params: *mut isoline_objects_params,

@@ -166,11 +166,7 @@ pub extern "C" fn isoline_operation_count() -> usize {
     guard_or(0, || ENTRIES.len())
 }
 
-/// Fills `operation` with zeros. Call this before isoline_operation_info.
-///
-/// @param operation the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_operation).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `operation` with zeros; `struct_size` is sizeof *operation, see "Structs". Call this before isoline_operation_info.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_operation_init(
     operation: *mut isoline_operation,
@@ -202,11 +198,7 @@ pub unsafe extern "C" fn isoline_operation_info(index: usize, out: *mut isoline_
     })
 }
 
-/// Fills `parameter` with zeros. Call this before isoline_parameter_info.
-///
-/// @param parameter the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_parameter).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `parameter` with zeros; `struct_size` is sizeof *parameter, see "Structs". Call this before isoline_parameter_info.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_parameter_init(
     parameter: *mut isoline_parameter,
@@ -263,11 +255,7 @@ pub unsafe extern "C" fn isoline_parameter_info(
     })
 }
 
-/// Fills `choice` with zeros. Call this before isoline_choice_info.
-///
-/// @param choice the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_choice).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `choice` with zeros; `struct_size` is sizeof *choice, see "Structs". Call this before isoline_choice_info.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_choice_init(choice: *mut isoline_choice, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.

@@ -117,11 +117,7 @@ impl isoline_polygons {
     }
 }
 
-/// Sets `polygons` to no polygons.
-///
-/// @param polygons the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_polygons).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Sets `polygons` to no polygons; `struct_size` is sizeof *polygons, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_polygons_init(polygons: *mut isoline_polygons, struct_size: usize) -> isoline_status {
     // SAFETY: as the caller ensures.

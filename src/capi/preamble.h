@@ -12,11 +12,12 @@
  *   warn where it is used.
  * - Status. Every function that can fail returns an isoline_status, whose numbers never change. After a failure
  *   isoline_last_error() returns a sentence with the cause, the value that was given and the remedy.
- * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p).
- *   Structs may grow at their end. The library accepts the smaller struct of an older caller, and the larger one of a
- *   newer caller as long as the bytes that this library does not know are zero. The element types of arrays
- *   (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point, isoline_node,
- *   isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
+ * - Structs. Every struct begins with struct_size and is filled with defaults by its isoline_..._init(p, sizeof *p),
+ *   which sets struct_size, too, and returns ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT
+ *   for a size that is too small. Structs may grow at their end. The library accepts the smaller struct of an older
+ *   caller, and the larger one of a newer caller as long as the bytes that this library does not know are zero. The
+ *   element types of arrays (isoline_point, isoline_line, isoline_ellipse, isoline_polyline, isoline_polyline_point,
+ *   isoline_node, isoline_curve_point, isoline_sphere, isoline_box, isoline_object, isoline_iteration_statistics,
  *   isoline_target_statistics and isoline_region_sum) are fixed-layout structs without struct_size; they never change.
  * - Parameters. isoline_operation_info, isoline_parameter_info and isoline_choice_info describe every field of the
  *   params structs: name, title, help, type, range, default and offset. A value out of its range is an error that names

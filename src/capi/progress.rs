@@ -32,11 +32,7 @@ pub struct isoline_progress {
 
 sized_struct!(isoline_progress, 24);
 
-/// Fills `progress` with defaults (no callback).
-///
-/// @param progress the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_progress).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `progress` with defaults (no callback); `struct_size` is sizeof *progress, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_progress_init(
     progress: *mut isoline_progress,

@@ -104,11 +104,8 @@ impl isoline_report {
     }
 }
 
-/// Fills `report` with zeros (residual: NaN). Call this before passing the report to an operation.
-///
-/// @param report the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_report).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `report` with zeros (residual: NaN). Call this before passing the report to an operation. `struct_size` is
+/// sizeof *report, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_report_init(report: *mut isoline_report, struct_size: usize) -> super::isoline_status {
     // SAFETY: as the caller ensures.

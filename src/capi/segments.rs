@@ -191,11 +191,7 @@ pub unsafe extern "C" fn isoline_segments_gradient(
     }
 }
 
-/// Zeroes `arrays` and sets its struct_size.
-///
-/// @param arrays the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_segment_arrays).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `arrays` with zeros; `struct_size` is sizeof *arrays, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_segment_arrays_init(
     arrays: *mut isoline_segment_arrays,

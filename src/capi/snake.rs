@@ -196,11 +196,7 @@ pub(super) unsafe fn lock<'a>(snake: *const isoline_snake) -> Result<object::Sol
     Solver::lock(unsafe { snake.as_ref() }.map(|snake| &snake.solver), "snake")
 }
 
-/// Fills `params` with the defaults.
-///
-/// @param params the struct to fill; not NULL.
-/// @param struct_size sizeof(isoline_snake_params).
-/// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER, ISOLINE_INVALID_ARGUMENT for a size that is too small.
+/// Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs".
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_snake_params_init(
     params: *mut isoline_snake_params,
