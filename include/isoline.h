@@ -3319,7 +3319,7 @@ typedef struct {
  * nothing but the nodes that join them.
  *
  * Polygons that a function returns (isoline_snake_polygons) are borrowed: they belong to the library and must only
- * be read. Each runs clockwise on the screen.
+ * be read. Each runs clockwise on the screen, except those of ISOLINE_TARGET_LEFT_IMAGE, which are as they were given.
  */
 typedef struct {
     /** The size of the struct, set by isoline_polygons_init. */
@@ -3742,10 +3742,7 @@ enum isoline_target_flags
      * nothing in the window was different from its surroundings.
      */
     ISOLINE_TARGET_TOUCHES_WINDOW = 4,
-    /**
-     * All pixels of target and background are equal. No outline is better than another one: the polygon is the initial one
-     * without nodes that `node_cost` has removed, and says nothing.
-     */
+    /** All pixels of target and background are equal. No outline is better than another one: the polygon says nothing. */
     ISOLINE_TARGET_FLAT = 8,
 };
 #ifndef __cplusplus

@@ -39,7 +39,7 @@ pub struct Report {
     /// The number of slices finished and written, counted from the first.
     pub slices_done: u64,
     /// Is `true` if the stopping criterion was met; `false` if the number of iterations was fixed or the limit was
-    /// reached. A region snake: `true` if all targets have ended, whatever their status.
+    /// reached, and for operations that do not iterate. A region snake: `true` if all targets have ended, whatever their status.
     pub converged: bool,
     /// The end of a level set; `None` for other operations.
     pub outcome: Option<Outcome>,
