@@ -199,7 +199,7 @@ fn cuda_device_images_download_in_their_own_type() {
     assert_eq!(image.download::<u8>().unwrap(), bytes.as_slice().unwrap());
     let error = image.download::<f32>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidType);
-    assert!(error.message().contains("u8") && error.message().contains("f32"), "{error}");
+    assert!(error.message().contains("uint8") && error.message().contains("float32"), "{error}");
     let mut image = context.device_image(PixelType::U16, shape).unwrap();
     image.upload(words.view().into()).unwrap();
     assert_eq!(image.download::<u16>().unwrap(), words.as_slice().unwrap());

@@ -793,7 +793,7 @@ void passes_make_up_the_distance(const char *device) {
     isoline::distance_pass(context, x, 1, y, params);
     CHECK(isoline::distance_pass(context, y, 2, x, params).slices_done == DEPTH);
     CHECK(same(along_x, wanted));
-    THROWS(ISOLINE_INVALID_TYPE, "f32", isoline::distance_pass(context, in, 1, x, params));
+    THROWS(ISOLINE_INVALID_TYPE, "float32", isoline::distance_pass(context, in, 1, x, params));
 }
 
 void isolines_are_those_of_c(const char *device) {
@@ -848,7 +848,7 @@ void axes_are_those_of_c(const char *device) {
         isoline::edge_strength(context, in, strength, params);
         CHECK(isoline::edge_strength_axes(context, strength, found, params).slices_done == DEPTH);
         GOOD(isoline_edge_strength_axes(context.get(), &c_strength, &params, nullptr, &c_made, nullptr));
-        THROWS(ISOLINE_INVALID_TYPE, "f32", isoline::edge_strength_axes(context, in, found, params));
+        THROWS(ISOLINE_INVALID_TYPE, "float32", isoline::edge_strength_axes(context, in, found, params));
     }
     const isoline::polylines c_found(c_made);
     const isoline::polyline_arrays one = found.all(), other = c_found.all();

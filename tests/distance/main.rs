@@ -493,7 +493,7 @@ fn invalid_calls_are_refused_by_name() {
         for (image, axis, params, kind, text) in [
             (1, 3, &volume, argument, "axis must be 0, 1 or 2"),
             (1, 2, &slices, argument, "axis must be 0 or 1"),
-            (0, 1, &volume, no_float, "along y: the values of the pass before are f32"),
+            (0, 1, &volume, no_float, "along y: the values of the pass before are float32"),
             (0, 2, &volume, no_float, "along z"),
         ] {
             assert_refused(context, (images[image], Some(axis), params), SHAPE, kind, text);
@@ -502,7 +502,7 @@ fn invalid_calls_are_refused_by_name() {
         for wrong in [ImageMut::from(bytes.view_mut()), words.view_mut().into()] {
             let error = distance::run(context, images[0].into(), &volume, None, wrong.into()).unwrap_err();
             assert_eq!(error.kind(), no_float, "{error}");
-            assert!(error.message().contains("output") && error.message().contains("f32"), "{error}");
+            assert!(error.message().contains("output") && error.message().contains("float32"), "{error}");
         }
         let error = distance::pass(context, images[0], 0, &volume, None, bytes.view_mut().into()).unwrap_err();
         assert_eq!(error.kind(), no_float, "{error}");

@@ -71,7 +71,7 @@ fn a_range_is_for_floats() {
         for input in [Image::from(bytes.view()), Image::from(words.view())] {
             let error = refused_for(context, input, &params);
             assert_eq!(error.kind(), ErrorKind::InvalidArgument);
-            assert!(error.message().contains("range") && error.message().contains("f32"), "{error}");
+            assert!(error.message().contains("range") && error.message().contains("float32"), "{error}");
         }
     });
 }
@@ -128,14 +128,14 @@ fn sizes_and_types_must_fit() {
             let error =
                 edge_drawing::run(context, input.view().into(), &params, None, Some(wrong.into()), None).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidType, "{name}: {error}");
-            assert!(error.message().contains("edge") && error.message().contains("u8"), "{name}: {error}");
+            assert!(error.message().contains("edge") && error.message().contains("uint8"), "{name}: {error}");
         }
         let maps = Maps { smoothed: Some(ImageMut::from(words.view_mut()).into()), ..Maps::default() };
         let error = edge_drawing::maps(context, input.view().into(), &params, None, maps).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidType, "{name}: {error}");
         let maps = Maps { gradient: Some(ImageMut::from(words.view_mut()).into()), ..Maps::default() };
         let error = edge_drawing::maps(context, input.view().into(), &params, None, maps).unwrap_err();
-        assert!(error.message().contains("gradient") && error.message().contains("f32"), "{name}: {error}");
+        assert!(error.message().contains("gradient") && error.message().contains("float32"), "{name}: {error}");
         assert!(floats.iter().all(|value| *value == -1.0) && words.iter().all(|value| *value == 7));
     });
 }
