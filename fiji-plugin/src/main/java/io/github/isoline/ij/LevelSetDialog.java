@@ -139,7 +139,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     @Override
     void check() throws BadInput {
         new StartSurface(settings.planes(image), settings);
-        if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
+        if (!settings.hasRegions() && settings.is(LevelSetSettings.RANGE, LevelSetSettings.ROI)) {
             StartSurface.areaSelection(image, "range=roi");
         }
     }

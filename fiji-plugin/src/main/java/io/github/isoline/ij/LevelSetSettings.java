@@ -78,20 +78,17 @@ final class LevelSetSettings extends Settings {
                 Setting.choice(RANGE, AUTO, VALUES, ROI).usedWith(REGIONS, OFF).forgotten(),
                 Setting.of(parameter(SIDE)).usedWith(REGIONS, OFF).forgotten(),
                 // Their fields show the range that was found, and moving one selects the range by values.
-                Setting.given(parameter(TARGET))
-                        .usedWith(RANGE, VALUES)
-                        .shownIf(s -> true)
+                ofRange(Setting.given(parameter(TARGET)), VALUES)
+                        .shownIf(s -> s.is(REGIONS, OFF))
                         .forgotten(),
-                Setting.given(parameter(EPSILON))
-                        .usedWith(RANGE, VALUES)
-                        .shownIf(s -> true)
+                ofRange(Setting.given(parameter(EPSILON)), VALUES)
+                        .shownIf(s -> s.is(REGIONS, OFF))
                         .forgotten(),
                 // The range of range=roi is the mean plus and minus this number of standard deviations.
-                Setting.number(DEVIATIONS, 2)
+                ofRange(Setting.number(DEVIATIONS, 2), ROI)
                         .above(0)
                         .label("Range width")
-                        .unit("standard deviations")
-                        .usedWith(RANGE, ROI));
+                        .unit("standard deviations"));
         declare(
                 Setting.of(parameter(ALPHA)).unit("0 to 1; less is smoother"),
                 Setting.of(parameter(EDGE_WEIGHT))
@@ -123,6 +120,11 @@ final class LevelSetSettings extends Settings {
         for (String key : new String[] {"change_tolerance", "rms_tolerance"}) {
             setting(key).usedIf("mode=converged", Settings::isConverged);
         }
+    }
+
+    /** Limits the use of a parameter to one source of the range; between two regions there is none. */
+    private static Setting ofRange(Setting setting, String source) {
+        return setting.usedWith(RANGE, source).usedIf("regions=off", s -> s.is(REGIONS, OFF));
     }
 
     @Override

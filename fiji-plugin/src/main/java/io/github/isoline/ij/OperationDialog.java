@@ -473,8 +473,14 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     private Consumer<S> sliderField(Setting setting, double... slider) {
         dialog.addSlider(label(setting), slider[0], slider[1], slider[2], slider[3]);
         describe(setting, dialog.getNumericFields());
-        ((TextField) component(setting.key)).setColumns(COLUMNS);
-        return asked -> asked.set(setting.key, dialog.getNextNumber());
+        TextField field = (TextField) component(setting.key);
+        field.setColumns(COLUMNS);
+        return asked -> {
+            double read = dialog.getNextNumber();
+            // ImageJ returns its unrounded default as long as the field has the rounded text of that.
+            double shown = Setting.number(field.getText());
+            asked.set(setting.key, Double.isNaN(shown) ? read : shown);
+        };
     }
 
     /** Adds a checkbox that is not a parameter. */

@@ -21,6 +21,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Tests the macro options of the level set and its failures. */
 class LevelSetMacroTest extends LevelSetTest implements CommandContract {
@@ -44,6 +45,22 @@ class LevelSetMacroTest extends LevelSetTest implements CommandContract {
         assertTrue(dice(mask, image) > 0.97, regions + " " + dice(mask, image));
         String info = (String) mask.getProperty("Info");
         assertTrue(info.contains("Isoline regions: " + regions), info);
+    }
+
+    /** A dialog keeps the values of its fields when regions are chosen after them. */
+    @ParameterizedTest
+    @ValueSource(strings = {"values", "roi"})
+    void twoRegionsAreRecordedWithoutARange(String range) throws Exception {
+        LevelSetSettings settings = new LevelSetSettings();
+        settings.set("range", range)
+                .set("target", 3)
+                .set("epsilon", 2)
+                .set("regions", "chan_vese")
+                .set("phi", true);
+        String written = settings.toString();
+        assertEquals(
+                written, Settings.fromMacro(new LevelSetSettings(), written).toString());
+        assertFalse(settings.setting("target").applies(settings));
     }
 
     @Test

@@ -276,7 +276,13 @@ final class LevelSetScenes extends RunScenes {
     /** Plays pixels far below 1: the sliders have steps that fit them. */
     private void floats(ImagePlus image) throws Exception {
         IJ.run(image, "32-bit", "");
-        IJ.run(image, "Multiply...", "value=0.00001");
+        IJ.run(image, "Multiply...", "value=0.0123456");
+        Dialog untouched = open(image, COMMAND);
+        toggle(checkbox(untouched, "Overlay"), true);
+        say("untouched range", choice(untouched, "values").getSelectedItem());
+        press(button(untouched, "Cancel"));
+        await("no dialog", () -> !untouched.isShowing());
+        IJ.run(image, "Multiply...", "value=0.00081");
         IJ.resetMinAndMax(image);
         image.setRoi(new OvalRoi(60, 60, 60, 60));
         Dialog dialog = open(image, COMMAND);

@@ -99,6 +99,7 @@ class LevelSetWindowTest extends WindowTest {
     @Test
     void slidersHaveStepsThatFitThePixels() throws Exception {
         Map<String, String> seen = play("level set floats");
+        assertEquals("auto", seen.get("untouched range"));
         double target = Double.parseDouble(seen.get("target"));
         assertTrue(target > 1.8e-3 && target < 2.3e-3, "T " + target);
         double epsilon = Double.parseDouble(seen.get("epsilon"));
