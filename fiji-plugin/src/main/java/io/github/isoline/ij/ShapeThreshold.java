@@ -58,6 +58,10 @@ final class ShapeThreshold {
                 ? new ByteProcessor(
                         image.getWidth(), image.getHeight(), (byte[]) Pixels.of(image, image.getCurrentSlice()))
                 : image.getProcessor().duplicate();
+        if (copy.isInvertedLut()) {
+            // With such a LUT ImageJ's "dark" range is the lower one, which begins with the lowest value.
+            copy.invertLut();
+        }
         copy.setAutoThreshold("Otsu dark");
         double min = copy.getMinThreshold();
         boolean whole = image.getBitDepth() != Float.SIZE;
@@ -83,6 +87,8 @@ final class ShapeThreshold {
                             + "\"%s\".",
                     image.getTitle(), THRESHOLDED);
         }
-        return values.between();
+        // A mask of 16 bits with a sign stores another value for 0.
+        boolean signed = image.getCalibration().isSigned16Bit();
+        return values.between(signed ? ShownValues.of(image).stored(0) : 0);
     }
 }

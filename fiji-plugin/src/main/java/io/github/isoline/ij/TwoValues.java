@@ -100,12 +100,12 @@ final class TwoValues {
     }
 
     /**
-     * Returns a threshold between the two values; 0 for fewer: an image of zeros is all below, of ones or 255 all
-     * above.
+     * Returns a threshold between the two values; for fewer the stored value of 0: an image of zeros is all below, of
+     * ones or 255 all above.
      */
-    double between() {
+    double between(double zero) {
         if (count < MOST) {
-            return 0;
+            return zero;
         }
         double[] sorted = values.clone();
         Arrays.sort(sorted);

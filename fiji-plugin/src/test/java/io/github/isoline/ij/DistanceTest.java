@@ -114,6 +114,31 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         assertSamePixels(bright, distance(inverted, "threshold=128"));
     }
 
+    /** ImageJ's sample image of blobs has such a LUT. */
+    @ParameterizedTest
+    @ValueSource(ints = {8, 16, 32})
+    void proposedThresholdIsOtsusWhateverTheLut(int bits) throws Exception {
+        ImagePlus cell = open("cell.png");
+        IJ.run(cell, "8-bit", "");
+        convert(cell, bits);
+        String wanted = ShapeThreshold.proposal(cell);
+        double[] range = {cell.getStatistics().min, cell.getStatistics().max};
+        assertTrue(Double.parseDouble(wanted) > range[0] && Double.parseDouble(wanted) < range[1], wanted);
+        cell.getProcessor().invertLut();
+        assertTrue(cell.isInvertedLut());
+        assertEquals(wanted, ShapeThreshold.proposal(cell));
+        assertTrue(cell.isInvertedLut());
+    }
+
+    @Test
+    void blankMaskHasNothingInsideAlsoWithASign() {
+        ImagePlus blank = new ImagePlus("blank", processor(16));
+        blank.getProcessor().setValue(32768);
+        blank.getProcessor().fill();
+        blank.getLocalCalibration().setSigned16BitCalibration();
+        assertEquals(Float.POSITIVE_INFINITY, distance(blank, "").getProcessor().getf(3, 3));
+    }
+
     @ParameterizedTest
     @ValueSource(ints = {8, 16, 32})
     void twoValuesNeedNoThreshold(int bits) {
