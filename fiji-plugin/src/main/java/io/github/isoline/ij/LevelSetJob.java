@@ -29,6 +29,9 @@ import java.util.stream.LongStream;
 final class LevelSetJob extends StackJob<LevelSetSettings> {
     private static final int WHITE = 255;
 
+    /** The column of what frames that follow each other have in common. */
+    private static final String OVERLAP = "Overlap";
+
     /** The bytes per pixel for independent slices: the library's copy of the image, φ twice, and φ read back. */
     private static final int WORKING_BYTES = 3 * Float.BYTES;
     /** The bytes per pixel for edges: the edge-stopping function and its slope, and two images to compute them with. */
@@ -330,10 +333,10 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             addPosition(table, planes, index, !isVolume());
             table.addValue(isVolume() ? "Volume" : "Area", inside.count() * size);
             table.addValue(isVolume() ? "Surface" : "Perim.", front);
-            inside.addCentroid(table, image, isVolume());
+            inside.addCentroid(table, image, voxel, isVolume());
             inside.addIntensity(table, image, size);
             if (!(overlap < 0)) {
-                table.addValue("Overlap", overlap);
+                table.addValue(OVERLAP, overlap);
             }
             last.accept(table);
         });
@@ -352,10 +355,11 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
 
     @Override
     RowTable rowTable() {
-        String other = isVolume() ? "Area" : "Volume";
-        return objects == null
-                ? RowTable.of(Isoline.LEVEL_SET.command, image, Collections.singletonList("Outcome"), "Object", other)
-                : RowTable.of(Isoline.LEVEL_SET.command, image, Arrays.asList("Outcome", "Object"), other);
+        List<String> has = new ArrayList<>(Collections.singletonList("Outcome"));
+        List<String> lacks = new ArrayList<>(Collections.singletonList(isVolume() ? "Area" : "Volume"));
+        (objects == null ? lacks : has).add("Object");
+        (objects == null && settings.followsFrames() ? has : lacks).add(OVERLAP);
+        return RowTable.of(Isoline.LEVEL_SET.command, image, has, lacks.toArray(new String[0]));
     }
 
     private void takePhi(LevelSet surface, int[] part) throws IsolineException {

@@ -91,7 +91,7 @@ final class MeasuredObjects {
             StackJob.addPosition(table, planes, index, !volume);
             table.addValue(volume ? "Volume" : "Area", s.count() * size);
             if (volume) {
-                s.addCentroid(table, image, true);
+                s.addCentroid(table, image, voxel, true);
                 table.addValue("Surface", length);
             } else {
                 ShapeColumns.add(table, image, outline, length);

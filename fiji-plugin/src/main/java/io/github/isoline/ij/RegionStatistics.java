@@ -70,11 +70,12 @@ final class RegionStatistics {
     }
 
     /** Adds the centroid, in the image's unit; not a number for a region without pixels. */
-    void addCentroid(ResultsTable table, ImagePlus image, boolean volume) {
+    void addCentroid(ResultsTable table, ImagePlus image, VoxelSize voxel, boolean volume) {
         // The sums are of pixels' centres, the coordinates of their corners.
         ShapeColumns.addPosition(table, image, x / count + 0.5, y / count + 0.5);
         if (volume) {
-            table.addValue("Z", image.getCalibration().getZ(z / count + 0.5));
+            // The depth that ImageJ itself takes is not always one.
+            table.addValue("Z", (z / count + 0.5 - image.getCalibration().zOrigin) * voxel.z);
         }
     }
 

@@ -154,11 +154,6 @@ final class SnakeCurves {
         });
         boolean isPart = own[0] < all[0];
         Roi shown = isPart ? pixels.outline(number, roi.getBounds()) : roi;
-        return new SnakeShape(
-                shown,
-                own[0],
-                sample.mean(),
-                sample.deviation(),
-                SimplePolygon.perimeter(curves[target], size.x, size.y));
+        return new SnakeShape(shown, own[0], sample, SimplePolygon.perimeter(curves[target], size.x, size.y));
     }
 }

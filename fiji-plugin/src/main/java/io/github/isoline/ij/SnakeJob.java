@@ -347,7 +347,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
             double mean = shownValues.of(shape.mean);
             table.addValue("Mean", mean);
             table.addValue("IntDen", mean * area);
-            table.addValue("RawIntDen", mean * shape.pixels);
+            table.addValue("RawIntDen", mean * shape.measured);
             ShapeColumns.add(table, image, shape.roi, shape.perimeter);
             table.addValue("SD inside", shownValues.difference(shape.deviation));
             table.addValue("Mean outside", shownValues.of(s.backgroundMean()));

@@ -10,6 +10,9 @@ final class SnakeShape {
 
     final long pixels;
 
+    /** The number of those that have a finite value. */
+    final long measured;
+
     /** The mean and the standard deviation of the pixels, as they are stored. */
     final double mean;
 
@@ -18,16 +21,23 @@ final class SnakeShape {
     /** The length of the outline, in the image's unit. */
     final double perimeter;
 
-    SnakeShape(Roi roi, long pixels, double mean, double deviation, double perimeter) {
+    /** Creates the shape of a curve. */
+    SnakeShape(Roi roi, long pixels, IntensitySample sample, double perimeter) {
         this.roi = roi;
         this.pixels = pixels;
-        this.mean = mean;
-        this.deviation = deviation;
+        measured = sample.count();
+        mean = sample.mean();
+        deviation = sample.deviation();
         this.perimeter = perimeter;
     }
 
     /** Creates the shape of a polygon, as the library measured it. */
     SnakeShape(Roi roi, TargetStatistics told, double perimeter) {
-        this(roi, told.pixels(), told.mean(), told.deviation(), perimeter);
+        this.roi = roi;
+        pixels = told.pixels();
+        measured = pixels;
+        mean = told.mean();
+        deviation = told.deviation();
+        this.perimeter = perimeter;
     }
 }

@@ -98,6 +98,22 @@ class SnakeSmoothTest extends SnakeTest {
     }
 
     @Test
+    void sumsAreOfThePixelsThatAreNumbers() throws Exception {
+        ImagePlus image = disc(80, 60, 40, 30, 16);
+        convert(image, 32);
+        for (int x = 36; x < 44; x++) {
+            image.getProcessor().setf(x, 30, Float.NaN);
+        }
+        Result found = snake(image, "results_table roi_manager smooth", new OvalRoi(28, 18, 24, 24));
+        double sum = 0;
+        for (java.awt.Point p : found.getRois().get(0)) {
+            double value = image.getProcessor().getf(p.x, p.y);
+            sum += Double.isNaN(value) ? 0 : value;
+        }
+        assertEquals(sum, found.getTable().getValue("RawIntDen", 0), 1e-6 * sum);
+    }
+
+    @Test
     void perimetersOfDiscsAreThoseOfCircles() throws Exception {
         double polygons = 0;
         double curves = 0;

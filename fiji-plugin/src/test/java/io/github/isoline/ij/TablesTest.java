@@ -195,6 +195,43 @@ class TablesTest extends SnakeTest {
         }
     }
 
+    /** An overlap of 0 would stand in the rows where none was measured. */
+    @Test
+    void rowsWithAndWithoutAnOverlapAreApart() {
+        for (String first : new String[] {"", " follow"}) {
+            table().reset();
+            for (String follow : new String[] {first, first, first.isEmpty() ? " follow" : ""}) {
+                ImagePlus balls = ObjectsTest.balls();
+                balls.setDimensions(1, 1, 15);
+                balls.setOpenAsHyperStack(true);
+                String options = "start=box mode=iterations iterations=1 results_table all_frames";
+                String log = macro(balls, "run(\"Level Set...\", \"" + options + follow + "\");").log;
+                assertEquals(!follow.equals(first), log.contains("has rows of another kind"), log);
+            }
+        }
+    }
+
+    /** Volumes have the pixel width for a depth that is none, and so do their places. */
+    @ParameterizedTest
+    @ValueSource(strings = {"level_set", "grow_objects"})
+    void placesAreInTheDepthOfTheVolume(String operation) throws Exception {
+        String options = operation.equals("level_set")
+                ? "stack=volume start=box mode=iterations iterations=1 results_table"
+                : "stack=volume threshold=90 results_table";
+        double[] places = new double[2];
+        for (int i = 0; i < 2; i++) {
+            ImagePlus balls = ObjectsTest.balls();
+            balls.getCalibration().pixelWidth = 0.5;
+            balls.getCalibration().pixelHeight = 0.5;
+            balls.getCalibration().pixelDepth = i == 0 ? 0.5 : 0;
+            balls.getCalibration().zOrigin = 3;
+            Result result = Isoline.OPERATIONS.get(operation).on(balls, options);
+            places[i] = result.getTable().getValue("Z", 0);
+        }
+        assertEquals(places[0], places[1], 1e-9);
+        assertTrue(places[0] != 0);
+    }
+
     @Test
     void slantedSegmentHasItsDirection() {
         ImagePlus image = NewImage.createByteImage("slope", 80, 80, 1, NewImage.FILL_BLACK);
