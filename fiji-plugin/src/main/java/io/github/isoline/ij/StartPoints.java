@@ -59,7 +59,7 @@ final class StartPoints {
             rois = Arrays.asList((Roi) selection.clone());
         } else if (!settings.workspace.rois().isEmpty()) {
             source = settings.workspace.source();
-            rois = settings.workspace.rois();
+            rois = RoiOutput.foreign(settings.workspace.rois(), settings.kind);
         } else {
             throw new BadInput(
                     "start=spheres needs points: the ROI Manager is empty, and \"%s\" has no point selection. "

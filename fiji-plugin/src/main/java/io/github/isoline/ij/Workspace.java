@@ -4,7 +4,6 @@ import ij.ImagePlus;
 import ij.WindowManager;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
-import ij.plugin.frame.RoiManager;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -29,7 +28,7 @@ interface Workspace {
     void findRoiReceiver() throws BadInput;
 
     /** Receives the selections of a run on an image. */
-    void take(ImagePlus image, List<Roi> rois);
+    void take(ImagePlus image, List<Roi> rois) throws BadInput;
 
     /** Returns the table that rows are added to; null for one of ImageJ's own. */
     ResultsTable table();
@@ -43,8 +42,6 @@ interface Workspace {
     /** Returns the workspace of a command: ImageJ's windows, its ROI Manager and its Results table. */
     static Workspace ofImageJ() {
         return new Workspace() {
-            private RoiManager manager;
-
             @Override
             public List<ImagePlus> images() {
                 List<ImagePlus> images = new ArrayList<>();
@@ -75,12 +72,13 @@ interface Workspace {
 
             @Override
             public void findRoiReceiver() throws BadInput {
-                manager = RoiOutput.manager();
+                RoiOutput.manager();
             }
 
             @Override
-            public void take(ImagePlus image, List<Roi> rois) {
-                RoiOutput.addTo(manager, image, rois);
+            public void take(ImagePlus image, List<Roi> rois) throws BadInput {
+                // The user may have closed the one that was found before the work.
+                RoiOutput.addTo(RoiOutput.manager(), image, rois);
             }
 
             @Override

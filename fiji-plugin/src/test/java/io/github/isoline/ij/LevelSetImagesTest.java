@@ -211,6 +211,11 @@ class LevelSetImagesTest extends LevelSetTest {
             assertEquals(2, points(image, settings).size());
             image.deleteRoi();
             assertEquals(2, points(image, settings).size());
+            // The outlines of an earlier run are no starts.
+            Roi outline = new Roi(1, 1, 5, 5);
+            outline.setProperty(RoiOutput.PROPERTY, settings.kind);
+            workspace.add(outline);
+            assertEquals(2, points(image, settings).size());
         }
         image.setRoi(newer);
         assertOneSentence(

@@ -257,10 +257,12 @@ final class LevelSetScenes extends RunScenes {
         write(field(dialog, "iterations"), "90000000");
         write(field(dialog, "time_step"), "1e-7");
         toggle(checkbox(dialog, "Results table"), true);
+        toggle(checkbox(dialog, "ROI Manager"), true);
         await("OK", () -> button(dialog, "OK").isEnabled());
         press(button(dialog, "OK"));
         await("the run to begin", image::isLocked);
         await("a front", () -> names(image).contains(FRONT));
+        EventQueue.invokeAndWait(() -> RoiManager.getInstance2().close());
         IJ.wait(500);
         pressEscape(image, "level-set-endless");
         awaitEnd("a result", () -> opened("Level set of") != null);
@@ -268,6 +270,7 @@ final class LevelSetScenes extends RunScenes {
         picture("level-set-stopped");
         say("overlay", (image.getOverlay() == own) + " " + own.size());
         say("inside", opened("Level set of").getProcessor().getHistogram()[255] > 500);
+        say("managed", RoiManager.getInstance2().getCount());
         ResultsTable table = ResultsTable.getResultsTable();
         say("iterations", table.getValue("Iterations", 0) > 10);
         say("log", IJ.getLog().trim().replace('\n', '/'));

@@ -92,6 +92,7 @@ class LevelSetWindowTest extends WindowTest {
         assertAnswered(seen);
         assertEquals("true 1", seen.get("overlay"));
         assertEquals("true", seen.get("inside"));
+        assertEquals("1", seen.get("managed"), "the ROI Manager was closed during the run");
         assertEquals("true", seen.get("iterations"));
         assertTrue(seen.get("log").matches("Level Set \\(.*\\): warning: stopped by Escape after .*"), seen.get("log"));
     }
