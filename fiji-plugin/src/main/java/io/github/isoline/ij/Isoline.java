@@ -283,6 +283,7 @@ public final class Isoline {
                 ScriptOptions.read(options, settings, workspace);
                 StackJob<S> job = newJob.create(image, settings);
                 ImagePlus made = job.runLocked();
+                job.saveFiles();
                 job.deliver();
                 job.checkFiles();
                 return new Result(job, made, workspace);

@@ -58,6 +58,7 @@ final class ObjectsStart {
         int[][] particles = labels == null ? null : particles(part);
         PixelBuffer buffer = Pixels.buffer(context, type, planes.image, part.length);
         boolean any = false;
+        boolean full = false;
         try {
             for (int i = 0; i < part.length; i++) {
                 if (labels == null) {
@@ -70,14 +71,13 @@ final class ObjectsStart {
                     buffer.write(i, SnakeLabels.pixels(type, values));
                 }
             }
-        } catch (IsolineException | RuntimeException e) {
-            buffer.close();
-            throw e;
+            full = any;
+        } finally {
+            if (!full) {
+                buffer.close();
+            }
         }
-        if (!any) {
-            buffer.close();
-        }
-        return any ? buffer : null;
+        return full ? buffer : null;
     }
 
     private int[] values(int index) throws BadInput {

@@ -67,11 +67,17 @@ public final class StackCommand implements PlugIn {
             return;
         }
         ImagePlus made = job.runLocked();
-        job.deliver();
+        job.saveFiles();
         result = made;
-        job.otherImages().forEach(other -> show(other, ""));
-        IJ.showProgress(1.0);
-        show(result, log(call.command));
+        try {
+            job.deliver();
+        } finally {
+            // The images are not lost if there is no memory left for a table.
+            job.otherImages().forEach(other -> show(other, ""));
+            IJ.showProgress(1.0);
+            show(result, "");
+        }
+        IJ.showStatus(log(call.command));
         job.checkFiles();
         if (job.stopped) {
             // A macro that the user stopped must not continue with the next image.

@@ -140,17 +140,24 @@ abstract class StackJob<S extends Settings> {
     abstract ImagePlus end(Progress progress) throws IsolineException;
 
     /**
-     * Delivers the outputs beside images, after everything has been computed. A file that cannot be written leaves the
-     * others as they are, and is for {@link #checkFiles} to report.
+     * Writes the files among the outputs, before all others, since Escape cancels that and then leaves no output. A
+     * file that cannot be written leaves the others as they are, and is for {@link #checkFiles} to report.
      */
-    final void deliver() throws IsolineException {
+    final void saveFiles() throws IsolineException {
         try {
-            // Files are written first, since Escape cancels their writing and then leaves no output.
             writeFiles();
         } catch (BadInput e) {
             unwritten = e;
         }
-        deliverOthers();
+    }
+
+    /** Delivers the outputs beside files and images. */
+    final void deliver() throws IsolineException {
+        try {
+            deliverOthers();
+        } catch (BadInput e) {
+            throw unwritten == null ? e : new BadInput("%s %s", unwritten.getMessage(), e.getMessage());
+        }
     }
 
     /** Fails if a file could not be written. */
@@ -362,13 +369,16 @@ abstract class StackJob<S extends Settings> {
             for (int i = 0; i < parts.size(); i++) {
                 int[] part = parts.get(i);
                 PixelBuffer input = inputs.get(i % buffers);
-                if (reading == null) {
-                    reading = read(input, part);
+                // What is left of a run that was stopped keeps its start, for which nothing is read.
+                if (!stopped) {
+                    if (reading == null) {
+                        reading = read(input, part);
+                    }
+                    reading.await();
+                    reading = buffers > 1 && i + 1 < parts.size()
+                            ? read(inputs.get((i + 1) % buffers), parts.get(i + 1))
+                            : null;
                 }
-                reading.await();
-                reading = buffers > 1 && i + 1 < parts.size()
-                        ? read(inputs.get((i + 1) % buffers), parts.get(i + 1))
-                        : null;
                 Progress share = Progress.part(progress, (double) done / all, (double) (done + part.length) / all);
                 Report report = call(context, input, output, part, share);
                 if (report != null) {

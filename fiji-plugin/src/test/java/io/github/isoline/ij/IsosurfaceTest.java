@@ -206,6 +206,14 @@ class IsosurfaceTest extends HeadlessTest {
         String said = assertThrows(IsolineException.class, () -> Isoline.isosurface(ball(), "level=100 viewer"))
                 .getMessage();
         assertTrue(said.contains("it is not installed"), said);
+        Path gone = Files.createDirectory(folder.resolve("gone"));
+        String options = "level=100 viewer file=[" + gone.resolve("lost.stl") + "]";
+        IsosurfaceJob job = new IsosurfaceJob(ball(), Settings.fromMacro(new IsosurfaceSettings(), options));
+        job.run(null);
+        Files.delete(gone);
+        job.saveFiles();
+        String both = assertThrows(BadInput.class, job::deliver).getMessage();
+        assertTrue(both.contains("lost.stl") && both.contains("it is not installed"), both);
 
         Path jar = folder.resolve("3D_Viewer-test.jar");
         StandInViewer.install(folder, jar, StandInViewer.VECMATH);

@@ -3,12 +3,15 @@ package io.github.isoline.ij;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
 import ij.ImageStack;
+import ij.Macro;
 import ij.WindowManager;
 import ij.gui.OvalRoi;
+import ij.gui.Overlay;
 import ij.gui.PointRoi;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
@@ -42,6 +45,31 @@ class ObjectsTest extends HeadlessTest implements CommandContract {
     @Override
     public String quick() {
         return "stack=slices start=detect threshold=100 label_image";
+    }
+
+    @Test
+    void imageIsShownAlsoIfTheRestCannotBeDelivered() throws Exception {
+        ImagePlus image = new ImagePlus("full", balls().getStack()) {
+            @Override
+            public void setOverlay(Overlay overlay) {
+                throw new IllegalStateException("no room");
+            }
+        };
+        StackCommand command = new StackCommand();
+        List<ImagePlus> shown = new ArrayList<>();
+        Thread thread = new Thread(
+                () -> {
+                    WindowManager.setTempCurrentImage(image);
+                    assertThrows(IllegalStateException.class, () -> command.run("grow_objects"));
+                    shown.add(WindowManager.getCurrentImage());
+                    WindowManager.setTempCurrentImage(null);
+                },
+                "Run$_objects");
+        Macro.setOptions(thread, "threshold=90 label_image overlay");
+        thread.start();
+        thread.join();
+        assertEquals("Labels of full", command.getResult().getTitle());
+        assertEquals(Collections.singletonList(command.getResult()), shown);
     }
 
     /** Returns the ball, 1 or 2, of two that touch, in which a voxel of 0.5 x 0.5 x 1 um is; 0 in none. */

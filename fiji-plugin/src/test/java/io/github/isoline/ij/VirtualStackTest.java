@@ -192,6 +192,17 @@ class VirtualStackTest extends HeadlessTest {
         assertEquals(asked, planes.asked.size());
     }
 
+    @Test
+    void stopThatKeepsTheResultReadsNoFurtherPlanes() throws Exception {
+        Planes planes = new Planes(SIDE, PLANES, 8);
+        String options = "device=cpu start=box range=values target=180 epsilon=60 mask_stack";
+        LevelSetJob job = new LevelSetJob(image(planes), Settings.fromMacro(new LevelSetSettings(), options));
+        job.callBytes = 1;
+        assertEquals(PLANES, job.run((fraction, stage) -> false).getStackSize());
+        assertTrue(job.stopped);
+        assertTrue(planes.asked.size() <= 4, planes.asked.toString());
+    }
+
     /** Each operation in a Java of little memory: the stack, or the stack and the result, does not fit into it. */
     @ParameterizedTest
     @ValueSource(
