@@ -2,14 +2,20 @@ package io.github.isoline;
 
 import com.sun.jna.Pointer;
 import com.sun.jna.ptr.PointerByReference;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.ToIntFunction;
 
 /**
  * An open device. Opening a CUDA context takes a while, so keep it for several calls; {@link #trim()} frees the memory
  * that it holds between them.
  */
 public final class Context implements AutoCloseable {
-    private Pointer pointer;
     private final DeviceInfo device;
+
+    /** Calls hold the reading lock, so that the context is closed only between them; the library runs one at a time. */
+    private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();
+
+    private volatile Pointer pointer;
 
     private Context(Pointer pointer, DeviceInfo device) {
         this.pointer = pointer;
@@ -44,26 +50,37 @@ public final class Context implements AutoCloseable {
     }
 
     /** Returns pooled device memory, and the memory of closed pixel buffers, to the system for other programs. */
-    public synchronized void trim() throws IsolineException {
-        Status.check(IsolineLibrary.isoline_context_trim(pointer()));
+    public void trim() throws IsolineException {
+        Status.check(call(IsolineLibrary::isoline_context_trim));
     }
 
-    /** Frees the context; a second call does nothing. */
+    /** Frees the context when the running calls have ended; a second call does nothing. */
     @Override
-    public synchronized void close() {
-        if (pointer != null) {
-            IsolineLibrary.isoline_context_free(pointer);
-            pointer = null;
+    public void close() {
+        lock.writeLock().lock();
+        try {
+            if (pointer != null) {
+                IsolineLibrary.isoline_context_free(pointer);
+                pointer = null;
+            }
+        } finally {
+            lock.writeLock().unlock();
         }
     }
 
-    synchronized Pointer pointer() throws IsolineException {
-        if (pointer == null) {
-            // Another command may have closed the context after a device failure.
-            throw new IsolineException(
-                    Status.DEVICE_FAILED,
-                    "The device " + device + " was closed in the meantime; run the command again.");
+    /** Makes a call, during which no other thread can close the context; returns its status. */
+    int call(ToIntFunction<Pointer> call) throws IsolineException {
+        lock.readLock().lock();
+        try {
+            if (pointer == null) {
+                // Another command may have closed the context after a device failure.
+                throw new IsolineException(
+                        Status.DEVICE_FAILED,
+                        "The device " + device + " was closed in the meantime; run the command again.");
+            }
+            return call.applyAsInt(pointer);
+        } finally {
+            lock.readLock().unlock();
         }
-        return pointer;
     }
 }

@@ -43,7 +43,8 @@ public final class EdgeDrawing {
         DoubleByReference threshold = new DoubleByReference();
         Structs.Image in = input.describe(depth);
         Pointer struct = params.struct(NAME);
-        Status.check(IsolineLibrary.isoline_edge_drawing_threshold(context.pointer(), in, struct, threshold));
+        Status.check(
+                context.call(pointer -> IsolineLibrary.isoline_edge_drawing_threshold(pointer, in, struct, threshold)));
         return threshold.getValue();
     }
 

@@ -63,7 +63,7 @@ public final class PixelBuffer implements AutoCloseable {
         this.capacity = capacity;
         long bytes = Math.multiplyExact(sliceBytes(), (long) capacity);
         PointerByReference out = new PointerByReference();
-        int status = IsolineLibrary.isoline_buffer_new(context.pointer(), bytes, out);
+        int status = context.call(pointer -> IsolineLibrary.isoline_buffer_new(pointer, bytes, out));
         if (status == Status.OUT_OF_MEMORY) {
             throw new IsolineException(
                     Status.OUT_OF_MEMORY,

@@ -23,12 +23,9 @@ public final class Report {
     static Report of(Context context, Progress progress, Call call) throws IsolineException {
         Structs.Report struct = Structs.init("report", new Structs.Report());
         ProgressBridge bridge = new ProgressBridge(progress);
-        // The lock keeps other threads from closing the context during the call.
-        synchronized (context) {
-            int status = call.run(context.pointer(), bridge.struct(), struct);
-            bridge.rethrow();
-            Status.check(status);
-        }
+        int status = context.call(pointer -> call.run(pointer, bridge.struct(), struct));
+        bridge.rethrow();
+        Status.check(status);
         return new Report(struct);
     }
 

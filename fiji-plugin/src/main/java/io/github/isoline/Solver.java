@@ -27,10 +27,7 @@ public abstract class Solver implements AutoCloseable {
     final void create(Context context, Creation creation) throws IsolineException {
         PointerByReference out = new PointerByReference();
         long began = System.nanoTime();
-        // The lock keeps other threads from closing the context during the call.
-        synchronized (context) {
-            Status.check(creation.call(context.pointer(), out));
-        }
+        Status.check(context.call(at -> creation.call(at, out)));
         seconds = (System.nanoTime() - began) * NANOS;
         pointer = out.getValue();
         try {

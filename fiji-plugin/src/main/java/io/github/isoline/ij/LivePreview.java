@@ -4,6 +4,7 @@ import ij.ImageListener;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.gui.RoiListener;
+import io.github.isoline.CancelFlag;
 import io.github.isoline.Context;
 import io.github.isoline.Findings;
 import io.github.isoline.IsolineException;
@@ -53,6 +54,9 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     private static final double PERCENT = 100;
 
+    /** The longest time in which a closed dialog waits for the worker, which frees its memory by itself. */
+    private static final long CLOSING_MILLIS = 1000;
+
     final ImagePlus image;
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
@@ -73,6 +77,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private PreviewRequest<S> pending;
     private PreviewRequest<S> last;
     private boolean closed;
+    private CancelFlag flag;
 
     LivePreview(ImagePlus image, Listener listener) {
         this.image = image;
@@ -226,9 +231,13 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         synchronized (this) {
             closed = true;
             notifyAll();
+            if (flag != null) {
+                // The worker may be waiting for the device, which a long run of another image has.
+                flag.cancel();
+            }
         }
         try {
-            worker.join();
+            worker.join(CLOSING_MILLIS);
             Host.onEventThread(guests::restore);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -278,37 +287,46 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     private void work() {
-        try {
+        try (CancelFlag own = new CancelFlag()) {
+            synchronized (this) {
+                flag = own;
+            }
             for (PreviewRequest<S> next = next(); next != null; next = next()) {
                 if (next.settings == null) {
                     hide();
-                    continue;
-                }
-                String status;
-                try {
-                    status = compute(next.settings, next.draw);
-                } catch (BadInput e) {
-                    hide();
-                    publish(next, () -> listener.refused(e.getMessage()));
-                    continue;
-                } catch (IsolineException e) {
-                    status = e.isCancelled() ? null : e.getMessage();
-                } catch (OutOfMemoryError e) {
-                    status = "not enough memory in Java for the preview";
-                } catch (RuntimeException e) {
-                    // An image that is closed or changed may lose its pixels at any time.
-                    status = isOutdated() ? null : "failed: " + e;
-                }
-                if (status != null) {
-                    String text = status;
-                    publish(next, () -> listener.status(text));
+                } else {
+                    answer(next);
                 }
             }
+        } catch (IsolineException e) {
+            throw new IllegalStateException(e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
             buffers.forEach(PixelBuffer::close);
             Contexts.rest();
+        }
+    }
+
+    private void answer(PreviewRequest<S> next) {
+        String status;
+        try {
+            status = compute(next.settings, next.draw);
+        } catch (BadInput e) {
+            hide();
+            publish(next, () -> listener.refused(e.getMessage()));
+            return;
+        } catch (IsolineException e) {
+            status = e.isCancelled() ? null : e.getMessage();
+        } catch (OutOfMemoryError e) {
+            status = "not enough memory in Java for the preview";
+        } catch (RuntimeException e) {
+            // An image that is closed or changed may lose its pixels at any time.
+            status = isOutdated() ? null : "failed: " + e;
+        }
+        if (status != null) {
+            String text = status;
+            publish(next, () -> listener.status(text));
         }
     }
 
