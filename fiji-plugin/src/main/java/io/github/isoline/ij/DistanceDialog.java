@@ -98,15 +98,12 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
 
         private static final int LAST_COLOUR = 255;
 
-        // Only the worker uses these fields.
-        private final byte[] mask;
-        private PixelBuffer input;
-        private PixelBuffer output;
+        // Only the worker uses this field.
+        private byte[] mask;
 
         Preview(ImagePlus image, Listener listener) {
             super(image, listener);
             followSelection();
-            mask = new byte[image.getWidth() * image.getHeight()];
         }
 
         @Override
@@ -118,6 +115,7 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
                 return null;
             }
             InsideTest test = settings.insideTest(image, found);
+            mask = new byte[image.getWidth() * image.getHeight()];
             int inside = test.mark(test.isSelection() ? null : Pixels.of(image, slice), mask);
             String status = String.format(Locale.ROOT, "%.3g %% inside", percent(inside, mask.length));
             boolean boundary = inside > 0 && inside < mask.length;
@@ -126,16 +124,14 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
                 String where = image.getStackSize() > 1 ? " in this slice" : "";
                 return status + (draw ? where + ": no boundary" : "; not drawn");
             }
-            Report report = run(settings);
+            PixelBuffer output = buffer("output", settings.device(), PixelBuffer.Type.F32);
+            Report report = run(settings, output);
             float[] distances = new float[mask.length];
             output.read(0, distances);
             BufferedImage picture = picture(settings.text(DistanceSettings.REGION), distances);
             show(() -> {
-                ImageRoi roi = new ImageRoi(0, 0, picture);
-                roi.setName("Isoline preview");
-                int[] position = HyperStackSelection.everything(image).position(slice);
-                ResultImage.setPosition(roi, image, position);
-                return new Roi[] {roi};
+                Roi roi = new ImageRoi(0, 0, picture);
+                return new Roi[] {GuestOverlay.element(roi, "Isoline preview", channel, slice)};
             });
             status += timed(report);
             return settings.isVolume()
@@ -143,11 +139,8 @@ final class DistanceDialog extends OperationDialog<DistanceSettings> {
                     : status;
         }
 
-        private Report run(DistanceSettings settings) throws IsolineException {
-            if (input == null) {
-                input = buffer(settings.device(), PixelBuffer.Type.U8);
-                output = buffer(settings.device(), PixelBuffer.Type.F32);
-            }
+        private Report run(DistanceSettings settings, PixelBuffer output) throws IsolineException {
+            PixelBuffer input = buffer("mask", settings.device(), PixelBuffer.Type.U8);
             VoxelSize size = new VoxelSize(image, false);
             input.setSpacing(size.x, size.y, size.z);
             input.write(0, mask);

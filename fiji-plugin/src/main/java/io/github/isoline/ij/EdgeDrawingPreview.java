@@ -30,13 +30,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         void threshold(double threshold);
     }
 
-    /** The most points that are drawn one by one: more would block the windows for too long. */
-    private static final int MOST_POINTS = 300_000;
-
     private final Listener listener;
-
-    // Only the worker uses this field.
-    private PixelBuffer edges;
 
     EdgeDrawingPreview(ImagePlus image, Listener listener) {
         super(image, listener);
@@ -65,9 +59,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         }
         int width = image.getWidth();
         int height = image.getHeight();
-        if (edges == null) {
-            edges = buffer(settings.device(), PixelBuffer.Type.U8);
-        }
+        PixelBuffer edges = buffer("edges", settings.device(), PixelBuffer.Type.U8);
         PixelBuffer pixels = pixels(settings.device(), slice);
         PixelBuffer map = settings.is(EdgeDrawingSettings.EDGE_MAP) ? edges : null;
         Findings<InSlices> result = run(
@@ -75,8 +67,8 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
                 (context, progress) -> EdgeDrawing.run(context, params, pixels, map, settings.find(), 1, progress));
         InSlices found = result.found();
         Segments segments = found instanceof Segments ? (Segments) found : Segments.none();
-        int[] rest = map != null ? rest(segments, width, height) : new int[0];
-        boolean dense = segments.pointCount() + (long) rest.length > MOST_POINTS;
+        int[] rest = map != null ? rest(segments, edges, width, height) : new int[0];
+        boolean dense = segments.pointCount() + (long) rest.length > PreviewPaths.MOST_POINTS;
         PreviewPaths paths = new PreviewPaths(image, slice, dense ? picture(segments, rest, width, height) : null);
         paths.add(rest);
         // The picture has dense segments, but neither lines nor ellipses.
@@ -136,7 +128,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
     }
 
     /** Returns the pixels of the edge map that are in no segment. */
-    private int[] rest(Segments segments, int width, int height) {
+    private static int[] rest(Segments segments, PixelBuffer edges, int width, int height) {
         byte[] map = new byte[width * height];
         edges.read(0, map);
         for (int i = 0; i < segments.count(); i++) {

@@ -15,9 +15,11 @@ import io.github.isoline.Polylines;
 import io.github.isoline.Progress;
 import io.github.isoline.Report;
 import java.awt.EventQueue;
-import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -64,14 +66,15 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** Only the event thread uses this field. */
     private final GuestOverlay guests;
 
-    /** Holds what is known of each slice, null for nothing; only the worker adds, but others may remove. */
-    private final Object[] known;
+    /** Holds what is known of slices by their stack index; only the worker adds, but others may remove. */
+    private final Map<Integer, Object> known = new HashMap<>();
 
-    /** Only the worker uses this field. */
-    private final List<PixelBuffer> buffers = new ArrayList<>();
+    /** The slice that was shown when the image was updated last, and the number of slices. */
+    private List<Integer> seen;
 
-    /** Only the worker uses this field. */
-    private PixelBuffer pixels;
+    // Only the worker uses these fields: memory by what it is for, and the size and type that it fits.
+    private final Map<String, PixelBuffer> buffers = new HashMap<>();
+    private List<Integer> format;
 
     // These fields are guarded by the monitor of this object.
     private PreviewRequest<S> pending;
@@ -83,7 +86,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         this.image = image;
         this.listener = listener;
         guests = new GuestOverlay(image);
-        known = new Object[image.getStackSize()];
+        seen = shown();
         worker.setDaemon(true);
     }
 
@@ -108,19 +111,28 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     }
 
     /**
-     * Returns memory for one slice, which is freed with the preview. It suits the device, and can be used on others.
+     * Returns memory for one slice, the same at each call until the image has another size or type. It is freed with
+     * the preview, suits the device, and can be used on others.
+     *
+     * @param what it is for
      */
-    final PixelBuffer buffer(String device, PixelBuffer.Type type) throws IsolineException {
-        PixelBuffer buffer = Pixels.buffer(Contexts.of(device), type, image, 1);
-        buffers.add(buffer);
+    final PixelBuffer buffer(String what, String device, PixelBuffer.Type type) throws IsolineException {
+        PixelBuffer buffer = buffers.get(what);
+        if (buffer == null) {
+            buffer = Pixels.buffer(Contexts.of(device), type, image, 1);
+            buffers.put(what, buffer);
+        }
         return buffer;
+    }
+
+    private void freeBuffers() {
+        buffers.values().forEach(PixelBuffer::close);
+        buffers.clear();
     }
 
     /** Returns memory with the pixels of a slice, the same memory at each call. */
     final PixelBuffer pixels(String device, int slice) throws IsolineException {
-        if (pixels == null) {
-            pixels = buffer(device, Pixels.type(image));
-        }
+        PixelBuffer pixels = buffer("pixels", device, Pixels.type(image));
         pixels.write(0, Pixels.of(image, slice));
         return pixels;
     }
@@ -158,7 +170,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         for (int index : indices) {
             T one;
             synchronized (known) {
-                one = (T) known[index - 1];
+                one = (T) known.get(index);
             }
             if (one == null) {
                 if (isOutdated()) {
@@ -166,7 +178,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 }
                 one = compute.apply(Pixels.of(image, index));
                 synchronized (known) {
-                    known[index - 1] = one;
+                    known.put(index, one);
                 }
             }
             if (!taker.test(one)) {
@@ -303,13 +315,18 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            buffers.forEach(PixelBuffer::close);
+            freeBuffers();
             Contexts.rest();
         }
     }
 
     private void answer(PreviewRequest<S> next) {
         String status;
+        List<Integer> now = Arrays.asList(image.getWidth(), image.getHeight(), image.getType());
+        if (!now.equals(format)) {
+            freeBuffers();
+            format = now;
+        }
         try {
             status = compute(next.settings, next.draw);
         } catch (BadInput e) {
@@ -343,12 +360,20 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     @Override
     public final void imageUpdated(ImagePlus which) {
         if (which == image) {
+            List<Integer> now = shown();
             synchronized (known) {
-                if (image.getCurrentSlice() <= known.length) {
-                    known[image.getCurrentSlice() - 1] = null;
+                known.remove(now.get(0));
+                if (now.get(0).equals(seen.get(0)) || !now.get(1).equals(seen.get(1))) {
+                    // The user did not scroll: any slice may have changed.
+                    known.clear();
                 }
+                seen = now;
             }
             requestAgain();
         }
+    }
+
+    private List<Integer> shown() {
+        return Arrays.asList(image.getCurrentSlice(), image.getStackSize());
     }
 }

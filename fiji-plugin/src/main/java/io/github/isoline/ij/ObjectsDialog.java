@@ -96,8 +96,8 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
             List<MaskOutlines.Part> parts = MaskOutlines.of(values, width);
             int[][] corners = parts.stream().map(part -> part.outline).toArray(int[][]::new);
             Roi outlines = Outline.of(Polygons.of(corners));
-            ResultImage.setPosition(outlines, image, image.getC(), image.getZ(), image.getT());
-            show(() -> new Roi[] {outlines});
+            HyperStackSelection planes = HyperStackSelection.everything(image);
+            show(() -> new Roi[] {GuestOverlay.element(outlines, "Isoline preview", planes, slice)});
             return RunLog.count(parts.size(), "object") + " in this slice alone";
         }
     }

@@ -12,10 +12,14 @@ import java.awt.geom.Path2D;
 import java.awt.image.BufferedImage;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.stream.IntStream;
 
 /** All that was found in a slice as one element of an overlay, which is made and drawn faster than many. */
 final class PreviewPaths extends Roi {
     private static final long serialVersionUID = 1L;
+
+    /** The most points that are drawn one by one: more would block the windows for too long. */
+    static final int MOST_POINTS = 300_000;
 
     /** The place of a pixel's centre from its corner. */
     private static final double CENTRE = 0.5;
@@ -49,9 +53,14 @@ final class PreviewPaths extends Roi {
 
     /** Returns the curves of a slice as one element for its overlay. */
     static PreviewPaths of(Polylines curves, ImagePlus image, int slice) {
-        PreviewPaths paths = new PreviewPaths(image, slice, null);
         LevelColours colours = new LevelColours();
         colours.add(curves);
+        long points =
+                IntStream.range(0, curves.count()).mapToLong(curves::pointCount).sum();
+        if (points > MOST_POINTS) {
+            return new PreviewPaths(image, slice, picture(curves, colours, image.getWidth(), image.getHeight()));
+        }
+        PreviewPaths paths = new PreviewPaths(image, slice, null);
         for (int i = 0; i < curves.count(); i++) {
             Path2D.Float path = paths.of(colours.of(curves.level(i)));
             path.moveTo(curves.x(i, 0), curves.y(i, 0));
@@ -63,6 +72,20 @@ final class PreviewPaths extends Roi {
             }
         }
         return paths;
+    }
+
+    /** Returns the pixels that curves pass through as an image, transparent elsewhere. */
+    private static BufferedImage picture(Polylines curves, LevelColours colours, int width, int height) {
+        BufferedImage picture = new BufferedImage(width, height, BufferedImage.TYPE_INT_ARGB);
+        for (int i = 0; i < curves.count(); i++) {
+            int colour = colours.of(curves.level(i)).getRGB();
+            for (int p = 0; p < curves.pointCount(i); p++) {
+                int x = (int) Math.max(0, Math.min(width - 1, Math.round(curves.x(i, p))));
+                int y = (int) Math.max(0, Math.min(height - 1, Math.round(curves.y(i, p))));
+                picture.setRGB(x, y, colour);
+            }
+        }
+        return picture;
     }
 
     /** Returns the path of the curves of a colour: whole numbers are the centres of pixels. */

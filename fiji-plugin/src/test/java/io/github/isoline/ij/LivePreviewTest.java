@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
+import ij.ImageStack;
+import ij.gui.NewImage;
+import ij.process.ByteProcessor;
 import io.github.isoline.Distance;
 import io.github.isoline.IsolineException;
 import io.github.isoline.Params;
@@ -87,5 +90,55 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
         enough.countDown();
         run.join();
         assertEquals(0, said.size(), said.toString());
+    }
+
+    /** Shows the number of slices and their largest value, for which each slice is read once. */
+    private final class Largest extends LivePreview<String> {
+        Largest(ImagePlus image) {
+            super(image, LivePreviewTest.this);
+        }
+
+        @Override
+        String compute(String settings, boolean draw) throws IsolineException {
+            int[] all = HyperStackSelection.everything(image).indices();
+            GreyRange range = new GreyRange();
+            eachSlice(all, GreyRange::of, range::add);
+            pixels("cpu", image.getCurrentSlice());
+            return all.length + " " + (int) range.max;
+        }
+    }
+
+    @Test
+    void imageMayChangeWhileADialogIsOpen() throws Exception {
+        ImagePlus image = NewImage.createByteImage("changing", 8, 8, 3, NewImage.FILL_BLACK);
+        Largest preview = new Largest(image);
+        preview.request("", true);
+        assertEquals("3 0", said.poll(30, TimeUnit.SECONDS));
+        image.getStack().getProcessor(2).set(4, 4, 90);
+        preview.imageUpdated(image);
+        assertEquals("3 90", said.poll(30, TimeUnit.SECONDS), "another slice than the one shown has changed");
+        ImageStack longer = image.getStack().duplicate();
+        longer.addSlice(new ByteProcessor(8, 8));
+        longer.getProcessor(4).set(1, 1, 99);
+        image.setStack(longer);
+        preview.imageUpdated(image);
+        assertEquals("4 99", last());
+        convert(image, 32);
+        preview.imageUpdated(image);
+        assertEquals("4 99", last());
+        image.setStack(NewImage.createByteImage("larger", 30, 20, 2, NewImage.FILL_WHITE)
+                .getStack());
+        preview.imageUpdated(image);
+        assertEquals("2 255", last());
+        preview.close();
+    }
+
+    /** Returns what was said last: ImageJ may tell of a change more than once. */
+    private String last() throws InterruptedException {
+        String last = said.poll(30, TimeUnit.SECONDS);
+        for (String more = last; more != null; more = said.poll(300, TimeUnit.MILLISECONDS)) {
+            last = more;
+        }
+        return last;
     }
 }
