@@ -43,7 +43,7 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
     @Override
     void fit() {
         if (image.getNSlices() == 1 && settings.isVolume()) {
-            settings.reset(Settings.STACK);
+            resetStack();
         }
     }
 

@@ -126,12 +126,14 @@ final class MaskChoice {
     }
 
     /**
-     * Returns true for as many planes along one axis each: ImageJ takes films for slices until it gets other
-     * properties.
+     * Returns true for as many planes along one axis each, of slices or of frames: ImageJ takes films for slices until
+     * it gets other properties.
      */
     private static boolean isSameSeries(ImagePlus mask, ImagePlus image) {
         int planes = image.getStackSize();
         return mask.getStackSize() == planes
+                && mask.getNChannels() == 1
+                && image.getNChannels() == 1
                 && IntStream.of(lengths(mask)).anyMatch(length -> length == planes)
                 && IntStream.of(lengths(image)).anyMatch(length -> length == planes);
     }

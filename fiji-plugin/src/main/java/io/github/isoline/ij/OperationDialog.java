@@ -84,6 +84,9 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     private boolean unfolded;
 
+    /** Holds true if the choice of planes that was remembered does not fit this image. */
+    private boolean unfitStack;
+
     S settings;
     boolean drawPreview;
     LivePreview<S> preview;
@@ -120,6 +123,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         channels = image.getNChannels();
         frames = image.getNFrames();
         devices = DeviceInfo.list();
+        if (!DefaultDevice.choices(devices).contains(settings.device())) {
+            // The preference is for a device that is not there today.
+            settings.reset(Settings.DEVICE);
+        }
         // An axis that the image does not have is off.
         if (channels == 1) {
             settings.reset(Settings.ALL_CHANNELS);
@@ -130,6 +137,12 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         if (!stack) {
             settings.reset(Settings.STACK);
         }
+    }
+
+    /** Resets the choice of planes, which does not fit this image; the one that is remembered stays for others. */
+    final void resetStack() {
+        settings.reset(Settings.STACK);
+        unfitStack = true;
     }
 
     /** Fits the parameters chosen last to the image. */
@@ -256,11 +269,17 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         if (isCancelled()) {
             return null;
         }
-        settings.savePrefs(image.getBitDepth());
+        settings.savePrefs(image.getBitDepth(), this::isChosen);
         Prefs.set(prefs + PREVIEW, drawPreview);
         Prefs.set(prefs + UNFOLDED, unfolded);
         settings.record(command);
         return settings;
+    }
+
+    /** Returns true for a parameter that the user could choose; others keep the value that is remembered. */
+    private boolean isChosen(Setting setting) {
+        boolean left = unfitStack && setting.key.equals(Settings.STACK) && settings.is(setting.key, setting.words[0]);
+        return fields.containsKey(setting) && !left;
     }
 
     @Override

@@ -14,6 +14,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 
 /**
  * The parameters of a command, by the names that macros use; initially the defaults. A command declares each parameter
@@ -280,8 +281,13 @@ abstract class Settings implements Cloneable {
 
     /** Remembers the values that do not belong to one image; the device is set in the Devices command. */
     final void savePrefs(int bitDepth) {
+        savePrefs(bitDepth, setting -> true);
+    }
+
+    /** @param chosen returns false for parameters whose remembered values stay */
+    final void savePrefs(int bitDepth, Predicate<Setting> chosen) {
         for (Setting setting : declared.values()) {
-            if (setting.remembered) {
+            if (setting.remembered && chosen.test(setting)) {
                 setting.savePrefs(prefs, bitDepth, values.get(setting.key));
             }
         }

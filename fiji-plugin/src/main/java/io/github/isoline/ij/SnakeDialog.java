@@ -19,7 +19,7 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
         boolean frames = image.getNFrames() > 1;
         boolean fits = settings.is(Settings.STACK, SnakeSettings.TRACK) ? image.getNSlices() > 1 || frames : frames;
         if (settings.isTrack() && !fits) {
-            settings.reset(Settings.STACK);
+            resetStack();
         }
         settings.startFrom(image.getRoi());
     }
@@ -38,6 +38,9 @@ final class SnakeDialog extends OperationDialog<SnakeSettings> {
     void check() throws BadInput {
         if (settings.is(SnakeSettings.START, SnakeSettings.ROI)) {
             SnakeStart.areaOrPoints(image);
+        } else if (settings.is(SnakeSettings.START, SnakeSettings.MANAGER)) {
+            // Their outlines are traced by the preview: there may be thousands.
+            new RoiFile.Starts(settings);
         } else {
             new SnakeStart(settings.planes(image), settings);
         }

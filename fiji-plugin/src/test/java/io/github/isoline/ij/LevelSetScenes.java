@@ -2,6 +2,7 @@ package io.github.isoline.ij;
 
 import ij.IJ;
 import ij.ImagePlus;
+import ij.Prefs;
 import ij.WindowManager;
 import ij.gui.OvalRoi;
 import ij.gui.Overlay;
@@ -108,6 +109,7 @@ final class LevelSetScenes extends RunScenes {
         Overlay own = new Overlay(new Roi(5, 5, 9, 9));
         image.setOverlay(own);
         image.setRoi(new OvalRoi(70, 70, 36, 36));
+        Prefs.set("isoline.level_set.stack", "volume");
         RoiManager manager = new RoiManager();
         manager.setLocation(1000, 0);
         manager.addRoi(new Roi(1, 1, 4, 4));
@@ -142,6 +144,7 @@ final class LevelSetScenes extends RunScenes {
         picture("level-set-outputs");
         ResultsTable table = ResultsTable.getResultsTable();
         say("title", mask.getTitle());
+        say("remembered", Prefs.get("isoline.level_set.stack", ""));
         say("unit", phi.getCalibration().getUnit());
         say("table", table.getColumnHeadings().replace('\t', ','));
         say("area", table.getValue(table.getColumnHeading(1 + table.getColumnIndex("Slice")), 0));

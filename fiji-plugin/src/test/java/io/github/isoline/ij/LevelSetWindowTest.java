@@ -39,6 +39,7 @@ class LevelSetWindowTest extends WindowTest {
     void allOutputsAndWhatTheRecorderSays() throws Exception {
         Map<String, String> seen = play("level set outputs");
         assertEquals("Level set of cell.png", seen.get("title"));
+        assertEquals("volume", seen.get("remembered"), "an image that has no stack");
         assertEquals("\u00b5m", seen.get("unit"));
         assertTrue(
                 seen.get("table")

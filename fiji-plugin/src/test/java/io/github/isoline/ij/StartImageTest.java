@@ -141,6 +141,8 @@ class StartImageTest extends HeadlessTest {
         "2 3 4, 1 24 1, 0",
         "2 3 4, 4 3 2, 0",
         "1 3 5, 1 5 1, 0",
+        "5 1 1, 1 5 1, 0",
+        "1 1 5, 5 1 1, 0",
         // These are films that ImageJ takes for slices.
         "1 1 5, 1 5 1, 5",
         "1 5 1, 1 1 5, 5",
