@@ -86,16 +86,6 @@ class DistanceTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
-    void stackInSeveralCallsIsTheStackInOne() throws Exception {
-        ImagePlus mask = blobs(20, 6);
-        ImagePlus whole = distance(mask, "");
-        for (long bytes : new long[] {1, WIDTH * HEIGHT * 5 * 3, WIDTH * HEIGHT * 5 * 19}) {
-            DistanceJob job = new DistanceJob(mask, Settings.fromMacro(new DistanceSettings(), ""));
-            assertSameInParts(whole, job, bytes);
-        }
-    }
-
-    @Test
     void whatIsSeenBrightIsInsideWhateverTheLut() {
         ImagePlus mask = blobs(1, 7);
         ImagePlus bright = distance(mask, "");
@@ -311,18 +301,6 @@ class DistanceTest extends HeadlessTest implements CommandContract {
     }
 
     @Test
-    void resultIsTheCurrentImageOfTheMacro() {
-        Outcome outcome = macro(
-                open("horse.png"),
-                line("inside=dark device=cpu")
-                        + "getMinAndMax(low, high);"
-                        + "return getTitle + \"|\" + bitDepth + \"|\" + (low + high) + \"|\""
-                        + " + (getPixel(0, 0) > 0) + \"|\" + (getPixel(200, 150) < 0);");
-        assertEquals("Signed distance (pixels) of horse.png|32|0|1|1", outcome.returned, outcome.log);
-        assertTrue(outcome.log.contains("Signed Distance (horse.png): cpu"), outcome.log);
-    }
-
-    @Test
     void thresholdAndSelectionOfAMacroAreTaken() {
         ImagePlus camera = open("camera.png");
         String look = "return \"\" + getPixel(19, 40) + \"|\" + getPixel(20, 40);";
@@ -357,25 +335,6 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         assertEquals("1 1 4", CommandContract.sizes(current));
         for (int t = 1; t <= 4; t++) {
             assertArrayEquals(pixels(slices, slices.getStackIndex(1, 3, t)), pixels(current, t));
-        }
-    }
-
-    @Test
-    void rememberedDialogValuesDoNotChangeMacros() throws Exception {
-        DistanceSettings other = new DistanceSettings();
-        other.set("inside", "dark").set("region", "inside").set("all_frames", true);
-        assertRemembered(other, new DistanceSettings(), command(), open("horse.png"), "");
-    }
-
-    @Test
-    void settingsAreWrittenAsTheMacroThatRepeatsThem() throws Exception {
-        for (String options : new String[] {
-            "device=cpu inside=dark threshold=-3.25 region=outside stack=volume" + " all_channels all_frames",
-            "device=auto inside=bright threshold=auto region=signed stack=slices",
-            "device=auto inside=selection region=inside stack=slices all_frames"
-        }) {
-            assertEquals(
-                    options, Settings.fromMacro(new DistanceSettings(), options).toString());
         }
     }
 
@@ -425,13 +384,6 @@ class DistanceTest extends HeadlessTest implements CommandContract {
         pressEscapeAfter(50, stack);
         assertCancelled(stack, "stack=volume");
         assertEquals(32, distance(open("horse.png"), "").getBitDepth());
-    }
-
-    @Test
-    void fromJavaWithoutMacroOrWindow() {
-        ImagePlus horse = open("horse.png");
-        StackCommand plugin = (StackCommand) IJ.runPlugIn(horse, StackCommand.class.getName(), "signed_distance");
-        assertEquals("Signed distance (pixels) of horse.png", plugin.getResult().getTitle());
     }
 
     /** Asserts that pixels have these values, from one on to the right. */
