@@ -177,7 +177,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         long[] common = new long[part.length];
         long[] either = new long[part.length];
         Parallel.each(part.length, slot -> {
-            now[slot] = read(output, slot);
+            now[slot] = (byte[]) output.plane(slot);
             for (int i = 0; before != null && i < now[slot].length; i++) {
                 boolean here = now[slot][i] != 0;
                 boolean there = before[slot][i] != 0;
@@ -203,12 +203,6 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         return count;
     }
 
-    private byte[] read(PixelBuffer mask, int slot) {
-        byte[] plane = new byte[planePixels()];
-        read(mask, slot, plane);
-        return plane;
-    }
-
     /** Returns the counts of slices; for a volume their sum. */
     private long[] ofParts(long... counts) {
         return isVolume() ? new long[] {LongStream.of(counts).sum()} : counts;
@@ -219,7 +213,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
      */
     private String[] ends(LevelSet surface, long[] begun, PixelBuffer mask, int[] part) throws IsolineException {
         long[] counts = new long[part.length];
-        Parallel.each(part.length, slot -> counts[slot] = count(read(mask, slot)));
+        Parallel.each(part.length, slot -> counts[slot] = count((byte[]) mask.plane(slot)));
         long[] inside = ofParts(counts);
         String[] ends = new String[begun.length];
         long all = (long) planePixels() * part.length / begun.length;
@@ -266,7 +260,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         for (int slot = 0; slot < part.length; slot++) {
             if (part[slot] == index) {
                 surface.readMask(buffer);
-                front = Outline.of(read(buffer, slot), image.getWidth(), image.getHeight());
+                front = Outline.of((byte[]) buffer.plane(slot), image.getWidth(), image.getHeight());
             }
         }
         return front == null ? null : GuestOverlay.element(front, "Isoline front", planes, index);
@@ -281,7 +275,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             int[] indices = Arrays.copyOfRange(part, first, first + slices);
             IntensitySample outside = new IntensitySample();
             for (int i = 0; i < slices; i++) {
-                masks[i] = read(mask, first + i);
+                masks[i] = (byte[]) mask.plane(first + i);
                 outside.add(IntensitySample.of(pixels(indices[i]), masks[i], false));
             }
             for (Consumer<ResultsTable> row : objects.add(masks, indices)) {
@@ -301,8 +295,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
         IntensitySample[] outside = new IntensitySample[part.length];
         long[][] crossings = new long[part.length][];
         Parallel.each(part.length, slot -> {
-            byte[] here = read(mask, slot);
-            crossings[slot] = front.count(isVolume() && slot > 0 ? read(mask, slot - 1) : null, here);
+            byte[] here = (byte[]) mask.plane(slot);
+            crossings[slot] = front.count(isVolume() && slot > 0 ? (byte[]) mask.plane(slot - 1) : null, here);
             Object pixels = pixels(part[slot]);
             inside[slot] = RegionStatistics.of(here, pixels, image, slot, isVolume() ? part.length : 1);
             outside[slot] = IntensitySample.of(pixels, here, false);
@@ -379,7 +373,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
             read(output, slot, masks[place]);
         }
         if (settings.wantsRois() && objects == null) {
-            byte[] mask = masks == null ? read(output, slot) : masks[place];
+            byte[] mask = masks == null ? (byte[]) output.plane(slot) : masks[place];
             outlines[place] = Outline.of(mask, image.getWidth(), image.getHeight());
         }
     }

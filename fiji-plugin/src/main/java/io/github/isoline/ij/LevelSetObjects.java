@@ -19,7 +19,7 @@ final class LevelSetObjects {
 
     LevelSetObjects(HyperStackSelection planes, VoxelSize voxel, LevelSetSettings settings) {
         this.planes = planes;
-        measured = new MeasuredObjects(planes, voxel, settings.isVolume(), settings.kind);
+        measured = new MeasuredObjects(planes, voxel, settings);
         labels = new int[planes.size()][];
     }
 

@@ -37,9 +37,12 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
             }
         }
         LevelSetRange range =
-                LevelSetRange.of(planes.inChannel(image.getCurrentSlice()), settings, start, this::isOutdated);
+                LevelSetRange.find(planes.inChannel(image.getCurrentSlice()), settings, start, this::isOutdated);
         if (range == null) {
             return null;
+        }
+        if (range == LevelSetRange.NOTHING) {
+            throw LevelSetRange.nothing(start);
         }
         double target = ShownValues.of(image).of(range.target);
         double epsilon = ShownValues.of(image).difference(range.epsilon);

@@ -60,27 +60,17 @@ final class LevelSetRange {
         }
     }
 
-    /**
-     * Computes one range for all planes of a channel; returns null if the user stops it.
-     *
-     * @throws BadInput if there is nothing to measure it in
-     */
-    static LevelSetRange of(
-            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
-            throws IsolineException {
-        LevelSetRange range = find(planes, settings, start, stop);
-        if (range == NOTHING) {
-            throw nothing(start);
-        }
-        return range;
-    }
-
     static BadInput nothing(StartSurface start) {
         return new BadInput(
                 "No pixel is inside the start (" + start.describe() + "): nothing can grow." + start.elsewhere());
     }
 
-    /** Computes it likewise, but gives {@link #NOTHING} where the start has no pixel in the channel. */
+    /**
+     * Computes one range for all planes of a channel: {@link #NOTHING} where the start has no pixel in it; null if the
+     * user stops it.
+     *
+     * @throws BadInput if there is nothing to measure it in
+     */
     static LevelSetRange find(
             HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
             throws IsolineException {

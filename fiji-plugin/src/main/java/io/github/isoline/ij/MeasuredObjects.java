@@ -22,17 +22,21 @@ final class MeasuredObjects {
     private final VoxelSize voxel;
     private final boolean volume;
     private final String kind;
+
+    /** Holds true if the selections, or the rows of slices, need outlines. */
+    private final boolean outlined;
+
     private final FrontMeasure front;
 
     /** Holds the selections in the order of planes and numbers. */
     final List<Roi> rois = new ArrayList<>();
 
-    /** @param kind the property of the selections, by which a later run can replace them */
-    MeasuredObjects(HyperStackSelection planes, VoxelSize voxel, boolean volume, String kind) {
+    MeasuredObjects(HyperStackSelection planes, VoxelSize voxel, Settings settings) {
         this.planes = planes;
         this.voxel = voxel;
-        this.volume = volume;
-        this.kind = kind;
+        volume = settings.isVolume();
+        kind = settings.kind;
+        outlined = settings.wantsRois() || !volume;
         image = planes.image;
         front = new FrontMeasure(image.getWidth(), volume, voxel.x, voxel.y, voxel.z);
     }
@@ -62,7 +66,9 @@ final class MeasuredObjects {
                     statistics[here[i]].add(i, pixels, image, slot, indices.length);
                 }
             }
-            outlines = MaskObjects.outlines(here, image.getWidth());
+            if (outlined) {
+                outlines = MaskObjects.outlines(here, image.getWidth());
+            }
             for (Map.Entry<Integer, Roi> outline : outlines.entrySet()) {
                 rois.add(named(outline.getValue(), numbers[outline.getKey()], indices[slot]));
             }

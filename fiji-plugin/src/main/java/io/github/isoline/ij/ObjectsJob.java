@@ -46,7 +46,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         start = ObjectsStart.of(planes, settings);
         labels = Parallel.fill(new Object[planes.size()], () -> SnakeLabels.empty(outputType(), planePixels()));
         boolean needed = settings.is(Settings.RESULTS_TABLE) || settings.wantsRois();
-        measured = needed ? new MeasuredObjects(planes, size, isVolume(), settings.kind) : null;
+        measured = needed ? new MeasuredObjects(planes, size, settings) : null;
     }
 
     @Override

@@ -5,7 +5,6 @@ import ij.process.LUT;
 import io.github.isoline.IsolineException;
 import io.github.isoline.PixelBuffer;
 import java.awt.Color;
-import java.lang.reflect.Array;
 import java.util.List;
 
 /** The label image: pixels hold the number of their target, else 0. */
@@ -80,7 +79,7 @@ final class SnakeLabels {
     /** Adds a plane with the targets that the library numbered from 1 on; labels that it has already stay. */
     void take(PixelBuffer buffer, int place, List<SnakeTarget> targets) {
         Object plane = labels[place];
-        int[] found = SnakePixels.read(buffer, Array.getLength(plane));
+        int[] found = SnakePixels.read(buffer);
         for (int i = 0; i < found.length; i++) {
             if (found[i] != 0 && IntensitySample.value(plane, i) == 0) {
                 set(plane, i, label(targets.get(found[i] - 1)));

@@ -7,6 +7,7 @@ import io.github.isoline.PixelBuffer;
 import io.github.isoline.Snake;
 import io.github.isoline.TargetStatistics;
 import java.awt.Rectangle;
+import java.lang.reflect.Array;
 
 /** The pixels of each target on a plane where targets meet: there a target is not its whole polygon. */
 final class SnakePixels {
@@ -49,23 +50,22 @@ final class SnakePixels {
         }
         if (output != null) {
             snake.drawLabels(output);
-            return meet ? new SnakePixels(read(output, width * height), width, statistics.length) : null;
+            return meet ? new SnakePixels(read(output), width, statistics.length) : null;
         }
         if (!meet) {
             return null;
         }
         try (PixelBuffer own = new PixelBuffer(context, SnakeLabels.type(statistics.length), width, height, 1)) {
             snake.drawLabels(own);
-            return new SnakePixels(read(own, width * height), width, statistics.length);
+            return new SnakePixels(read(own), width, statistics.length);
         }
     }
 
     /** Returns the numbers of a plane that the library has drawn. */
-    static int[] read(PixelBuffer labels, int count) {
-        Object pixels = SnakeLabels.empty(labels.type(), count);
-        labels.read(0, pixels);
-        int[] numbers = new int[count];
-        for (int i = 0; i < count; i++) {
+    static int[] read(PixelBuffer labels) {
+        Object pixels = labels.plane(0);
+        int[] numbers = new int[Array.getLength(pixels)];
+        for (int i = 0; i < numbers.length; i++) {
             numbers[i] = (int) IntensitySample.value(pixels, i);
         }
         return numbers;
