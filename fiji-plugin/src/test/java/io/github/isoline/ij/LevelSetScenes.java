@@ -283,11 +283,13 @@ final class LevelSetScenes extends RunScenes {
     private void floats(ImagePlus image) throws Exception {
         IJ.run(image, "32-bit", "");
         IJ.run(image, "Multiply...", "value=0.0123456");
+        IJ.run(image, "Add...", "value=0.1234567");
         Dialog untouched = open(image, COMMAND);
         toggle(checkbox(untouched, "Overlay"), true);
         say("untouched range", choice(untouched, "values").getSelectedItem());
         press(button(untouched, "Cancel"));
         await("no dialog", () -> !untouched.isShowing());
+        IJ.run(image, "Subtract...", "value=0.1234567");
         IJ.run(image, "Multiply...", "value=0.00081");
         IJ.resetMinAndMax(image);
         image.setRoi(new OvalRoi(60, 60, 60, 60));
