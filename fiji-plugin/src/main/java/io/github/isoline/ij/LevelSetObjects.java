@@ -14,13 +14,18 @@ import java.util.function.Consumer;
 final class LevelSetObjects {
     private final HyperStackSelection planes;
     private final MeasuredObjects measured;
-    private final int[][] labels;
+
+    /** Holds the labels of each plane: short[], or float[] from the plane on where these are too few. */
+    private final Object[] labels;
+
     private int count;
 
-    LevelSetObjects(HyperStackSelection planes, VoxelSize voxel, LevelSetSettings settings) {
+    /** Allocates the label image: running out of memory is better found before the work. */
+    LevelSetObjects(HyperStackSelection planes, VoxelSize voxel, LevelSetSettings settings) throws IsolineException {
         this.planes = planes;
         measured = new MeasuredObjects(planes, voxel, settings);
-        labels = new int[planes.size()][];
+        int pixels = planes.image.getWidth() * planes.image.getHeight();
+        labels = Parallel.fill(new Object[planes.size()], () -> new short[pixels]);
     }
 
     /**
@@ -37,14 +42,15 @@ final class LevelSetObjects {
             numbers[i] = count + i;
         }
         List<Consumer<ResultsTable>> rows = measured.add(objects.labels, numbers, indices);
+        count += objects.count;
         for (int slot = 0; slot < indices.length; slot++) {
             int[] slice = objects.labels[slot];
+            int place = planes.place(indices[slot]);
+            labels[place] = SnakeLabels.withRoom(labels[place], count);
             for (int i = 0; i < slice.length; i++) {
-                slice[i] = numbers[slice[i]];
+                SnakeLabels.set(labels[place], i, numbers[slice[i]]);
             }
-            labels[planes.place(indices[slot])] = slice;
         }
-        count += objects.count;
         return rows;
     }
 
@@ -54,7 +60,10 @@ final class LevelSetObjects {
     }
 
     /** Returns the label image. */
-    ImagePlus labelImage() throws IsolineException {
+    ImagePlus labelImage() {
+        for (int place = 0; place < labels.length; place++) {
+            labels[place] = SnakeLabels.withRoom(labels[place], count);
+        }
         return SnakeLabels.of(planes, labels, count);
     }
 }

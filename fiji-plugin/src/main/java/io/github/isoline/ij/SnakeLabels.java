@@ -31,18 +31,6 @@ final class SnakeLabels {
         labels = Parallel.fill(new Object[planes.size()], () -> empty(type(largest), pixels));
     }
 
-    /** Returns the image of labels that are known. */
-    static ImagePlus of(HyperStackSelection planes, int[][] labels, int largest) throws IsolineException {
-        SnakeLabels made = new SnakeLabels(planes, largest);
-        for (int place = 0; place < labels.length; place++) {
-            int[] plane = labels[place];
-            for (int i = 0; plane != null && i < plane.length; i++) {
-                set(made.labels[place], i, plane[i]);
-            }
-        }
-        return made.image();
-    }
-
     /** Returns the image of labels, of which this is the largest, in arrays of its pixels. */
     static ImagePlus of(HyperStackSelection planes, Object[] pixels, int largest) {
         String title = "Labels of " + planes.image.getTitle();
@@ -65,6 +53,18 @@ final class SnakeLabels {
             set(plane, i, labels[i]);
         }
         return plane;
+    }
+
+    /** Returns labels as float[] if the largest one does not fit in 16 bits, else as they are. */
+    static Object withRoom(Object plane, int largest) {
+        if (plane instanceof float[] || largest <= MOST_OF_16_BITS) {
+            return plane;
+        }
+        float[] wide = new float[((short[]) plane).length];
+        for (int i = 0; i < wide.length; i++) {
+            wide[i] = (float) IntensitySample.value(plane, i);
+        }
+        return wide;
     }
 
     /** Gives a label to a pixel of such an array. */

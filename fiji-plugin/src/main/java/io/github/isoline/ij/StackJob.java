@@ -369,7 +369,7 @@ abstract class StackJob<S extends Settings> {
             for (int i = 0; i < parts.size(); i++) {
                 int[] part = parts.get(i);
                 PixelBuffer input = inputs.get(i % buffers);
-                // What is left of a run that was stopped keeps its start, for which nothing is read.
+                // A run that was stopped leaves the other planes at their start, for which nothing is read.
                 if (!stopped) {
                     if (reading == null) {
                         reading = read(input, part);

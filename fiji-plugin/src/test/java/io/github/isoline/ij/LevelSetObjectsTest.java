@@ -87,6 +87,29 @@ class LevelSetObjectsTest extends HeadlessTest {
     }
 
     @Test
+    void moreObjectsThan16BitsHoldHave32() throws Exception {
+        int side = 400;
+        ImagePlus image = IJ.createImage("many", "8-bit black", side, side, 2);
+        image.setDimensions(1, 1, 2);
+        LevelSetSettings settings = new LevelSetSettings();
+        settings.set(Settings.ALL_FRAMES, true).set(Settings.STACK, "volume");
+        LevelSetObjects objects = new LevelSetObjects(settings.planes(image), new VoxelSize(image, true), settings);
+        byte[] few = new byte[side * side];
+        few[3] = 1;
+        byte[] many = new byte[side * side];
+        for (int i = 0; i < many.length; i++) {
+            many[i] = (byte) ((i + i / side) % 2);
+        }
+        objects.add(new byte[][] {few}, 1);
+        assertEquals(1 + many.length / 2, objects.add(new byte[][] {many}, 2).size() + 1);
+        ImagePlus labels = objects.labelImage();
+        assertEquals(32, labels.getBitDepth());
+        assertEquals(1, labels.getStack().getProcessor(1).getf(3));
+        assertEquals(2, labels.getStack().getProcessor(2).getf(1));
+        assertEquals(1 + many.length / 2, labels.getStack().getProcessor(2).getStats().max);
+    }
+
+    @Test
     void objectsOfAVolumeAddUpToItsRow() {
         ImagePlus image = balls(15, 2, new int[] {22, 30, 7, 11}, new int[] {58, 30, 8, 9});
         call(image, "box_z=2-14 stack=volume label_image results_table overlay");
