@@ -6,7 +6,7 @@ use crate::device::Context;
 use crate::device::cuda::{Buffer, Cuda, DeviceRows, Stream, check_device_pixels};
 use crate::device::kernels::level_set::{EDGE_PIXEL, LEAD};
 use crate::error::Result;
-use crate::image::{DevicePixels, Dimensions, Image, PixelType, on_host, zeroed, zeroed_image};
+use crate::image::{DevicePixels, Dimensions, Image, PixelType, zeroed, zeroed_image};
 use crate::level_set::STAGE;
 use crate::level_set::cpu::{self, Edges};
 use crate::level_set::plan::Plan;
@@ -136,8 +136,12 @@ impl Loaded {
                             .as_ref()
                             .map_or(NO_EDGE, |edges| edges.at_voxel((index[0] * height + row) * width + x));
                         let at = [index[0], index[1], x];
-                        let refused = || unreachable!("it is refused before it is loaded");
-                        let intensity = on_host!(Image, input, view => f32::from(view[at]), refused());
+                        let intensity = match input {
+                            Image::U8(view) => f32::from(view[at]),
+                            Image::U16(view) => f32::from(view[at]),
+                            Image::F32(view) => view[at],
+                            Image::Device(_) => unreachable!("it is refused before it is loaded"),
+                        };
                         to[..5].copy_from_slice(&[
                             intensity,
                             edge.stopping,
