@@ -54,9 +54,16 @@ public final class Context implements AutoCloseable {
         Status.check(call(IsolineLibrary::isoline_context_trim));
     }
 
-    /** Frees the context when the running calls have ended; a second call does nothing. */
+    /**
+     * Frees the context when the running calls have ended; a second call does nothing.
+     *
+     * @throws IllegalStateException in a progress callback of a call with it, which would wait for itself
+     */
     @Override
     public void close() {
+        if (lock.getReadHoldCount() > 0) {
+            throw new IllegalStateException("The device cannot be closed during a call with it; close it afterwards.");
+        }
         lock.writeLock().lock();
         try {
             if (pointer != null) {

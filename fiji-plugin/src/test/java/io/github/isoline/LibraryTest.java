@@ -109,6 +109,19 @@ class LibraryTest implements OperationContract {
     }
 
     @Test
+    void contextCannotBeClosedDuringACallWithIt() throws IsolineException {
+        Context context = Context.open("cpu");
+        assertThrows(
+                IllegalStateException.class,
+                () -> run(context, ENDLESS, (fraction, stage) -> {
+                    context.close();
+                    return true;
+                }));
+        assertEquals(5, run(context, 5, null).iterations());
+        context.close();
+    }
+
+    @Test
     void progressRisesToOneOnTheCallersThread() throws IsolineException {
         Thread caller = Thread.currentThread();
         double[] last = {-1};
@@ -199,8 +212,13 @@ class LibraryTest implements OperationContract {
     }
 
     private static Report run(long iterations, Progress progress) throws IsolineException {
-        try (Context context = Context.open("cpu");
-                PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 1);
+        try (Context context = Context.open("cpu")) {
+            return run(context, iterations, progress);
+        }
+    }
+
+    private static Report run(Context context, long iterations, Progress progress) throws IsolineException {
+        try (PixelBuffer input = new PixelBuffer(context, PixelBuffer.Type.U8, SIDE, SIDE, 1);
                 PixelBuffer output = new PixelBuffer(context, PixelBuffer.Type.F32, SIDE, SIDE, 1)) {
             byte[] pixels = new byte[SIDE * SIDE];
             pixels[SIDE] = 1;
