@@ -51,16 +51,27 @@ class Source(NamedTuple):
 
 
 class Readable:
-    """A Zarr array that names its file where a part of it cannot be read."""
+    """A Zarr array that names its file where a part of it cannot be read or is not there, which Zarr reads as its fill
+    value: a process may see another folder, or the file may have been removed."""
 
-    def __init__(self, path, array):
+    def __init__(self, path, array, fill_missing=False):
         self.path, self.array, self.shape, self.dtype, self.ndim = path, array, array.shape, array.dtype, array.ndim
+        self.fill_missing = fill_missing
 
     def __getitem__(self, part):
+        ends = [one.indices(size)[:2] if isinstance(one, slice) else (one, one + 1) for one, size in zip(part, self.shape)]
+        values = self.values(part, ends)
+        files = [pathlib.Path(self.array.store.root)] if self.fill_missing else files_of(self.array, ends)
+        if gone := first_missing(files):
+            raise FileNotFoundError(f"cannot read {self.path}: {gone} is not there; let all workers see the folder that "
+                                    "this command sees, and start again")
+        return values
+
+    def values(self, part, ends):
         try:
             return self.array[part]
         except Exception as error:  # Each compressor has its own.
-            chunk = "the chunk of the pixels " + ", ".join(f"{one.start} to {one.stop}" for one in part)
+            chunk = "the chunk of the pixels " + ", ".join(f"{first} to {end}" for first, end in ends)
             if isinstance(error, MemoryError):
                 raise MemoryError(f"cannot read {self.path}: {chunk} must fit into memory (got {error!r}); give the "
                                   "process more, or the file smaller chunks") from None
@@ -82,7 +93,7 @@ def read(path: str, fill_missing: bool) -> Source:
 
 
 def source_at(path: str, fill_missing: bool) -> Source:
-    place, nodes = pathlib.Path(path), nodes_of(path)
+    place, nodes = pathlib.Path(path).absolute(), nodes_of(path)
     if place not in nodes:
         raise FileNotFoundError(f"cannot read {path}: there is no Zarr array or group; name one")
     if any(node.attrs.get("isoline", {}).get("complete") is False for node in nodes.values()):
@@ -91,7 +102,7 @@ def source_at(path: str, fill_missing: bool) -> Source:
     if isinstance(array, zarr.Group):
         multiscale = image_of(path, array)
         place, array = place / multiscale["datasets"][0]["path"], array[multiscale["datasets"][0]["path"]]
-    image = da.from_array(Readable(path, array), chunks=array.shards or array.chunks)
+    image = da.from_array(Readable(path, array, fill_missing), chunks=array.shards or array.chunks)
     found = dict(path=str(place.resolve()), shape=list(array.shape), type=str(array.dtype), chunks=list(image.chunksize),
                  newest=newest_file(path, array, fill_missing))
     multiscale, dataset = dataset_at(place, nodes)
@@ -119,8 +130,8 @@ def source_at(path: str, fill_missing: bool) -> Source:
 
 def nodes_of(path: str) -> dict:
     """The array or group of a path, and the groups around it, up to the outermost folder that ends in .zarr. Other folders
-    are left out."""
-    nodes, place = {}, pathlib.Path(path)
+    are left out. Workers may be in other folders, so that all paths are absolute."""
+    nodes, place = {}, pathlib.Path(path).absolute()
     for folder in (place, *place.parents):
         if any(part.lower().endswith(".zarr") for part in folder.parts):
             try:
@@ -175,10 +186,21 @@ def file_of(array, place) -> pathlib.Path:
     return pathlib.Path(array.store.root, array.path, array.metadata.encode_chunk_key(tuple(place)))
 
 
-def files_of(array) -> Iterator[pathlib.Path]:
-    """The files of all chunks, or shards."""
-    counts = [-(-size // side) for size, side in zip(array.shape, array.shards or array.chunks)]
-    return (file_of(array, place) for place in itertools.product(*map(range, counts)))
+def files_of(array, ends=None) -> Iterator[pathlib.Path]:
+    """The files of all chunks, or shards, or of those with pixels between some ends along each axis."""
+    ends = ends or [(0, size) for size in array.shape]
+    places = (range(first // side, -(-end // side)) for (first, end), side in zip(ends, array.shards or array.chunks))
+    return (file_of(array, place) for place in itertools.product(*places))
+
+
+def first_missing(files) -> pathlib.Path | None:
+    """The first of some files that is not there."""
+    return next((file for file in files if not file.exists()), None)
+
+
+def shown(path: str, array, file) -> pathlib.Path:
+    """A file of an array as the command line has it."""
+    return pathlib.Path(path, file.relative_to(array.store.root))
 
 
 def newest_file(path: str, array, fill_missing: bool) -> int:
@@ -191,8 +213,8 @@ def newest_file(path: str, array, fill_missing: bool) -> int:
             missing, first = missing + 1, first or file
     if missing and not fill_missing:
         raise ValueError(f"cannot read {path}: {missing} of its {len(files)} chunks are not there (the first is "
-                         f"{first}), and Zarr reads such as {array.fill_value}; copy them, or give --fill_missing if the "
-                         "program that wrote it leaves chunks of this value out")
+                         f"{shown(path, array, first)}), and Zarr reads such as {array.fill_value}; copy them, or give "
+                         "--fill_missing if the program that wrote it leaves chunks of this value out")
     return newest
 
 
@@ -224,7 +246,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
             steps.check()
         options = dict(zarr_format=source.format if source is not None else 3, overwrite=True)
         attributes = {"isoline": {"complete": False, "run": run}}
-        place = os.path.realpath(path) if os.path.islink(path) else path  # Zarr would replace a link.
+        place = (os.path.realpath if os.path.islink(path) else os.path.abspath)(path)  # Zarr would replace a link.
         if ome:
             node = zarr.create_group(place, attributes={**attributes, **described(source, run, sizes)}, **options)
         else:
@@ -232,7 +254,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     for level, size in enumerate(sizes):
         if level:
             before = node[str(level - 1)]
-            image = da.from_zarr(before)
+            image = da.from_array(Readable(path, before), chunks=before.chunks)
             factors = {axis: 2 for axis in range(image.ndim) if image.shape[axis] > 1}
             merge = numpy.mean if image.dtype.kind == "f" else numpy.max
             if run["operation"] in LABELS:
@@ -287,7 +309,7 @@ class Steps:
                 self.group = existing(str(self.path), self.run)
             else:
                 attributes = {"isoline": {"complete": False, "run": self.run}}
-                self.group = zarr.create_group(self.path, attributes=attributes, overwrite=True)
+                self.group = zarr.create_group(self.path.absolute(), attributes=attributes, overwrite=True)
         name, self.done = str(self.done), self.done + 1
         if any(is_whole(array) for other, array in self.group.arrays() if int(other) > int(name)):
             return values
@@ -298,7 +320,7 @@ class Steps:
         fill(str(self.path), array, values, self.client)
         if int(name) and str(int(name) - 1) in self.group:
             del self.group[str(int(name) - 1)]
-        return da.from_zarr(array)
+        return da.from_array(Readable(str(self.path), array), chunks=array.chunks)
 
     def remove(self):
         """Removes them, but not those of another run."""
@@ -309,7 +331,7 @@ class Steps:
 
 def is_whole(array) -> bool:
     """True if all chunks are there."""
-    return all(file.exists() for file in files_of(array))
+    return first_missing(files_of(array)) is None
 
 
 def storable(sides, itemsize: int) -> tuple:
@@ -333,7 +355,7 @@ def result_at(path: str):
     """The array or group that this command has made, and the run that made it. Anything else is refused, so that it is
     never deleted."""
     try:
-        node = zarr.open(path, mode="r+")
+        node = zarr.open(os.path.abspath(path), mode="r+")
         return node, dict(node.attrs["isoline"]["run"])
     except (KeyError, TypeError, ValueError, OSError):
         raise FileExistsError(f"cannot write {path}: it is there, and is no result of this command; name another file, or "
@@ -379,26 +401,22 @@ def described(source: Source, run: dict, sizes: list) -> dict:
 
 def fill(path: str, array, image: da.Array, client) -> None:
     """Computes those blocks of the image of which a chunk is not yet there."""
-    sides = array.chunks
     bounds = [numpy.cumsum([0, *sizes]) for sizes in image.chunks]
     stored = image.map_blocks(store, root=str(array.store.root), place=array.path, title=path, dtype=numpy.uint8,
                               chunks=tuple((1,) * count for count in image.numblocks),
                               meta=numpy.empty((0,) * image.ndim, numpy.uint8)).to_delayed()
     wanted = []
     for block in numpy.ndindex(*image.numblocks):
-        chunks = [range(bounds[axis][at] // sides[axis], -(-bounds[axis][at + 1] // sides[axis]))
-                  for axis, at in enumerate(block)]
-        if not all(file_of(array, place).exists() for place in itertools.product(*chunks)):
+        if first_missing(files_of(array, [(bounds[axis][at], bounds[axis][at + 1]) for axis, at in enumerate(block)])):
             wanted.append(stored[block])
     if client is None:
         dask.compute(*wanted)
     else:
         compute_by(client, path, wanted)
-    missing = next((file for file in files_of(array) if not file.exists()), None)
-    if missing is not None:
+    if missing := first_missing(files_of(array)):
         raise RuntimeError(f"cannot complete {path}: all of its blocks were computed, but the file of a chunk is not there "
-                           f"(the first is {missing}); let all workers write to the folder that this command sees, and "
-                           "start again: chunks that are done stay")
+                           f"(the first is {shown(path, array, missing)}); let all workers write to the folder that this "
+                           "command sees, and start again: chunks that are done stay")
 
 
 def compute_by(client, path: str, wanted: list) -> None:

@@ -157,9 +157,9 @@ def scheduler(folder):
     """A scheduler and a worker, which are processes: the first one's process and address."""
     pytest.importorskip("distributed")
     programs = [["dask_scheduler", "--port", "0"], ["dask_worker", "--nthreads", "1"]]
-    processes = [subprocess.Popen([sys.executable, "-m", f"distributed.cli.{name}", "--scheduler-file", "at.json",
-                                   "--no-dashboard", *more], stderr=subprocess.DEVNULL,
-                                  env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))})
+    os.mkdir("elsewhere")
+    processes = [subprocess.Popen([sys.executable, "-m", f"distributed.cli.{name}", "--scheduler-file", folder / "at.json",
+                                   "--no-dashboard", *more], stderr=subprocess.DEVNULL, env=environment(), cwd="elsewhere")
                  for name, *more in programs]
     while not pathlib.Path("at.json").exists() or not pathlib.Path("at.json").read_text(encoding="utf-8").endswith("}"):
         assert processes[0].poll() is None
@@ -168,6 +168,13 @@ def scheduler(folder):
     for process in processes:
         process.kill()
         process.wait()
+
+
+def test_workers_may_be_in_another_folder(scheduler):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    assert main([*DISTANCE, "--scheduler", scheduler[1]]) == 0
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], isoline.distance(IMAGE, threshold=100))
+    assert not list(pathlib.Path("elsewhere").rglob("*.zarr"))
 
 
 @pytest.mark.parametrize("operation, target", [("edge_strength", "a.zarr"), ("isolines", "a.npz")])
@@ -222,11 +229,14 @@ def test_chunks_of_the_fill_value_are_written(folder):
     assert len(finished("a.zarr/c")) == 8 and not zarr.open("a.zarr", mode="r")[:].any()
 
 
+def environment():
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+            "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())}
+
+
 def start(*arguments, **options):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-                   "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())}
     return subprocess.Popen([sys.executable, "-m", "isoline", *arguments], stderr=subprocess.PIPE, text=True,
-                            env=environment, **options)
+                            env=environment(), **options)
 
 
 def test_a_run_that_was_killed_goes_on(folder, capsys):
@@ -327,6 +337,37 @@ def test_passes_that_were_killed_go_on(folder, workers):
     assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], isoline.distance(image, threshold=100))
 
 
+def test_steps_that_another_run_removes_are_an_error(folder, monkeypatch, capsys):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    one_pass = by_chunk.one_pass
+
+    def removing(block, axis, **options):
+        if axis == 2 and pathlib.Path("a.steps.zarr").exists():
+            shutil.rmtree("a.steps.zarr")
+        return one_pass(block, axis, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(by_chunk, "one_pass", removing)
+        assert main(DISTANCE) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("isoline: cannot read a.steps.zarr: ") and "a.steps.zarr/1/c/" in said
+    assert main(DISTANCE) == 0
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], isoline.distance(IMAGE, threshold=100))
+
+
+def test_a_level_is_not_made_of_chunks_that_are_gone(folder, monkeypatch, capsys):
+    ome("image.zarr")
+    fill = _zarr.fill
+
+    def losing(*given):
+        fill(*given)
+        pathlib.Path("a.zarr/0/c/1/0/1").unlink(missing_ok=True)
+
+    monkeypatch.setattr(_zarr, "fill", losing)
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, "--multiscale", "2"]) == 1
+    assert "a.zarr/0/c/1/0/1 is not there" in capsys.readouterr().err
+
+
 def test_an_input_that_has_changed_is_another_run(folder, capsys):
     plain()
     assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
@@ -345,9 +386,8 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     command = [sys.executable, "-m", "isoline", "edge_strength", "image.zarr", "disk/a.zarr", *OPTIONS, *workers]
     script = ('mount -t tmpfs -o size=100k tmpfs disk && ! "$@" && find disk -name "*.partial" && '
               'mount -o remount,size=9m disk && "$@" && cp -r disk/a.zarr a.zarr')
-    ended = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", *command], capture_output=True, text=True, env={
-        **os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-        "ISOLINE_LIBRARY": str(pathlib.Path(isoline.default_library().path).resolve())})
+    ended = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh", *command], capture_output=True, text=True,
+                           env=environment())
     assert ended.returncode == 0, ended.stderr
     assert "isoline: cannot write disk/a.zarr: No space left on device" in ended.stderr and "start again" in ended.stderr
     wanted = isoline.edge_strength(noise, dimensions="volume", threshold=100, iterations=9)

@@ -12,6 +12,8 @@ zarr = pytest.importorskip("zarr")
 dask = pytest.importorskip("dask")
 from zarr_files import AXES, CHUNKS, FIELD, IMAGE, OPTIONS, SHAPE, ome, plain  # noqa: E402
 
+from isoline import _zarr  # noqa: E402
+
 
 @pytest.mark.parametrize("more", [[], ["--largest", "3"], ["--local", "2"], ["--multiscale", "2"]], ids=str)
 def test_spacing_is_that_of_the_file(folder, more):
@@ -106,6 +108,24 @@ def test_missing_chunks_are_refused(folder, capsys):
     assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, "--fill_missing"]) == 0
     wanted = isoline.edge_strength(empty, dimensions="volume", threshold=100, iterations=9)
     assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+
+
+@pytest.mark.parametrize("lost", ["image.zarr/full/c/0/0/1/0/1", "image.zarr"])
+def test_a_chunk_that_a_process_does_not_see_is_an_error(folder, monkeypatch, capsys, lost):
+    """Zarr reads it as the fill value, also where the whole folder is another one."""
+    ome("image.zarr")
+    read, more = _zarr.read, [] if lost != "image.zarr" else ["--fill_missing"]
+    monkeypatch.setattr(_zarr, "read", lambda *given: (read(*given), os.rename(lost, "moved"))[0])
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS, *more]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("isoline: cannot read image.zarr: ") and f"{folder / lost} is not there; let all" in said
+
+
+def test_a_damaged_chunk_of_five_axes_is_an_error(folder, capsys):
+    ome("image.zarr")
+    pathlib.Path("image.zarr/full/c/0/0/1/0/1").write_bytes(b"not compressed")
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    assert "the chunk of the pixels 0 to 1, 0 to 1, 10 to 20, 0 to 31, 40 to 80 is damaged" in capsys.readouterr().err
 
 
 def test_a_damaged_chunk_is_an_error(folder, capsys):
