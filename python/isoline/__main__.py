@@ -357,6 +357,9 @@ def run(options: dict) -> None:
     if by_chunk and name == "objects" and "reach" not in halo:
         raise ValueError("cannot grow objects in chunks without --reach, the length of the largest object; give it, or "
                          "leave --local, --scheduler and --multiscale out")
+    if levels > 1 and source.axes is None:
+        raise ValueError(f"cannot write {levels} levels to {target}: they are for a source that is an OME-Zarr image; leave "
+                         "--multiscale out")
     table = default_library().operations[name]
     if source is not None and takes_spacing(name) and "spacing" not in options:
         dimensions = options.get("dimensions", table.default("dimensions")) if "dimensions" in table.parameters else None
@@ -368,7 +371,8 @@ def run(options: dict) -> None:
             "parameters": {**{key: table.default(key) for key in table.parameters}, **options, **halo}}
     if kind == ".zarr" and pathlib.Path(target).exists() and not overwrite:
         from . import _zarr
-        _zarr.existing(target, made)
+        if _zarr.is_complete(_zarr.existing(target, made), levels) and not by_chunk:
+            return  # By chunk there is nothing to compute then.
     if by_chunk:
         from . import _zarr, dask
         with workers(local, scheduler) as client:

@@ -1,17 +1,19 @@
 """Zarr and OME-Zarr files of the command: images in, and results that a second start of the same command completes.
 
 A file of a chunk has its name only when it is whole, as Zarr renames it then, and a result has a file for every chunk. So a
-chunk whose file is there need not be computed again. The attribute `isoline` of a result names the run that makes it, and
-whether it is complete.
+chunk whose file is there need not be computed again. The attribute `isoline` of a result has the run that makes it, an `id`
+that no other result has, and whether it is complete.
 """
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import itertools
 import json
 import os
 import pathlib
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
@@ -79,8 +81,10 @@ class Readable:
             if isinstance(error, OSError) and error.errno is not None:
                 raise OSError(f"cannot read {self.path}: {chunk} must be readable (got {error}); correct that, and start "
                               "again") from None
-            raise ValueError(f"cannot read {self.path}: {chunk} is damaged ({error}); copy it again from its "
-                             "source") from None
+            file = shown(self.path, self.array, next(files_of(self.array, ends)))
+            raise ValueError(f"cannot read {self.path}: {chunk} is damaged ({error}); copy {file} again from its "
+                             "source, and give the copy the time of the damaged file (touch -r): chunks that are done "
+                             "stay then") from None
 
 
 def read(path: str, fill_missing: bool) -> Source:
@@ -104,7 +108,7 @@ def source_at(path: str, fill_missing: bool) -> Source:
         place, array = place / multiscale["datasets"][0]["path"], array[multiscale["datasets"][0]["path"]]
     image = da.from_array(Readable(path, array, fill_missing), chunks=array.shards or array.chunks)
     found = dict(path=str(place.resolve()), shape=list(array.shape), type=str(array.dtype), chunks=list(image.chunksize),
-                 newest=newest_file(path, array, fill_missing))
+                 **times_of(path, array, fill_missing))
     multiscale, dataset = dataset_at(place, nodes)
     if dataset is None:
         return Source(image, array.metadata.zarr_format, found)
@@ -125,7 +129,9 @@ def source_at(path: str, fill_missing: bool) -> Source:
             translation = [a * b for a, b in zip(translation, transformation["scale"])]
         else:
             translation = [a + b for a, b in zip(translation, transformation["translation"])]
-    return Source(image[(0,) * other], array.metadata.zarr_format, found, axes[other:], scale[other:], translation[other:])
+    axes, scale, translation = axes[other:], scale[other:], translation[other:]
+    found.update(axes=axes, scale=scale, translation=translation)
+    return Source(image[(0,) * other], array.metadata.zarr_format, found, axes, scale, translation)
 
 
 def nodes_of(path: str) -> dict:
@@ -203,19 +209,23 @@ def shown(path: str, array, file) -> pathlib.Path:
     return pathlib.Path(path, file.relative_to(array.store.root))
 
 
-def newest_file(path: str, array, fill_missing: bool) -> int:
-    """When the array was last changed, in ns. Refuses an array of which there are not all chunks."""
-    newest, missing, first, files = 0, 0, None, list(files_of(array))
+def times_of(path: str, array, fill_missing: bool) -> dict:
+    """When the array was last changed, in ns, and a checksum of the times of all chunks, as one may have been replaced by an
+    older one. Refuses an array of which there are not all chunks."""
+    newest, missing, first, files, times = 0, 0, None, list(files_of(array)), hashlib.sha256()
     for file in files:
+        time = -1
         try:
-            newest = max(newest, file.stat().st_mtime_ns)
+            time = file.stat().st_mtime_ns
         except FileNotFoundError:
             missing, first = missing + 1, first or file
+        newest = max(newest, time)
+        times.update(b"%d " % time)
     if missing and not fill_missing:
         raise ValueError(f"cannot read {path}: {missing} of its {len(files)} chunks are not there (the first is "
                          f"{shown(path, array, first)}), and Zarr reads such as {array.fill_value}; copy them, or give "
                          "--fill_missing if the program that wrote it leaves chunks of this value out")
-    return newest
+    return dict(newest=newest, times=times.hexdigest()[:16])
 
 
 def write(path: str, image: da.Array, source: Source | None, run: dict, levels: int = 1, proceed: bool = True,
@@ -227,9 +237,6 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     (OME-Zarr). client: of the workers that compute; None for this process. in_steps: makes the same image, given as `kept`
     a function that computes what comes before it, which is in an array beside the result until that is complete.
     """
-    if levels > 1 and (source is None or source.axes is None):
-        raise ValueError(f"cannot write {levels} levels to {path}: they are for a source that is an OME-Zarr image; leave "
-                         "--multiscale out")
     run = plain(run)
     ome = source is not None and source.axes is not None
     chunks = storable((source.image if source is not None else image).chunksize, image.dtype.itemsize)
@@ -244,13 +251,15 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
             result_at(path)
         if in_steps is not None:
             steps.check()
-        options = dict(zarr_format=source.format if source is not None else 3, overwrite=True)
-        attributes = {"isoline": {"complete": False, "run": run}}
+        options = dict(zarr_format=source.format if source is not None else 3, overwrite=there)
+        attributes = begun(run)
         place = (os.path.realpath if os.path.islink(path) else os.path.abspath)(path)  # Zarr would replace a link.
-        if ome:
-            node = zarr.create_group(place, attributes={**attributes, **described(source, run, sizes)}, **options)
-        else:
-            node = new_array(place, image.shape, chunks, image.dtype, attributes=attributes, **options)
+        with made_once(path):
+            if ome:
+                node = zarr.create_group(place, attributes={**attributes, **described(source, run, sizes)}, **options)
+            else:
+                node = new_array(place, image.shape, chunks, image.dtype, attributes=attributes, **options)
+    known = node.attrs["isoline"].get("id")
     for level, size in enumerate(sizes):
         if level:
             before = node[str(level - 1)]
@@ -264,14 +273,15 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
         if ome:
             sides = tuple(map(min, chunks, size))
             if str(level) not in node:
-                new_array(node.store, size, sides, image.dtype, name=str(level), zarr_format=node.metadata.zarr_format,
-                          dimension_names=[axis["name"] for axis in source.axes] if source.format == 3 else None)
+                with made_once(path):
+                    new_array(node.store, size, sides, image.dtype, name=str(level), zarr_format=node.metadata.zarr_format,
+                              dimension_names=[axis["name"] for axis in source.axes] if source.format == 3 else None)
             array = node[str(level)]
             image = image.rechunk(sides) if level else image
         if in_steps is not None and level == 0 and not is_whole(array):
             image = in_steps(kept=steps.kept)
-        fill(path, array, image, client)
-    node.attrs["isoline"] = {"complete": True, "run": run}
+        fill(path, array, image, client, known)
+    unreplaced(path, str(node.store.root), known).attrs["isoline"] = {"complete": True, "run": run, "id": known}
     for partial in pathlib.Path(path).rglob("*.partial"):
         partial.unlink(missing_ok=True)
     steps.remove()
@@ -305,19 +315,21 @@ class Steps:
         """The values of the next step from its array, or lazily where a later step is complete, which has used them."""
         if self.group is None:
             self.check()
-            if self.proceed and self.path.exists():
+            there = self.path.exists()
+            if self.proceed and there:
                 self.group = existing(str(self.path), self.run)
             else:
-                attributes = {"isoline": {"complete": False, "run": self.run}}
-                self.group = zarr.create_group(self.path.absolute(), attributes=attributes, overwrite=True)
+                with made_once(str(self.path)):
+                    self.group = zarr.create_group(self.path.absolute(), attributes=begun(self.run), overwrite=there)
         name, self.done = str(self.done), self.done + 1
         if any(is_whole(array) for other, array in self.group.arrays() if int(other) > int(name)):
             return values
         if name not in self.group:
             sides = storable(values.chunksize, values.dtype.itemsize)
-            new_array(self.group.store, values.shape, sides, values.dtype, name=name, zarr_format=3)
+            with made_once(str(self.path)):
+                new_array(self.group.store, values.shape, sides, values.dtype, name=name, zarr_format=3)
         array = self.group[name]
-        fill(str(self.path), array, values, self.client)
+        fill(str(self.path), array, values, self.client, self.group.attrs["isoline"].get("id"))
         if int(name) and str(int(name) - 1) in self.group:
             del self.group[str(int(name) - 1)]
         return da.from_array(Readable(str(self.path), array), chunks=array.chunks)
@@ -332,6 +344,39 @@ class Steps:
 def is_whole(array) -> bool:
     """True if all chunks are there."""
     return first_missing(files_of(array)) is None
+
+
+def is_complete(node, levels: int) -> bool:
+    """True if a result has all that it will have."""
+    if isinstance(node, zarr.Array):
+        return node.attrs["isoline"]["complete"] and is_whole(node)
+    whole = (str(level) in node and is_whole(node[str(level)]) for level in range(levels))
+    return node.attrs["isoline"]["complete"] and all(whole)
+
+
+def begun(run: dict) -> dict:
+    """The attribute of a result that a run begins."""
+    return {"isoline": {"complete": False, "run": run, "id": uuid.uuid4().hex}}
+
+
+@contextlib.contextmanager
+def made_once(path: str):
+    """Refuses to make what another process has made since it was looked for."""
+    try:
+        yield
+    except (zarr.errors.ContainsArrayError, zarr.errors.ContainsGroupError):
+        raise FileExistsError(f"cannot write {path}: another run began it at the same time; wait until that has ended, and "
+                              "start again") from None
+
+
+def unreplaced(path: str, root: str, known: str | None):
+    """The array or group of a result, which another run may have replaced."""
+    with contextlib.suppress(FileNotFoundError, KeyError):
+        node = zarr.open(root, mode="r+")
+        if node.attrs["isoline"].get("id") == known:
+            return node
+    raise RuntimeError(f"cannot write {path}: another run has replaced it; name another file, or start again with "
+                       "--overwrite when that run has ended")
 
 
 def storable(sides, itemsize: int) -> tuple:
@@ -399,11 +444,11 @@ def described(source: Source, run: dict, sizes: list) -> dict:
     return {"ome": {"version": "0.5", "multiscales": [image]}}
 
 
-def fill(path: str, array, image: da.Array, client) -> None:
-    """Computes those blocks of the image of which a chunk is not yet there."""
+def fill(path: str, array, image: da.Array, client, known: str | None) -> None:
+    """Computes those blocks of the image of which a chunk is not yet there. known: the id of the result."""
     bounds = [numpy.cumsum([0, *sizes]) for sizes in image.chunks]
-    stored = image.map_blocks(store, root=str(array.store.root), place=array.path, title=path, dtype=numpy.uint8,
-                              chunks=tuple((1,) * count for count in image.numblocks),
+    stored = image.map_blocks(store, root=str(array.store.root), place=array.path, title=path, known=known,
+                              chunks=tuple((1,) * count for count in image.numblocks), dtype=numpy.uint8,
                               meta=numpy.empty((0,) * image.ndim, numpy.uint8)).to_delayed()
     wanted = []
     for block in numpy.ndindex(*image.numblocks):
@@ -437,10 +482,11 @@ def compute_by(client, path: str, wanted: list) -> None:
                            "done stay") from None
 
 
-def store(block, root, place, title, block_info=None) -> Any:
+def store(block, root, place, title, known, block_info=None) -> Any:
     """Writes a block to its place in an array."""
+    node = unreplaced(title, root, known)
     # The argument config of open_array is for new arrays alone.
-    array = zarr.open_array(root, path=place, mode="r+").with_config({"write_empty_chunks": True})
+    array = (node[place] if place else node).with_config({"write_empty_chunks": True})
     try:
         array[tuple(slice(*ends) for ends in block_info[0]["array-location"])] = block
     except OSError as error:

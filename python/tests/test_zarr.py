@@ -20,6 +20,7 @@ zarr = pytest.importorskip("zarr")
 dask = pytest.importorskip("dask")
 from zarr_files import AXES, CHUNKS, FIELD, IMAGE, OPTIONS, SHAPE, ome, plain  # noqa: E402
 
+from isoline import __main__ as program  # noqa: E402
 from isoline import _zarr  # noqa: E402
 from isoline import dask as by_chunk  # noqa: E402
 
@@ -376,6 +377,14 @@ def test_an_input_that_has_changed_is_another_run(folder, capsys):
     assert "the result of another run (input newest" in capsys.readouterr().err
 
 
+def test_a_chunk_that_is_replaced_by_an_older_one_is_another_run(folder, capsys):
+    plain()
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    os.utime("image.zarr/c/0/1/0", ns=(0, 10 ** 18))
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+    assert "the result of another run (input times" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("workers", [[], ["--local", "1"]], ids=str)
 def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     if shutil.which("unshare") is None or subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:
@@ -393,6 +402,72 @@ def test_a_full_disk_is_an_error_and_the_run_goes_on(folder, workers):
     wanted = isoline.edge_strength(noise, dimensions="volume", threshold=100, iterations=9)
     assert ended.stderr.count("\n") == 1
     assert ended.stdout == "" and numpy.array_equal(zarr.open("a.zarr", mode="r")[:], wanted)
+
+
+@pytest.mark.parametrize("last", [False, True], ids=["chunk", "attributes"])
+def test_a_run_whose_result_was_replaced_ends(folder, monkeypatch, capsys, last):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    strength, fill = by_chunk.strength, _zarr.fill
+    run = ["edge_strength", "image.zarr", "a.zarr", *OPTIONS]
+
+    def replace():
+        monkeypatch.setattr(by_chunk, "strength", strength)
+        monkeypatch.setattr(_zarr, "fill", fill)
+        assert main([*run[:-1], "10", "--overwrite"]) == 0
+
+    if last:
+        monkeypatch.setattr(_zarr, "fill", lambda *given: (fill(*given), replace()))
+    else:
+        monkeypatch.setattr(by_chunk, "strength", lambda *given, **more: (replace(), strength(*given, **more))[1])
+    assert main(run) == 1 and "cannot write a.zarr: another run has replaced it" in capsys.readouterr().err
+    field = isoline.edge_strength(IMAGE, dimensions="volume", threshold=100, iterations=10)
+    assert numpy.array_equal(zarr.open("a.zarr/0", mode="r")[:], field)
+    _, written = attributes_of("a.zarr")
+    assert written["complete"] and written["run"]["parameters"]["iterations"] == 10
+
+
+def test_a_run_that_begins_at_the_same_time_deletes_nothing(folder, monkeypatch, capsys):
+    ome("image.zarr", scale=(1, 1, 1, 1, 1))
+    described, before = _zarr.described, {}
+
+    def other(*given):
+        monkeypatch.setattr(_zarr, "described", described)
+        assert main(DISTANCE) == 0
+        before.update(finished("a.zarr"))
+        return described(*given)
+
+    monkeypatch.setattr(_zarr, "described", other)
+    assert main(DISTANCE) == 1
+    assert "cannot write a.zarr: another run began it at the same time" in capsys.readouterr().err
+    assert before and finished("a.zarr") == before and main(DISTANCE) == 0
+
+
+def test_a_complete_result_is_not_computed_again(folder, monkeypatch):
+    ome("image.zarr")
+    distance = ["distance", "image.zarr", "a.zarr", "--threshold", "100"]
+    assert main(distance) == 0
+    calls, computed = [], program.computed
+    monkeypatch.setattr(program, "computed", lambda *given: calls.append(0) or computed(*given))
+    assert main(distance) == 0 and not calls
+    next(iter(finished("a.zarr"))).unlink()
+    assert main(distance) == 0 and len(calls) == 1 and len(finished("a.zarr")) == 8
+
+
+def test_a_corrected_unit_or_place_is_another_run(folder, capsys):
+    ome("image.zarr")
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    group = zarr.open("image.zarr", mode="r+")
+    right = group.attrs["ome"]
+    for change, name in ((lambda found: [axis.update(unit="nanometer") for axis in found["axes"][2:]], "axes"),
+                         (lambda found: found["datasets"][0]["coordinateTransformations"][1]["translation"].reverse(),
+                          "translation")):
+        changed = json.loads(json.dumps(right))
+        change(changed["multiscales"][0])
+        group.attrs["ome"] = changed
+        assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
+        assert f"the result of another run (input {name}: [" in capsys.readouterr().err
+    group.attrs["ome"] = right
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
 
 
 def test_no_result_is_replaced_without_overwrite(folder, capsys):

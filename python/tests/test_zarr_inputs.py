@@ -1,6 +1,7 @@
 """The .zarr files that the command reads: groups, versions, spacing, and what cannot be used."""
 import os
 import pathlib
+import shutil
 
 import numpy
 import pytest
@@ -134,7 +135,14 @@ def test_a_damaged_chunk_is_an_error(folder, capsys):
     assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 1
     said = capsys.readouterr().err
     assert "cannot read image.zarr: the chunk of the pixels 10 to 20, 0 to 31, 40 to 80 is damaged" in said
+    assert "copy image.zarr/c/1/0/1 again" in said
     assert main(["distance", "a.zarr", "b.npy"]) == 1 and "has not ended" in capsys.readouterr().err
+    # The run goes on when its advice is followed.
+    plain("source.zarr")
+    shutil.copystat("image.zarr/c/1/0/1", "source.zarr/c/1/0/1")
+    os.replace("source.zarr/c/1/0/1", "image.zarr/c/1/0/1")
+    assert main(["edge_strength", "image.zarr", "a.zarr", *OPTIONS]) == 0
+    assert numpy.array_equal(zarr.open("a.zarr", mode="r")[:], FIELD)
 
 
 def reordered():
@@ -155,6 +163,7 @@ def two_channels():
     (lambda: zarr.create_group("image.zarr").create_array("raw", shape=(9, 9), dtype="u1"), [], "such as image.zarr/raw"),
     (lambda: os.mkdir("image.zarr"), [], "there is no Zarr array or group"),
     (plain, ["--multiscale", "2"], "they are for a source that is an OME-Zarr image"),
+    (plain, ["--multiscale", "2", "--rho", "0"], "they are for a source that is an OME-Zarr image"),
     (plain, ["--multiscale", "0"], "cannot use --multiscale 0: it must be at least 1"),
     (plain, ["--local", "0"], "--local must be at least 1 (got 0)"), (plain, ["--local", "-1"], "(got -1)"),
     (lambda: (plain(), plain("a.zarr")), [], "it is there, and is no result of this command"),
