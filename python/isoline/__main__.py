@@ -234,7 +234,7 @@ def save(path: str, found) -> None:
 
 
 @contextlib.contextmanager
-def workers(local, scheduler):
+def workers(target, local, scheduler):
     """The client of the processes that compute; None for this one."""
     import dask
     if local is None and scheduler is None:
@@ -243,21 +243,27 @@ def workers(local, scheduler):
         return
     if local is not None and local < 1:
         raise ValueError(f"--local must be at least 1 (got {local}); give the number of processes")
-    from distributed import Client, LocalCluster
+    from distributed import Client, KilledWorker, LocalCluster
     with contextlib.ExitStack() as stack:
         # Errors are raised here, too, and the command says them in a line.
         for name in ("distributed", "distributed.client", "distributed.utils", "tornado"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         if scheduler is None:
-            # Ctrl-C in a terminal goes to the workers, too. This process ends them.
-            scheduler = stack.enter_context(LocalCluster(n_workers=local, threads_per_worker=1, dashboard_address=None,
-                                                         silence_logs=logging.CRITICAL, preload=IGNORE_INTERRUPTS))
+            # Ctrl-C in a terminal goes to the workers, too. This process ends them. There is no dashboard, but a server at
+            # its port, which would warn where another command has the usual one.
+            scheduler = stack.enter_context(LocalCluster(
+                n_workers=local, threads_per_worker=1, silence_logs=logging.CRITICAL, preload=IGNORE_INTERRUPTS,
+                dashboard_address=None, scheduler_kwargs={"dashboard_address": "127.0.0.1:0"}))
         client = stack.enter_context(Client(scheduler))
         try:
             yield client
         except CancelledError:
-            from . import _zarr
-            raise RuntimeError(f"cannot compute by workers: {_zarr.LOST}") from None
+            raise RuntimeError(f"cannot compute {target}: the connection to the scheduler was lost; start the scheduler if "
+                               "it has ended, and this command again: chunks of a .zarr that are done stay") from None
+        except KilledWorker as error:
+            raise RuntimeError(f"cannot compute {target}: the same block ended several workers, perhaps as they had too "
+                               f"little memory ({error}); give them more, or the file smaller chunks, and start again: "
+                               "chunks of a .zarr that are done stay") from None
 
 
 def read_json(path):
@@ -375,7 +381,7 @@ def run(options: dict) -> None:
             return  # By chunk there is nothing to compute then.
     if by_chunk:
         from . import _zarr, dask
-        with workers(local, scheduler) as client:
+        with workers(target, local, scheduler) as client:
             arrays = {key: dask.da.asarray(getattr(other, "image", other)) for key, other in others.items()}
             compute = functools.partial(getattr(dask, name), image, device=device, **arrays, **halo, **options)
             result = compute()[0] if name == "objects" else compute()

@@ -27,8 +27,6 @@ SPACE = ("z", "y", "x")
 LABELS = ("objects", "snake")  # operations whose results are labels
 VERSIONS = ("0.4", "0.5")  # of OME-Zarr
 LARGEST = 2 ** 28  # bytes of a chunk of a result
-LOST = ("the connection to the scheduler was lost; start the scheduler if it has ended, and this command again: chunks of a "
-        ".zarr that are done stay")
 
 
 class Source(NamedTuple):
@@ -457,29 +455,22 @@ def fill(path: str, array, image: da.Array, client, known: str | None) -> None:
     if client is None:
         dask.compute(*wanted)
     else:
-        compute_by(client, path, wanted)
+        compute_by(client, wanted)
     if missing := first_missing(files_of(array)):
         raise RuntimeError(f"cannot complete {path}: all of its blocks were computed, but the file of a chunk is not there "
                            f"(the first is {shown(path, array, missing)}); let all workers write to the folder that this "
                            "command sees, and start again: chunks that are done stay")
 
 
-def compute_by(client, path: str, wanted: list) -> None:
+def compute_by(client, wanted: list) -> None:
     """Computes blocks of a result by workers."""
-    from distributed import KilledWorker, as_completed
-    try:
-        if client.status != "running":
+    from distributed import as_completed
+    if client.status != "running":
+        raise CancelledError
+    # A future is released when its chunk is written, so that the loss of a worker does not make it anew.
+    for future, _ in as_completed(client.compute(wanted), with_results=True):
+        if future.status != "finished":  # A future that is cancelled raises nothing.
             raise CancelledError
-        # A future is released when its chunk is written, so that the loss of a worker does not make it anew.
-        for future, _ in as_completed(client.compute(wanted), with_results=True):
-            if future.status != "finished":  # A future that is cancelled raises nothing.
-                raise CancelledError
-    except CancelledError:
-        raise RuntimeError(f"cannot compute {path}: {LOST}") from None
-    except KilledWorker as error:
-        raise RuntimeError(f"cannot compute {path}: the same block ended several workers, perhaps as they had too little "
-                           f"memory ({error}); give them more, or the file smaller chunks, and start again: chunks that are "
-                           "done stay") from None
 
 
 def store(block, root, place, title, known, block_info=None) -> Any:

@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -142,15 +143,34 @@ def test_large_chunks_are_split(folder, monkeypatch):
     assert array.chunks == (5, 31, 10) and numpy.array_equal(array[:], FIELD)
 
 
-def test_a_block_that_ends_workers_is_an_error(folder):
-    distributed = pytest.importorskip("distributed")
+@pytest.mark.parametrize("operation, target", [("edge_strength", "a.zarr"), ("edge_strength", "a.npy"),
+                                               ("isolines", "a.npz")])
+def test_a_block_that_ends_workers_is_an_error(folder, monkeypatch, capsys, operation, target):
+    pytest.importorskip("distributed")
     plain()
-    image = _zarr.read("image.zarr", False).image
-    image = image.map_blocks(lambda block: os._exit(3), dtype=numpy.uint8, meta=numpy.empty((0, 0, 0), numpy.uint8))
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), \
-            distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as cluster, \
-            distributed.Client(cluster) as client, pytest.raises(RuntimeError, match="the same block ended several workers"):
-        _zarr.write("a.zarr", image, None, {}, client=client)
+
+    def deadly(image, **_):
+        if target == "a.npz":
+            return dask.delayed(lambda: os._exit(3))()
+        return image.map_blocks(lambda block: os._exit(3), dtype="f4", meta=numpy.empty((0, 0, 0), "f4"))
+
+    monkeypatch.setattr(by_chunk, operation, deadly)
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        assert main([operation, "image.zarr", target, "--local", "1"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"isoline: cannot compute {target}: the same block ended several workers")
+    assert said.count("\n") == 1
+
+
+def test_two_commands_with_workers_say_nothing(folder):
+    pytest.importorskip("distributed")
+    plain()
+    with socket.socket() as taken:
+        with contextlib.suppress(OSError):  # It may be taken already.
+            taken.bind(("127.0.0.1", 8787))
+            taken.listen()
+        command = start("edge_strength", "image.zarr", "a.zarr", *OPTIONS, "--local", "1")
+        assert command.communicate()[1] == "" and command.returncode == 0
 
 
 @pytest.fixture
