@@ -29,6 +29,7 @@ import numpy
 import isoline
 
 from . import _operations, _results
+from ._arrays import as_floats
 from ._native import CHOICE, FLAG, FLOAT, default_library
 
 BY_CHUNK = ("edge_strength", "edge_drawing", "distance", "objects")  # results that are images
@@ -319,12 +320,15 @@ def computed(name: str, image, others: dict, shown: dict):
         return isoline.edge_drawing(image, segments=False, **shown)[0]
     if name == "snake":
         return isoline.snake(image, others.get("polygons"), others.get("slices"), **shown).labels()
-    others = {key: numpy.asarray(getattr(other, "image", other)) for key, other in others.items()}
     report = isoline.Report()
+    if name == "objects" and "starts" not in others:
+        shown["out"] = numpy.empty(image.shape, numpy.float32)  # uint16 has too few labels for some images.
     found = getattr(isoline, name)(image, **others, report=report, **shown)
     found, objects = found if name == "objects" else (found, None)
     if said := doubt(name, report, objects, shown):
         print(f"isoline: warning: {said}", file=sys.stderr)
+    if name == "objects" and found.dtype == numpy.float32:
+        found = found.astype(numpy.uint16 if found.max() < 2 ** 16 else numpy.uint32)
     return found
 
 
@@ -382,7 +386,8 @@ def run(options: dict) -> None:
     if by_chunk:
         from . import _zarr, dask
         with workers(target, local, scheduler) as client:
-            arrays = {key: dask.da.asarray(getattr(other, "image", other)) for key, other in others.items()}
+            arrays = {key: _zarr.lazily(files[key], other) for key, other in others.items()}
+            image = as_floats(image, path)
             compute = functools.partial(getattr(dask, name), image, device=device, **arrays, **halo, **options)
             result = compute()[0] if name == "objects" else compute()
             if gives_arrays(name):
@@ -393,7 +398,9 @@ def run(options: dict) -> None:
             else:
                 write(target, result.compute(), source, made, levels, overwrite)
         return
-    image = numpy.asarray(image)
+    image = as_floats(numpy.asarray(image), path)
+    others = {key: as_floats(numpy.asarray(getattr(other, "image", other)), files[key]) if key in PIXELS else other
+              for key, other in others.items()}
     shown = dict(device=device, progress=shows_bar(quiet), **options)
     if gives_arrays(name):
         save(target, getattr(isoline, name)(image, **shown))

@@ -33,6 +33,7 @@ Spacing = float | Sequence[float] | None
 TYPES = {numpy.dtype(numpy.bool_): 0, numpy.dtype(numpy.uint8): 0, numpy.dtype(numpy.uint16): 1,
          numpy.dtype(numpy.float32): 2}
 KINDS = numpy.uint8, numpy.uint16, numpy.float32  # by their numbers
+LARGEST_EXACT = 2 ** 24  # to this float32 has all whole numbers
 HOST, CUDA, SLICES = 0, 1, 2  # isoline_memory
 DLPACK_CPU, DLPACK_CUDA, DLPACK_MANAGED = 1, 2, 13
 
@@ -243,6 +244,20 @@ def readable(pixels) -> bool:
     larger = steps[:-1] if width > 1 else steps
     return (along_x and all(step >= width * size and step % size == 0 for step in larger)
             and pixels.address % size == 0)
+
+
+def as_floats(image, path: str):
+    """An image of a file, of Dask or NumPy, with whole numbers of 32 or 64 bits as float32, which has all to 2**24."""
+    if image.dtype.kind not in "iu" or image.dtype.itemsize < 4:
+        return image
+    if not isinstance(image, numpy.ndarray):
+        meta = numpy.empty((0,) * image.ndim, numpy.float32)
+        return image.map_blocks(as_floats, path=path, dtype=numpy.float32, meta=meta)
+    for value in (image.min(initial=0), image.max(initial=0)):
+        if not 0 <= value <= LARGEST_EXACT:
+            raise ValueError(f"cannot use {path}: whole numbers of 32 or 64 bits must be from 0 to {LARGEST_EXACT}, which "
+                             f"float32 has (got {value}); convert them to uint8, uint16 or float32")
+    return image.astype(numpy.float32)
 
 
 def numeric(values, name: str) -> numpy.ndarray:

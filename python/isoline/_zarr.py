@@ -7,6 +7,7 @@ that no other result has, and whether it is complete.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 import json
@@ -130,6 +131,29 @@ def source_at(path: str, fill_missing: bool) -> Source:
     axes, scale, translation = axes[other:], scale[other:], translation[other:]
     found.update(axes=axes, scale=scale, translation=translation)
     return Source(image[(0,) * other], array.metadata.zarr_format, found, axes, scale, translation)
+
+
+class Saved:
+    """The array in a .npy or .tif file, which each process opens by itself, so that its pixels are in no message."""
+
+    def __init__(self, path, array):
+        self.path, self.newest = os.path.abspath(path), os.stat(path).st_mtime_ns
+        self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
+
+    def __getitem__(self, part):
+        return opened(self.path, self.newest)[part]
+
+
+@functools.lru_cache(maxsize=1)
+def opened(path: str, _newest: int):
+    """The array in a file; that of a .tif stays in memory."""
+    from .__main__ import read
+    return read(path, False)
+
+
+def lazily(path: str, found) -> da.Array:
+    """The pixels of an input."""
+    return found.image if isinstance(found, Source) else da.from_array(Saved(path, found))
 
 
 def nodes_of(path: str) -> dict:

@@ -171,6 +171,39 @@ def test_operations_of_several_files(folder):
     assert numpy.array_equal(found["lines"], curves.lines) and numpy.array_equal(found["points"], curves.points)
 
 
+def test_more_objects_than_16_bits_number(folder):
+    image = numpy.kron(numpy.ones((260, 260), numpy.uint8), numpy.pad(numpy.full((3, 3), 200, numpy.uint8), 1))
+    numpy.save("image.npy", image)
+    options = ["--threshold", "50", "--sigma", "0", "--iterations", "0"]
+    assert main(["objects", "image.npy", "a.npy", *options]) == 0
+    labels = numpy.load("a.npy")
+    assert labels.dtype == numpy.uint32 and (numpy.unique(labels) == numpy.arange(260 * 260 + 1)).all()
+    numpy.save("image.npy", image[:100])
+    assert main(["objects", "image.npy", "b.npy", *options]) == 0
+    few = numpy.load("b.npy")
+    assert few.dtype == numpy.uint16 and numpy.array_equal(few, labels[:100])
+
+
+@pytest.mark.parametrize("kind", ["u4", "i4", "u8", ">i8"])
+def test_labels_of_32_and_64_bits_are_read(folder, capsys, kind):
+    labels = (IMAGE > 150).astype(kind) * 70000
+    numpy.save("labels.npy", labels)
+    floats = labels.astype("f4")
+    assert main(["distance", "labels.npy", "a.npy", "--threshold", "0.5"]) == 0
+    assert numpy.array_equal(numpy.load("a.npy"), isoline.distance(floats, threshold=0.5))
+    assert main(["objects", "image.npy", "b.npy", "--starts", "labels.npy", "--iterations", "3"]) == 0
+    found = numpy.load("b.npy")
+    assert found.dtype == numpy.uint32 and numpy.array_equal(found, isoline.objects(IMAGE, floats, iterations=3)[0])
+    capsys.readouterr()
+    for value in (2 ** 24 + 1, -1) if "i" in kind else (2 ** 24 + 1,):
+        labels[3, 4, 5] = value
+        numpy.save("labels.npy", labels)
+        assert main(["distance", "labels.npy", "a.npy", "--threshold", "0.5"]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("isoline: cannot use labels.npy: whole numbers of 32 or 64 bits must be from 0 to 16777216, ")
+        assert f"(got {value})" in said and said.count("\n") == 1
+
+
 @pytest.mark.parametrize("workers", [[], ["--local", "2"]], ids=str)
 def test_zarr_by_chunk(folder, workers):
     zarr = pytest.importorskip("zarr")

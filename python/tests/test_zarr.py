@@ -1,8 +1,10 @@
 """The command and OME-Zarr: axes and scale, several levels, runs that were ended, and files that cannot be used."""
 import contextlib
+import importlib
 import json
 import os
 import pathlib
+import pickle
 import shutil
 import signal
 import socket
@@ -115,6 +117,37 @@ def test_objects_by_workers(folder, capsys):
     assert set(numpy.unique(smaller)) == {0, 3, 70}
     own = (blocks == smaller[..., None]).sum(-1)
     assert all((own >= (blocks == label).sum(-1)).all() for label in (0, 3, 70))
+
+
+def test_labels_are_read_again(folder, capsys):
+    ome("image.zarr")
+    run = ["objects", "image.zarr", "a.zarr", "--reach", "60", "--margin", "5", "--threshold", "110", "--iterations", "2"]
+    assert main(run) == 0
+    labels = zarr.open("a.zarr/0", mode="r+")
+    assert labels.dtype == numpy.uint32 and labels[:].any()
+    options = ["--threshold", "0.5", "--largest", "3"]
+    for more in options[:2], options:
+        assert main(["distance", "a.zarr", "b.npy", *more]) == 0
+        wanted = isoline.distance(labels[:].astype("f4"), threshold=0.5, spacing=(2, 0.5, 0.5))
+        assert numpy.array_equal(numpy.load("b.npy"), wanted if more != options else wanted.clip(-3, 3))
+    assert main([*run[:2], "c.zarr", *run[3:-4], "--starts", "a.zarr", "--iterations", "2"]) == 0
+    labels[0, 0, 0] = 2 ** 24 + 1
+    assert main(["distance", "a.zarr", "c.npy", *options]) == 1
+    assert "cannot use a.zarr: whole numbers of 32 or 64 bits must be" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [".npy", ".tif"])
+def test_starts_of_a_file_are_not_sent_to_workers(folder, monkeypatch, kind):
+    pytest.importorskip("tifffile" if kind == ".tif" else "numpy")
+    starts = numpy.zeros((64, 96, 99), numpy.uint16)
+    starts[8:12, 20:26, 20:26] = 70
+    numpy.save("starts.npy", starts)
+    if kind == ".tif":
+        importlib.import_module("tifffile").imwrite("starts.tif", starts)
+    lazy = _zarr.lazily(f"starts{kind}", program.read(f"starts{kind}", False))
+    assert len(pickle.dumps(dict(lazy.__dask_graph__()))) < 10_000 and numpy.array_equal(lazy.compute(), starts)
+    monkeypatch.chdir("/")
+    assert numpy.array_equal(pickle.loads(pickle.dumps(lazy)).compute(), starts)
 
 
 def test_a_level_that_chunks_cannot_measure(folder, capsys):
