@@ -120,16 +120,17 @@ def levels(block, low, high, below):
     return numpy.where(numpy.isnan(block), numpy.uint16(LARGEST_U16 if below else 0), found)
 
 
-def found(block, *extremes, sizes, depths, spacing, device, parameters, block_id=None):
+def found(block, *extremes, sizes, depths, spacing, device, parameters, below, block_id=None):
     place = Place(sizes, depths, block_id)
     parameters = {**parameters, "iterations": 0}
     if extremes:
+        block = levels(block, *extremes, below)
         first, step = scale(*extremes)
         height = parameters["threshold"] - first
         parameters["threshold"] = max(-FAR, min(height / step if step > 0 else math.copysign(FAR, height), FAR))
     labels, _ = isoline.objects(block, out=numpy.empty(block.shape, numpy.float32), spacing=spacing, device=device,
                                 **parameters)
-    voxels = numpy.flatnonzero(labels)
+    voxels = numpy.flatnonzero(labels).astype(numpy.uint32 if labels.size <= 2 ** 32 else numpy.int64)
     values = labels.ravel()[voxels]
     order = numpy.argsort(values, kind="stable")
     _, first, counts = numpy.unique(values[order], return_index=True, return_counts=True)
@@ -170,12 +171,14 @@ def found_starts(starts, keys, shape, core):
     return local.clip(0), numpy.searchsorted(keys, starts.keys[is_known]) + 1
 
 
-def grown(block, starts, *keys, sizes, depths, spacing, device, parameters, block_id=None):
+def grown(block, starts, keys, *extremes, sizes, depths, spacing, device, parameters, below, block_id=None):
     place = Place(sizes, depths, block_id)
-    if keys:
-        local, labels = found_starts(starts.item(), keys[0].item(), block.shape, place.core)
-    else:
+    if extremes:
+        block = levels(block, *extremes, below)
+    if keys is None:
         local, labels = given_starts(starts)
+    else:
+        local, labels = found_starts(starts.item(), keys.item(), block.shape, place.core)
     labels = numpy.concatenate([[0], labels]).astype(numpy.uint32)
     rows, report = numpy.zeros(len(labels), ROW), isoline.Report()
     grid = local

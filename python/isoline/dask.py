@@ -229,29 +229,25 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
         raise InvalidArgument(f"reach must be a finite number greater than 0, but it is {reach!r}")
     steps = per_axis(spacing, image.ndim)
     halos = {axis: int(numpy.ceil(reach / step)) for axis, step in enumerate(steps)}
-    image = image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
+    given_image, image = image, image.rechunk({axis: aligned(image.chunks[axis], 1, halo) for axis, halo in halos.items()})
     depths = {axis: halo if image.numblocks[axis] > 1 else 0 for axis, halo in halos.items()}
-    options = dict(sizes=image.chunks, depths=list(depths.values()), spacing=steps, device=device, parameters=parameters)
+    options = dict(sizes=image.chunks, depths=list(depths.values()), spacing=steps, device=device, parameters=parameters,
+                   below=values["foreground"] == "below")
     if starts is not None:
-        starts, keys = in_order(starts, "starts"), []
+        starts, keys = in_order(starts, "starts"), None
         if starts.shape != image.shape:
             raise InvalidSize(f"cannot use starts: they must have the shape of the image, {image.shape} (got "
                               f"{starts.shape})")
         starts = da.overlap.overlap(starts.rechunk(image.chunks), depths, "none")
     extremes = []
     if image.dtype == numpy.float32:
-        extremes = [da.asarray(end) for end in ranges.values()] or _objects.automatic_range(image)
-        below = values["foreground"] == "below"
-        image = image.map_blocks(_objects.levels, *extremes, below=below, meta=empty(image, numpy.uint16))
-    pixels = da.overlap.overlap(image, depths, "none")
+        extremes = [da.asarray(end) for end in ranges.values()] or _objects.automatic_range(read_again(given_image))
     if starts is None:
-        # Chunks are read again to be grown: none is kept until the starts of all are known. Dask cannot read a single one
-        # twice that is joined of others, and it is all of the image anyway.
-        again = pixels if image.npartitions == 1 else da.overlap.overlap(clone(image, omit=extremes), depths, "none")
+        again = da.overlap.overlap(read_again(given_image).rechunk(image.chunks), depths, "none")
         starts = _objects.results(_objects.found, again, *extremes, **options)
         own = _objects.results(_objects.own_keys, starts)
-        keys = [_objects.results(_objects.all_keys, own.rechunk(-1))]
-    parts = _objects.results(_objects.grown, pixels, starts, *keys, **options)
+        keys = _objects.results(_objects.all_keys, own.rechunk(-1))
+    parts = _objects.results(_objects.grown, da.overlap.overlap(image, depths, "none"), starts, keys, *extremes, **options)
     labels = parts.map_blocks(_objects.labels_of, chunks=image.chunks, dtype=numpy.uint32, meta=empty(image, numpy.uint32))
     rows = _objects.results(_objects.rows_of, parts)
     return labels, _objects.gathered(_objects.table_of, rows, *extremes, spacing=steps, shape=image.shape)
@@ -454,12 +450,12 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     longest = max(lengths, default=0)
     least = values["upwind_order"] * longest + (longest // every if every else 0) * reach + SENTINELS + edges
     depth = -(-least // tile) * tile
+    # Every chunk must see the extremes of the whole image, on which the time step depends.
+    extremes = finite_extremes(read_again(image))
     image = with_room(image, volume, tile, depth)
     phi = phi.rechunk(image.chunks)
     split = split_axes(image, volume)
     depths = {axis: depth if axis in split else 0 for axis in range(image.ndim)}
-    # Every chunk must see the extremes of the whole image, on which the time step depends.
-    extremes = finite_extremes(image)
     images = da.overlap.overlap(image, depths, "none")
     settings = {**parameters, "dimensions": "volume" if volume else "slices", "variant": "dense", "change_tolerance": 0,
                 "rms_tolerance": 0}
@@ -514,6 +510,13 @@ def finite_extremes(image) -> tuple[da.Array, da.Array]:
     """The smallest and the largest finite pixel; infinite where there is none."""
     finite = da.isfinite(image)
     return da.where(finite, image, numpy.inf).min(), da.where(finite, image, -numpy.inf).max()
+
+
+def read_again(image) -> da.Array:
+    """The image, whose chunks are read once more for this, so that none is kept until something of all is known. Dask cannot
+    clone what it has joined from several chunks: they are kept."""
+    joined = any(name.startswith("rechunk-merge") for name in image.__dask_graph__().layers)
+    return image if joined else clone(image)
 
 
 def full(image, value):

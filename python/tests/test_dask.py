@@ -2,6 +2,7 @@
 import math
 import pathlib
 import re
+import tracemalloc
 
 import numpy
 import pytest
@@ -54,6 +55,44 @@ def test_edge_strength_of_other_images():
     parameters = dict(threshold=190.5, iterations=18, start="image", start_min=50.0, start_max=180.0, dimensions=3)
     assert same(by_chunk.edge_strength(da.from_array(floats, chunks=(9, 31, 50)), **parameters),
                 isoline.edge_strength(floats, **parameters))
+
+
+def most_in_memory(compute):
+    """The most memory that a computation has at once, as a share of its image of 64 chunks."""
+    class Image:
+        shape, dtype, ndim = (64 * 16, 80, 80), numpy.dtype("f4"), 3
+
+        def __getitem__(self, part):
+            return DISCS[:16, :80, :80].astype("f4")[tuple(slice(0, one.stop - one.start) for one in part)]
+
+    image = da.from_array(Image(), chunks=(16, 80, 80))
+    lazy = compute(image)
+    tracemalloc.start()
+    lazy.compute(scheduler="synchronous")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / image.nbytes
+
+
+def test_images_that_dask_joined_have_extremes():
+    """Dask fails where it is told to read them twice."""
+    for chunks in (30, 90, 101), (30, 45, 101), (30, 90, 51):
+        image = da.from_array(FLOATS[:30], chunks=(15, 45, 50)).rechunk(chunks)
+        options = dict(iterations=2, exchange_every=2, reinitialise_every=0, **RANGE)
+        phi = da.from_array(numpy.where(BALL[:30], -1, 1).astype("f4"), chunks=40)
+        assert numpy.isfinite(now(by_chunk.level_set(image, phi, **options))).all()
+        for starts in da.from_array(BALL[:30].astype("u1"), chunks=30), None:
+            labels, _ = by_chunk.objects(image, starts, reach=20, margin=5, threshold=150, iterations=1)
+            assert now(labels).any()
+
+
+@pytest.mark.parametrize("compute", [
+    lambda image: by_chunk.objects(image, da.ones(image.shape, "u1", chunks=image.chunks), reach=2, margin=2,
+                                   iterations=0)[0].sum(),
+    lambda image: by_chunk.level_set(image, da.full_like(image, -1), iterations=1, reinitialise_every=0, exchange_every=1,
+                                     target=100.0, epsilon=50.0).sum()], ids=["objects", "level_set"])
+def test_no_image_is_kept_until_its_extremes_are_known(compute):
+    assert most_in_memory(compute) < 0.8
 
 
 def test_halos_matter():

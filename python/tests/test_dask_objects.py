@@ -94,6 +94,12 @@ def test_starts_are_found_where_none_are_given():
         assert 2 * numpy.count_nonzero(own & (labels == label)) > 0.99 * (own.sum() + (labels == label).sum())
 
 
+def test_starts_are_kept_in_4_bytes_a_voxel():
+    options = dict(sizes=tuple((side,) for side in SHAPE), depths=[0] * 3, spacing=list(SPACING), device="cpu", below=False)
+    part = _objects.found(IMAGE, parameters=dict(threshold=85), block_id=(0, 0, 0), **options)
+    assert part.item().voxels.dtype == numpy.uint32 and len(part.item().voxels) > 1000
+
+
 def test_an_object_is_grown_once_in_each_chunk_for_both_results(monkeypatch):
     calls, operation = [], isoline.objects
     monkeypatch.setattr(isoline, "objects", lambda *given, **options: calls.append(options) or operation(*given, **options))
