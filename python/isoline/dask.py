@@ -290,9 +290,11 @@ def edge_strength(image: da.Array, *, spacing: Spacing = None, exchange_every: i
                               f"power of two up to 1024 times an equal spacing (got {values['rho']} and {axes}); leave "
                               "exchange_every out")
     options = dict(device=device, parameters=parameters, dtype=numpy.float32, meta=empty(image, numpy.float32))
+    depths = [{axis: length if axis in split else 0 for axis in range(image.ndim)} for length in lengths]
+    if len(lengths) == 1:
+        return da.map_overlap(strength, image, depth=depths[0], boundary="none", **options)
     state = image.map_blocks(strength_state, **options)
-    for length in lengths:
-        depth = {axis: length if axis in split else 0 for axis in range(image.ndim)}
+    for length, depth in zip(lengths, depths):
         state = da.map_overlap(strength_steps, state, depth=depth, boundary="none", iterations=length, **options)
     return state.map_blocks(numpy.minimum, numpy.float32(1), dtype=numpy.float32, meta=empty(image, numpy.float32))
 

@@ -48,6 +48,14 @@ def test_edge_strength(parameters, every):
     assert same(by_chunk.edge_strength(image, exchange_every=every, **parameters), wanted)
 
 
+def test_one_exchange_is_one_call_for_each_chunk(monkeypatch):
+    calls, call = [], isoline.edge_strength
+    monkeypatch.setattr(isoline, "edge_strength", lambda block, **more: calls.append(block.dtype) or call(block, **more))
+    lazy = by_chunk.edge_strength(da.from_array(VOLUME, chunks=CHUNKS), dimensions="volume", threshold=190, iterations=9)
+    lazy.compute(scheduler="synchronous")
+    assert calls == [numpy.uint8] * lazy.npartitions and lazy.npartitions > 20
+
+
 def test_edge_strength_of_other_images():
     plane, floats = VOLUME[40], FLOATS[:20]
     whole = isoline.edge_strength(plane, threshold=190, iterations=20)
