@@ -83,7 +83,7 @@ def most_in_memory(compute):
 
 
 def test_images_that_dask_joined_have_extremes():
-    """Dask fails where it is told to read them twice."""
+    """Dask fails to read them twice."""
     for chunks in (30, 90, 101), (30, 45, 101), (30, 90, 51):
         image = da.from_array(FLOATS[:30], chunks=(15, 45, 50)).rechunk(chunks)
         options = dict(iterations=2, exchange_every=2, reinitialise_every=0, **RANGE)
