@@ -393,10 +393,13 @@ def made_once(path: str):
 
 def unreplaced(path: str, root: str, known: str | None):
     """The array or group of a result, which another run may have replaced."""
-    with contextlib.suppress(FileNotFoundError, KeyError):
+    try:
         node = zarr.open(root, mode="r+")
-        if node.attrs["isoline"].get("id") == known:
-            return node
+    except FileNotFoundError:
+        raise FileNotFoundError(f"cannot write {path}: {root} is not there; let all workers see the folder that this "
+                                "command sees, and start again") from None
+    if node.attrs.get("isoline", {}).get("id") == known:
+        return node
     raise RuntimeError(f"cannot write {path}: another run has replaced it; name another file, or start again with "
                        "--overwrite when that run has ended")
 

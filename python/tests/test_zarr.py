@@ -479,6 +479,11 @@ def test_a_run_whose_result_was_replaced_ends(folder, monkeypatch, capsys, last)
     assert written["complete"] and written["run"]["parameters"]["iterations"] == 10
 
 
+def test_a_worker_that_does_not_see_the_result_says_so(folder):
+    with pytest.raises(FileNotFoundError, match="cannot write a.zarr: /none/a.zarr is not there; let all workers see"):
+        _zarr.store(numpy.zeros((2, 2)), "/none/a.zarr", "0", "a.zarr", None)
+
+
 def test_a_run_that_begins_at_the_same_time_deletes_nothing(folder, monkeypatch, capsys):
     ome("image.zarr", scale=(1, 1, 1, 1, 1))
     described, before = _zarr.described, {}
