@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import shutil
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
@@ -53,14 +54,20 @@ class Source(NamedTuple):
 
 class Readable:
     """A Zarr array that names its file where a part of it cannot be read or is not there, which Zarr reads as its fill
-    value: a process may see another folder, or the file may have been removed."""
+    value: a process may see another folder, or the file may have been removed.
 
-    def __init__(self, path, array, fill_missing=False):
-        self.path, self.array, self.shape, self.dtype, self.ndim = path, array, array.shape, array.dtype, array.ndim
-        self.fill_missing = fill_missing
+    version: of the pixels; Dask takes arrays with another for others. leading: the number of axes of size 1 that are left
+    out at the beginning.
+    """
+
+    def __init__(self, path, array, version, fill_missing=False, leading=0):
+        self.path, self.array, self.version, self.fill_missing, self.leading = path, array, version, fill_missing, leading
+        self.shape, self.dtype, self.ndim = array.shape[leading:], array.dtype, array.ndim - leading
 
     def __getitem__(self, part):
-        ends = [one.indices(size)[:2] if isinstance(one, slice) else (one, one + 1) for one, size in zip(part, self.shape)]
+        part = (0,) * self.leading + part
+        ends = [one.indices(size)[:2] if isinstance(one, slice) else (one, one + 1)
+                for one, size in zip(part, self.array.shape)]
         values = self.values(part, ends)
         files = [pathlib.Path(self.array.store.root)] if self.fill_missing else files_of(self.array, ends)
         if gone := first_missing(files):
@@ -105,12 +112,16 @@ def source_at(path: str, fill_missing: bool) -> Source:
     if isinstance(array, zarr.Group):
         multiscale = image_of(path, array)
         place, array = place / multiscale["datasets"][0]["path"], array[multiscale["datasets"][0]["path"]]
-    image = da.from_array(Readable(path, array, fill_missing), chunks=array.shards or array.chunks)
-    found = dict(path=str(place.resolve()), shape=list(array.shape), type=str(array.dtype), chunks=list(image.chunksize),
+    chunks = array.shards or array.chunks
+    found = dict(path=str(place.resolve()), shape=list(array.shape), type=str(array.dtype), chunks=list(chunks),
                  **times_of(path, array, fill_missing))
+
+    def image(leading=0):
+        return da.from_array(Readable(path, array, found["times"], fill_missing, leading), chunks=chunks[leading:])
+
     multiscale, dataset = dataset_at(place, nodes)
     if dataset is None:
-        return Source(image, array.metadata.zarr_format, found)
+        return Source(image(), array.metadata.zarr_format, found)
     axes = multiscale["axes"]
     names = [axis["name"] for axis in axes]
     other = next((place for place, name in enumerate(names) if name in SPACE), len(names))
@@ -130,7 +141,7 @@ def source_at(path: str, fill_missing: bool) -> Source:
             translation = [a + b for a, b in zip(translation, transformation["translation"])]
     axes, scale, translation = axes[other:], scale[other:], translation[other:]
     found.update(axes=axes, scale=scale, translation=translation)
-    return Source(image[(0,) * other], array.metadata.zarr_format, found, axes, scale, translation)
+    return Source(image(other), array.metadata.zarr_format, found, axes, scale, translation)
 
 
 class Saved:
@@ -141,7 +152,15 @@ class Saved:
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
 
     def __getitem__(self, part):
-        return opened(self.path, self.newest)[part]
+        with OPENING:
+            found = opened(self.path, self.newest)
+        if (found.shape, found.dtype, os.stat(self.path).st_mtime_ns) != (self.shape, self.dtype, self.newest):
+            raise ValueError(f"cannot read {self.path}: it is not the file that the command has seen; let all workers see "
+                             "the same, and start again")
+        return found[part]
+
+
+OPENING = threading.Lock()
 
 
 @functools.lru_cache(maxsize=1)
@@ -153,7 +172,9 @@ def opened(path: str, _newest: int):
 
 def lazily(path: str, found) -> da.Array:
     """The pixels of an input."""
-    return found.image if isinstance(found, Source) else da.from_array(Saved(path, found))
+    if isinstance(found, Source):
+        return found.image
+    return da.from_array(Saved(path, found), meta=numpy.empty((0,) * found.ndim, found.dtype))
 
 
 def nodes_of(path: str) -> dict:
@@ -285,16 +306,17 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
     for level, size in enumerate(sizes):
         if level:
             before = node[str(level - 1)]
-            image = da.from_array(Readable(path, before), chunks=before.chunks)
+            image = da.from_array(Readable(path, before, known), chunks=before.chunks)
             factors = {axis: 2 for axis in range(image.ndim) if image.shape[axis] > 1}
             merge = numpy.mean if image.dtype.kind == "f" else numpy.max
             if run["operation"] in LABELS:
                 merge = most_frequent
             image = da.coarsen(merge, image, factors, trim_excess=True).astype(image.dtype)
-        array = node
+        array, made = node, not (proceed and there)
         if ome:
             sides = tuple(map(min, chunks, size))
-            if str(level) not in node:
+            node = unreplaced(path, str(node.store.root), known)
+            if made := str(level) not in node:
                 with made_once(path):
                     new_array(node.store, size, sides, image.dtype, name=str(level), zarr_format=node.metadata.zarr_format,
                               dimension_names=[axis["name"] for axis in source.axes] if source.format == 3 else None)
@@ -302,7 +324,7 @@ def write(path: str, image: da.Array, source: Source | None, run: dict, levels: 
             image = image.rechunk(sides) if level else image
         if in_steps is not None and level == 0 and not is_whole(array):
             image = in_steps(kept=steps.kept)
-        fill(path, array, image, client, known)
+        fill(path, array, image, client, known, made)
     unreplaced(path, str(node.store.root), known).attrs["isoline"] = {"complete": True, "run": run, "id": known}
     for partial in pathlib.Path(path).rglob("*.partial"):
         partial.unlink(missing_ok=True)
@@ -346,15 +368,17 @@ class Steps:
         name, self.done = str(self.done), self.done + 1
         if any(is_whole(array) for other, array in self.group.arrays() if int(other) > int(name)):
             return values
-        if name not in self.group:
+        known = self.group.attrs["isoline"].get("id")
+        self.group = unreplaced(str(self.path), str(self.group.store.root), known)
+        if made := name not in self.group:
             sides = storable(values.chunksize, values.dtype.itemsize)
             with made_once(str(self.path)):
                 new_array(self.group.store, values.shape, sides, values.dtype, name=name, zarr_format=3)
         array = self.group[name]
-        fill(str(self.path), array, values, self.client, self.group.attrs["isoline"].get("id"))
+        fill(str(self.path), array, values, self.client, known, made)
         if int(name) and str(int(name) - 1) in self.group:
             del self.group[str(int(name) - 1)]
-        return da.from_array(Readable(str(self.path), array), chunks=array.chunks)
+        return da.from_array(Readable(str(self.path), array, known), chunks=array.chunks)
 
     def remove(self):
         """Removes them, but not those of another run."""
@@ -469,15 +493,17 @@ def described(source: Source, run: dict, sizes: list) -> dict:
     return {"ome": {"version": "0.5", "multiscales": [image]}}
 
 
-def fill(path: str, array, image: da.Array, client, known: str | None) -> None:
-    """Computes those blocks of the image of which a chunk is not yet there. known: the id of the result."""
+def fill(path: str, array, image: da.Array, client, known: str | None, made: bool) -> None:
+    """Computes those blocks of the image of which a chunk is not yet there. known: the id of the result. made: True if the
+    array has just been made: then a chunk that is there is of a run that it has replaced."""
     bounds = [numpy.cumsum([0, *sizes]) for sizes in image.chunks]
     stored = image.map_blocks(store, root=str(array.store.root), place=array.path, title=path, known=known,
                               chunks=tuple((1,) * count for count in image.numblocks), dtype=numpy.uint8,
                               meta=numpy.empty((0,) * image.ndim, numpy.uint8)).to_delayed()
     wanted = []
     for block in numpy.ndindex(*image.numblocks):
-        if first_missing(files_of(array, [(bounds[axis][at], bounds[axis][at + 1]) for axis, at in enumerate(block)])):
+        ends = [(bounds[axis][at], bounds[axis][at + 1]) for axis, at in enumerate(block)]
+        if made or first_missing(files_of(array, ends)):
             wanted.append(stored[block])
     if client is None:
         dask.compute(*wanted)
@@ -505,9 +531,16 @@ def store(block, root, place, title, known, block_info=None) -> Any:
     node = unreplaced(title, root, known)
     # The argument config of open_array is for new arrays alone.
     array = (node[place] if place else node).with_config({"write_empty_chunks": True})
+    ends = block_info[0]["array-location"]
     try:
-        array[tuple(slice(*ends) for ends in block_info[0]["array-location"])] = block
+        array[tuple(slice(*pair) for pair in ends)] = block
     except OSError as error:
         raise OSError(f"cannot write {title}: {error.strerror} ({os.fspath(error.filename or root)}); make room, and start "
                       "again: chunks that are done stay") from None
+    try:
+        unreplaced(title, root, known)
+    except RuntimeError:
+        for file in files_of(array, ends):
+            file.unlink(missing_ok=True)
+        raise
     return numpy.zeros((1,) * block.ndim, numpy.uint8)

@@ -18,6 +18,8 @@ from typing import Any
 import dask
 import dask.array as da
 import numpy
+from dask._task_spec import GraphNode
+from dask.blockwise import Blockwise
 from dask.graph_manipulation import clone
 
 import isoline
@@ -241,9 +243,9 @@ def objects(image: da.Array, starts: da.Array | None = None, *, reach: float, sp
         starts = da.overlap.overlap(starts.rechunk(image.chunks), depths, "none")
     extremes = []
     if image.dtype == numpy.float32:
-        extremes = [da.asarray(end) for end in ranges.values()] or _objects.automatic_range(read_again(given_image))
+        extremes = [da.asarray(end) for end in ranges.values()] or _objects.automatic_range(read_again(given_image, "range"))
     if starts is None:
-        again = da.overlap.overlap(read_again(given_image).rechunk(image.chunks), depths, "none")
+        again = da.overlap.overlap(read_again(given_image, "starts").rechunk(image.chunks), depths, "none")
         starts = _objects.results(_objects.found, again, *extremes, **options)
         own = _objects.results(_objects.own_keys, starts)
         keys = _objects.results(_objects.all_keys, own.rechunk(-1))
@@ -453,7 +455,7 @@ def level_set(image: da.Array, phi: da.Array, *, iterations: int, spacing: Spaci
     least = values["upwind_order"] * longest + (longest // every if every else 0) * reach + SENTINELS + edges
     depth = -(-least // tile) * tile
     # Every chunk must see the extremes of the whole image, on which the time step depends.
-    extremes = finite_extremes(read_again(image))
+    extremes = finite_extremes(read_again(image, "extremes"))
     image = with_room(image, volume, tile, depth)
     phi = phi.rechunk(image.chunks)
     split = split_axes(image, volume)
@@ -514,11 +516,14 @@ def finite_extremes(image) -> tuple[da.Array, da.Array]:
     return da.where(finite, image, numpy.inf).min(), da.where(finite, image, -numpy.inf).max()
 
 
-def read_again(image) -> da.Array:
-    """The image, whose chunks are read once more for this, so that none is kept until something of all is known. Dask cannot
-    clone what it has joined from several chunks: they are kept."""
-    joined = any(name.startswith("rechunk-merge") for name in image.__dask_graph__().layers)
-    return image if joined else clone(image)
+def read_again(image, purpose) -> da.Array:
+    """The image, whose chunks are read once more for a purpose, so that none is kept until something of all is known. Dask
+    cannot clone what it has cut or joined: those chunks are kept."""
+    def can_be_cloned(layer):
+        return isinstance(layer, Blockwise) or not any(isinstance(task, GraphNode) for task in layer.values())
+
+    layers = image.__dask_graph__().layers.values()
+    return clone(image, seed=purpose) if all(map(can_be_cloned, layers)) else image
 
 
 def full(image, value):

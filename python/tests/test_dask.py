@@ -82,10 +82,14 @@ def most_in_memory(compute):
     return most / image.nbytes
 
 
-def test_images_that_dask_joined_have_extremes():
+def test_images_that_dask_cut_or_joined_have_extremes():
     """Dask fails to read them twice."""
-    for chunks in (30, 90, 101), (30, 45, 101), (30, 90, 51):
-        image = da.from_array(FLOATS[:30], chunks=(15, 45, 50)).rechunk(chunks)
+    from dask import delayed
+    whole = da.from_array(FLOATS[:30], chunks=(15, 45, 50))
+    images = [whole.rechunk(chunks) for chunks in ((30, 90, 101), (30, 45, 101), (30, 90, 51))]
+    images.append(da.from_array(FLOATS[None, :30], chunks=(1, 15, 45, 50))[0])
+    images.append(da.stack([da.from_delayed(delayed(plane), plane.shape, plane.dtype) for plane in FLOATS[:30]]))
+    for image in images:
         options = dict(iterations=2, exchange_every=2, reinitialise_every=0, **RANGE)
         phi = da.from_array(numpy.where(BALL[:30], -1, 1).astype("f4"), chunks=40)
         assert numpy.isfinite(now(by_chunk.level_set(image, phi, **options))).all()

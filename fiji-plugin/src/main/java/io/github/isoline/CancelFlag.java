@@ -11,6 +11,7 @@ public final class CancelFlag implements AutoCloseable {
 
     /** Makes the flag of the calling thread, which has one at a time. */
     public CancelFlag() throws IsolineException {
+        NativeLoader.load();
         flag.clear();
         Status.check(IsolineLibrary.isoline_set_cancel_flag(flag));
     }

@@ -59,6 +59,9 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** The longest time in which a closed dialog waits for the worker, which frees its memory by itself. */
     private static final long CLOSING_MILLIS = 1000;
 
+    /** The time after a step of scrolling in which updates may be those of more steps. */
+    private static final long STEP_NANOS = 300_000_000;
+
     final ImagePlus image;
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
@@ -69,8 +72,14 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** Holds what is known of slices by their stack index; only the worker adds, but others may remove. */
     private final Map<Integer, Object> known = new HashMap<>();
 
-    /** The slice that was shown when the image was updated last, and the number of slices. */
+    /** The number of updates of the image, guarded by {@link #known}: what was computed before the last is not kept. */
+    private int changes;
+
+    // Only the event thread uses these fields: the slice that was shown when the image was updated last, and the number
+    // of
+    // slices; and when the user last scrolled.
     private List<Integer> seen;
+    private long scrolled = System.nanoTime() - STEP_NANOS;
 
     // Only the worker uses these fields: memory by what it is for, and the size and type that it fits.
     private final Map<String, PixelBuffer> buffers = new HashMap<>();
@@ -169,8 +178,10 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     final <T> boolean eachSlice(int[] indices, Function<Object, T> compute, Predicate<T> taker) throws BadInput {
         for (int index : indices) {
             T one;
+            int before;
             synchronized (known) {
                 one = (T) known.get(index);
+                before = changes;
             }
             if (one == null) {
                 if (isOutdated()) {
@@ -178,7 +189,9 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
                 }
                 one = compute.apply(Pixels.of(image, index));
                 synchronized (known) {
-                    known.put(index, one);
+                    if (changes == before) {
+                        known.put(index, one);
+                    }
                 }
             }
             if (!taker.test(one)) {
@@ -361,12 +374,18 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     public final void imageUpdated(ImagePlus which) {
         if (which == image) {
             List<Integer> now = shown();
+            if (!now.get(0).equals(seen.get(0))) {
+                scrolled = System.nanoTime();
+            }
+            // The updates of several steps may come after the last of them.
+            boolean mayBeAStep = System.nanoTime() - scrolled < STEP_NANOS;
             synchronized (known) {
                 known.remove(now.get(0));
-                if (now.get(0).equals(seen.get(0)) || !now.get(1).equals(seen.get(1))) {
+                if (!mayBeAStep || !now.get(1).equals(seen.get(1))) {
                     // The user did not scroll: any slice may have changed.
                     known.clear();
                 }
+                changes++;
                 seen = now;
             }
             requestAgain();

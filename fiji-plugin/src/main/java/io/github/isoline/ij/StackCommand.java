@@ -33,7 +33,9 @@ public final class StackCommand implements PlugIn {
         Host.guard(Host.name(call.command, WindowManager.getCurrentImage()), () -> execute(call));
     }
 
-    /** Returns the image of the last run, null if it failed, was cancelled or makes none; for callers from Java. */
+    /**
+     * Returns the image of the last run, null if it was not computed, was cancelled or is none; for callers from Java.
+     */
     public ImagePlus getResult() {
         return result;
     }
@@ -69,15 +71,17 @@ public final class StackCommand implements PlugIn {
         ImagePlus made = job.runLocked();
         job.saveFiles();
         result = made;
+        String done = "";
         try {
             job.deliver();
+            // A log that opens now lies behind the result.
+            done = log(call.command);
         } finally {
             // The images are not lost if there is no memory left for a table.
             job.otherImages().forEach(other -> show(other, ""));
             IJ.showProgress(1.0);
-            show(result, "");
+            show(result, done);
         }
-        IJ.showStatus(log(call.command));
         job.checkFiles();
         if (job.stopped) {
             // A macro that the user stopped must not continue with the next image.

@@ -69,10 +69,12 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
         });
         run.start();
         holding.await();
+        CountDownLatch begun = new CountDownLatch(1);
         CountDownLatch ended = new CountDownLatch(1);
         LivePreview<String> preview = new LivePreview<String>(image, this) {
             @Override
             String compute(String settings, boolean draw) throws IsolineException {
+                begun.countDown();
                 try {
                     distance(image, null);
                     return "computed";
@@ -82,6 +84,8 @@ class LivePreviewTest extends HeadlessTest implements LivePreview.Listener {
             }
         };
         preview.request("", true);
+        assertTrue(begun.await(30, TimeUnit.SECONDS));
+        // It is in the library soon after.
         Thread.sleep(100);
         long began = System.nanoTime();
         preview.close();
