@@ -289,8 +289,9 @@ final class LevelSetScenes extends RunScenes {
         say("untouched range", choice(untouched, "values").getSelectedItem());
         press(button(untouched, "Cancel"));
         await("no dialog", () -> !untouched.isShowing());
-        IJ.run(image, "Subtract...", "value=0.1234567");
-        IJ.run(image, "Multiply...", "value=0.00081");
+        // A command would end here, as after each dialog that is cancelled.
+        image.getProcessor().subtract(0.1234567);
+        image.getProcessor().multiply(0.00081);
         IJ.resetMinAndMax(image);
         image.setRoi(new OvalRoi(60, 60, 60, 60));
         Dialog dialog = open(image, COMMAND);
