@@ -14,8 +14,8 @@
 //!
 //! Positions are in columns, rows and slices: the centre of the first pixel is at (0, 0, 0). A pixel is in a shape if
 //! its centre is. Pixels outside all shapes keep their value, and shapes are clipped to the mask. A mask is 8-bit and
-//! in host memory; nothing is written on an error, but where the [cancel flag](crate::set_cancel_flag) ends a call: a part
-//! of the shapes may have been filled then.
+//! in host memory; nothing is written on an error, but where the [cancel flag](crate::set_cancel_flag) or a lack of memory ends
+//! a call: a part of the shapes may have been filled then.
 
 use crate::error::{Error, ErrorKind, Result, finite};
 use crate::image::{ImageMut, MOST_ANISOTROPY, PixelType, check_spacing, check_type, reserved, sort_while};

@@ -44,7 +44,7 @@ pub use segments::{Point, Segment, Segments};
 
 use crate::device::{Context, DeviceNeeds, Workload};
 use crate::error::{Error, Result};
-use crate::image::{Image, ImageMut, PixelType, check_shapes, check_sides, check_type, zeroed_image};
+use crate::image::{Image, ImageMut, PixelType, check_shapes, check_sides, check_size, check_type, zeroed_image};
 use crate::progress::Progress;
 use crate::report::{Parts, Report};
 use crate::slice_io::{Input, Output, check_streamed};
@@ -116,8 +116,8 @@ pub enum Variant {
 pub struct Params {
     /// Default: [`Profile::Paper`].
     pub profile: Profile,
-    /// Default: [`Operator::Sobel`]. Prewitt weighs the gradient less (thresholds mean more), Scharr eight times more
-    /// than Sobel's four.
+    /// Default: [`Operator::Sobel`]. Prewitt weighs the gradient less (thresholds mean more), Scharr four times as
+    /// much as Sobel.
     pub operator: Operator,
     /// The standard deviation of the Gaussian that smooths the image, in pixels, 0 to 10; 0 does not smooth. Default 1.
     /// Higher: less noise, and edges of larger structures. In the reference profile, as in OpenCV, less than 1 does not
@@ -362,9 +362,10 @@ pub fn maps(
     for ((name, map), wanted) in maps.named().into_iter().zip(types) {
         let Some(map) = map else { continue };
         any = true;
-        check_shapes(input.shape(), map.shape())?;
+        check_size(name, map.shape(), "the input", input.shape())?;
         check_type(name, map.pixel_type(), wanted)?;
     }
+    check_shapes(input.shape(), input.shape())?;
     if !any {
         return Err(Error::argument("no map was asked for; ask for at least one of the four"));
     }

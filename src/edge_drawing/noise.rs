@@ -56,7 +56,7 @@ impl Params {
         };
         // A step of one level is no edge where smoothing leaves slopes less steep than their rounding to levels.
         let of_rounding = THRESHOLD_PER_QUARTILE * sum * plan.unit;
-        let threshold = if self.sigma > 1.0 { threshold.max(of_rounding) } else { threshold };
+        let threshold = if self.sigma as f32 > 1.0 { threshold.max(of_rounding) } else { threshold };
         Ok(Self { gradient_threshold: Some(threshold), ..params })
     }
 }

@@ -56,10 +56,11 @@ impl Params {
         Ok(())
     }
 
-    /// Returns the Gaussian that smooths the image. OpenCV's EdgeDrawing does not smooth where σ is less than 1.
+    /// Returns the Gaussian that smooths the image. OpenCV's EdgeDrawing does not smooth where σ, in single
+    /// precision, is less than 1.
     pub(super) fn taps(&self) -> Taps {
         match self.profile {
-            Profile::Reference if self.sigma < 1.0 => Taps::new(0.0),
+            Profile::Reference if (self.sigma as f32) < 1.0 => Taps::new(0.0),
             _ => Taps::new(self.sigma),
         }
     }

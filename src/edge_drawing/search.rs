@@ -148,8 +148,10 @@ impl Tested {
         let along = normal[0] * gx + normal[1] * gy;
         let needed = COS_TOLERANCE * (gx * gx + gy * gy).sqrt();
         self.count += 1;
-        self.along += u64::from(needed > 0.0 && along >= needed);
-        self.against += u64::from(needed > 0.0 && -along >= needed);
+        // A gradient without a direction, or beside a pixel that is not finite, is not aligned.
+        let is_direction = needed > 0.0 && needed.is_finite();
+        self.along += u64::from(is_direction && along >= needed);
+        self.against += u64::from(is_direction && -along >= needed);
     }
 
     /// Returns the binary logarithm of the chance that random gradients would be aligned as often or more often: those along

@@ -310,13 +310,13 @@ impl Marks {
                             let word = crossed(volume, classes, row, w, axis);
                             words[axis * pitch + w] = word;
                             before[axis * pitch + w] = lines[axis];
-                            lines[axis] += word.count_ones();
+                            lines[axis] = lines[axis].saturating_add(word.count_ones());
                         }
                     }
                     if has == [true; 3] {
                         volume.cells(classes, row, |_, variant| {
-                            *triangles += variant.triangles().len() as u32;
-                            lines[3] += u32::from(variant.mean != 0);
+                            *triangles = triangles.saturating_add(variant.triangles().len() as u32);
+                            lines[3] = lines[3].saturating_add((variant.mean != 0).into());
                         });
                     }
                 }

@@ -345,6 +345,7 @@ impl LevelSet {
                 Err(error) if error.kind() == ErrorKind::OutOfMemory => {
                     // A check interval begins, at which the range between regions is measured.
                     self.range_is_measured = false;
+                    self.monitor.converged = false;
                     self.solver.move_to_cpu(context, &self.plan, error, &mut progress, &ticker)?;
                     continue;
                 }

@@ -314,7 +314,7 @@ pub fn run(
         check_size("starts", starts.shape(), "the input", input.shape())?;
     }
     if matches!(output, ImageMut::Device(_)) {
-        return Err(Error::in_cuda_memory("output"));
+        return Err(Error::unsupported("cannot write the labels: they are in CUDA memory; give host memory"));
     }
     let _lock = context.lock()?;
     let ticker = Ticker::new("objects");

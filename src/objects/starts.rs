@@ -20,6 +20,8 @@ const REACH: f64 = 3.0;
 
 /// The number of levels.
 const LEVELS: usize = 1 << 16;
+/// Otsu's threshold has at least so many to choose from, between the smallest pixel and the largest.
+const LEAST_BINS: f32 = 64.0;
 
 /// The voxels between two looks at the ticker.
 const PART: usize = 1 << 16;
@@ -115,17 +117,27 @@ fn smoothed(params: &Params, grid: &Grid, values: Vec<f32>, sigma: f64, ticker: 
 /// square roots of their height above the lowest one. The criterion is made for classes with equal noise, which the roots of photon
 /// counts have; without the roots a few bright objects would draw the threshold above the dim ones.
 fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
+    // Few levels are divided: smoothed pixels of a binary image, or of single photons, lie between them.
+    let [mut least, mut most] = [f32::INFINITY, 0.0];
+    for part in values.chunks(PART) {
+        ticker.check()?;
+        least = part.iter().copied().fold(least, f32::min);
+        most = part.iter().copied().fold(most, f32::max);
+    }
+    let first = least.min(most).floor();
+    let bins_per_level = (LEAST_BINS / (most - first).max(1.0)).max(1.0).log2().ceil().exp2();
     let mut counts = zeroed::<u64>(LEVELS)?;
     for part in values.chunks(PART) {
         ticker.check()?;
-        part.iter().filter(|value| !value.is_nan()).for_each(|value| counts[(value + 0.5) as usize % LEVELS] += 1);
+        let bin = |value: &f32| ((value - first) * bins_per_level + 0.5) as usize % LEVELS;
+        part.iter().filter(|value| !value.is_nan()).for_each(|value| counts[bin(value)] += 1);
     }
     let all = counts.iter().sum::<u64>() as f64;
     let lowest = counts.iter().position(|count| *count > 0).unwrap_or(0);
     let root = |level: usize| (level as f64 - lowest as f64).sqrt();
     let present = || counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let total: f64 = present().map(|(level, count)| root(level) * *count as f64).sum();
-    let [mut below, mut sum, mut most] = [0.0; 3];
+    let [mut below, mut sum, mut largest] = [0.0; 3];
     // No level is above the only one.
     let mut best = f64::INFINITY;
     for (level, count) in present() {
@@ -135,9 +147,9 @@ fn otsu(values: &[f32], ticker: &Ticker) -> Result<f64> {
             break;
         }
         let between = (total * below - sum * all).powi(2) / (below * (all - below));
-        if between > most {
+        if between > largest {
             // The middle of the level's numbers.
-            (most, best) = (between, level as f64 + 0.5);
+            (largest, best) = (between, f64::from(first) + (level as f64 + 0.5) / f64::from(bins_per_level));
         }
     }
     Ok(best)
@@ -259,6 +271,17 @@ mod tests {
         let threshold = otsu(&values, &Ticker::new("test")).unwrap();
         assert!((100.0..300.0).contains(&threshold), "{threshold}");
         assert_eq!(otsu(&[7.0; 10], &Ticker::new("test")).unwrap(), f64::INFINITY);
+    }
+
+    #[test]
+    fn the_threshold_of_few_levels_lies_between_them() {
+        // A smoothed binary image, bright or dark on the other.
+        for first in [0.0, 65534.0] {
+            let values: Vec<f32> = (0..1000).map(|i| first + if i % 4 == 0 { 0.4 } else { 0.1 }).collect();
+            let threshold = otsu(&values, &Ticker::new("test")).unwrap() - f64::from(first);
+            assert!((0.1..0.4).contains(&threshold), "{threshold}");
+        }
+        assert_eq!(otsu(&[f32::NAN; 10], &Ticker::new("test")).unwrap(), f64::INFINITY);
     }
 
     #[test]

@@ -199,4 +199,11 @@ fn pixels_that_are_not_finite_give_no_support() {
             .unwrap();
         assert_eq!(lines, []);
     }
+    // Beside single infinite pixels the gradient is infinite, and points everywhere.
+    let mut input = Array2::<f32>::zeros((SIZE, SIZE));
+    for point in segments.iter().flat_map(|segment| segment.points).filter(|point| point.y % 4 == 0) {
+        input[[point.y as usize, point.x as usize + 1]] = f32::INFINITY;
+    }
+    edge_drawing::lines(&context, input.view().into(), &segments, &LineParams::default(), None, &mut lines).unwrap();
+    assert_eq!(lines, []);
 }
