@@ -2985,7 +2985,7 @@ typedef struct {
     uint64_t expected_iterations;
     /**
      * The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
+     * ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle, and with `regions`.
      */
     double limit_share;
     /** The end of the last step, an isoline_level_set_outcome. */
@@ -3163,7 +3163,7 @@ typedef struct {
     /**
      * Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
      * ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of
-     * the square roots of the pixels' height above the lowest one.
+     * the square roots of the pixels' height above the lowest one, or depth below the highest for dark objects.
      */
     double threshold;
     /**

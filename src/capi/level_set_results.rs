@@ -42,7 +42,7 @@ pub struct isoline_level_set_state {
     /// once it is met.
     pub expected_iterations: u64,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, see
-    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle.
+    /// ISOLINE_LEVEL_SET_AT_LIMIT; NaN where there is no front at rest, or no middle, and with `regions`.
     pub limit_share: f64,
     /// The end of the last step, an isoline_level_set_outcome.
     pub outcome: u32,

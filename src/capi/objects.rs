@@ -47,7 +47,7 @@ pub struct isoline_objects_params {
     pub change_tolerance: f64,
     /// Without starts: the value on whose side objects are, in the image's own units, from -3.4e38 to 3.4e38.
     /// ISOLINE_AUTOMATIC (default): automatic, that with the largest variance between both sides (Otsu 1979) of
-    /// the square roots of the pixels' height above the lowest one.
+    /// the square roots of the pixels' height above the lowest one, or depth below the highest for dark objects.
     pub threshold: f64,
     /// Without starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
     /// the image's spacing, at least 0 and at most 100 times the smallest spacing. ISOLINE_AUTOMATIC (default): automatic,

@@ -123,7 +123,7 @@ pub struct State {
     /// The end of the last step.
     pub outcome: Outcome,
     /// The share of the voxels in the middle of the object whose intensity is at the range's limits, on which the outcome
-    /// depends; `None` where there is no front at rest, or no middle.
+    /// depends; `None` where there is no front at rest, or no middle, and with [`Params::regions`].
     pub limit_share: Option<f64>,
     /// The number of iterations after which the stopping criterion is likely to be met; `u64::MAX` if it never is.
     pub expected_iterations: u64,

@@ -91,8 +91,8 @@ pub struct Params {
     pub change_tolerance: f64,
     /// Automatic starts: a start is put into each thick part of the pixels on the objects' side of this value, after
     /// smoothing, in the image's own units. `None` (default): the value with the largest variance between both sides (Otsu
-    /// 1979) of the square roots of the pixels' height above the lowest one. Roots of photon counts have equal noise at all
-    /// brightnesses, and dim objects count more among bright ones.
+    /// 1979) of the square roots of the pixels' height above the lowest one, or depth below the highest for dark objects.
+    /// Roots of photon counts have equal noise at all brightnesses, and dim objects count more among bright ones.
     pub threshold: Option<f64>,
     /// Automatic starts: the standard deviation of the Gaussian that smooths the image before the threshold, in the unit of
     /// the spacing, at most 100 times the smallest spacing; 0: none. `None` (default): the smallest spacing.
