@@ -294,7 +294,7 @@ def start(*arguments, **options):
 
 
 def test_a_run_that_was_killed_goes_on(folder, capsys):
-    image = numpy.tile(IMAGE, (2, 3, 3))
+    image = numpy.tile(IMAGE, (4, 3, 3))
     plain(image=image)
     run = ["edge_strength", "image.zarr", "a.zarr", "--dimensions", "volume", "--threshold", "100", "--iterations", "10"]
     command = start(*run)
@@ -303,7 +303,7 @@ def test_a_run_that_was_killed_goes_on(folder, capsys):
     command.send_signal(signal.SIGKILL)
     assert command.wait() == -signal.SIGKILL
     chunks = finished("a.zarr/c")
-    assert 20 <= len(chunks) < 4 * 6 * 6
+    assert 20 <= len(chunks) < 8 * 6 * 6
     assert main(["distance", "a.zarr", "b.npy"]) == 1 and "a run that has not ended is writing it" in capsys.readouterr().err
     pathlib.Path("a.zarr/c/0/0/half.partial").write_bytes(b"as if it was ended while it wrote")
     other = [*run[:-1], "11"]
