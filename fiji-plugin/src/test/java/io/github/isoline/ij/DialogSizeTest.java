@@ -98,7 +98,6 @@ class DialogSizeTest extends WindowTest {
             for (String name : names.split(",")) {
                 ImagePlus image = IJ.openImage(cell.getOriginalFileInfo().directory + cell.getTitle());
                 image.show();
-                await("the image", () -> WindowManager.getCurrentImage() == image);
                 show(name, image);
                 for (int id : WindowManager.getIDList()) {
                     // Otherwise ImageJ would ask whether it should be saved.

@@ -78,7 +78,7 @@ class GuiDriver {
         imagej.setLocation(20, 20);
         image.getWindow().setLocation(620, 200);
         // On a busy computer the image takes a while to open; a command before that finds none.
-        await("the image", () -> WindowManager.getCurrentImage() == image);
+        await("the image", () -> makesCurrent(image));
         switch (args[0]) {
             case "run":
                 run();
@@ -504,13 +504,23 @@ class GuiDriver {
     static void command(ImagePlus image, String name) throws Exception {
         long since = System.currentTimeMillis();
         while (System.currentTimeMillis() - since < SETTLED_MS) {
-            if (WindowManager.getCurrentImage() != image) {
-                WindowManager.setCurrentWindow(image.getWindow());
+            if (!makesCurrent(image)) {
                 since = System.currentTimeMillis();
             }
             Thread.sleep(GLANCE_MS);
         }
         IJ.doCommand(name);
+    }
+
+    /**
+     * Makes an image the current one; returns whether it was. The window of another may become active a little later.
+     */
+    static boolean makesCurrent(ImagePlus image) {
+        boolean is = WindowManager.getCurrentImage() == image;
+        if (!is) {
+            WindowManager.setCurrentWindow(image.getWindow());
+        }
+        return is;
     }
 
     static void await(String what, Callable<Boolean> condition) throws Exception {

@@ -10,7 +10,6 @@ import ij.IJ;
 import ij.ImagePlus;
 import ij.ImageStack;
 import ij.Prefs;
-import ij.WindowManager;
 import ij.measure.ResultsTable;
 import ij.plugin.frame.Recorder;
 import ij.process.ByteProcessor;
@@ -224,7 +223,7 @@ class IsosurfaceWindowTest extends WindowTest {
             ImagePlus planes = new ImagePlus("planes", cubes);
             planes.setDimensions(2, SIDE, 2);
             planes.show();
-            await("the planes", () -> WindowManager.getCurrentImage() == planes);
+            await("the planes", () -> makesCurrent(planes));
             IJ.runMacro("run(\"Isosurface...\", \"level=0.5 all_channels all_frames viewer\");");
             planes.setPosition(2, 1, 2);
             IJ.runMacro("run(\"Isosurface...\", \"viewer\");");
