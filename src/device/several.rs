@@ -302,7 +302,7 @@ mod tests {
             seen.lock().unwrap().push(fraction);
             ControlFlow::Continue(())
         };
-        // Waits until the callback has been called twice more, and has been told that the first device is done.
+        // Waits for two more calls of the callback with a fraction that includes all of the first device.
         let wait = || {
             let (started, before) = (Instant::now(), seen.lock().unwrap().len());
             while seen.lock().unwrap()[before..].iter().filter(|fraction| **fraction > 0.666).count() < 2 {

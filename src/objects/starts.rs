@@ -20,7 +20,7 @@ const REACH: f64 = 3.0;
 
 /// The number of levels.
 const LEVELS: usize = 1 << 16;
-/// Otsu's threshold has at least so many to choose from, between the smallest pixel and the largest.
+/// The least number of bins of the histogram between the smallest pixel and the largest.
 const LEAST_BINS: f32 = 64.0;
 
 /// The voxels between two looks at the ticker.
