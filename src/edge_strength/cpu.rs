@@ -79,14 +79,13 @@ pub(super) fn run(
         run_with_progress(pool, progress, &ticker, || {
             let before = of_field.start * width * height;
             for (target, (values, of_field)) in targets.into_iter().zip(solved) {
-                match values {
-                    Values::InPlace => {}
-                    Values::Pooled(values) => {
-                        write_packed(&values[before..][..target.len()], target, &ticker, |value| value)?
-                    }
-                    Values::Owned(values) => {
-                        write_packed(&values[before..][..target.len()], target, &ticker, |value| value)?
-                    }
+                let packed: Option<&[f32]> = match &values {
+                    Values::InPlace => None,
+                    Values::Pooled(values) => Some(values),
+                    Values::Owned(values) => Some(values),
+                };
+                if let Some(values) = packed {
+                    write_packed(&values[before..][..target.len()], target, &ticker, |value| value)?;
                 }
                 outcome = outcome.worst(of_field);
             }
