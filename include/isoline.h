@@ -118,6 +118,26 @@
 #endif
 
 /**
+ * Begins an enum of 32 bits, whose name is a type in C, too: with C23 and in C++ the enum itself, in older C uint32_t.
+ */
+#ifdef __cplusplus
+#define ISOLINE_ENUM(name) enum name : uint32_t
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
+#define ISOLINE_ENUM(name) \
+    enum name : uint32_t;  \
+    typedef enum name name; \
+    enum name : uint32_t
+#else
+#define ISOLINE_ENUM(name) \
+    typedef uint32_t name; \
+    enum name
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
  * @defgroup version Version
  * @{
  */
@@ -131,10 +151,6 @@
 /** The version of this header as one number, to compare with others and with isoline_version(). */
 #define ISOLINE_VERSION (ISOLINE_VERSION_MAJOR << 16 | ISOLINE_VERSION_MINOR << 8 | ISOLINE_VERSION_PATCH)
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /**
  * Returns the version of the loaded library: major << 16 | minor << 8 | patch. Versions with the same major number
  * (while it is 0: the same major and minor number) have compatible C APIs. Never fails. May be called on any thread.
@@ -147,10 +163,6 @@ uint32_t isoline_version(void);
  */
 const char *isoline_version_string(void);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -159,11 +171,7 @@ const char *isoline_version_string(void);
  */
 
 /** The result of a call. The numbers never change, and the number of a retired status is not used again. */
-enum isoline_status
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_status) {
     /** The call succeeded. */
     ISOLINE_OK = 0,
     /** A required pointer was NULL. */
@@ -196,17 +204,6 @@ enum isoline_status
     /** A callback that reads or writes slices (ISOLINE_SLICES) returned a sentence, which is a part of the message. */
     ISOLINE_CALLBACK_FAILED = 13,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_status isoline_status;
-#else
-typedef uint32_t isoline_status;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Returns the name of a status, such as "ISOLINE_OK"; "unknown status" for any other number. The string is static:
@@ -225,10 +222,6 @@ const char *isoline_status_name(uint32_t status);
  */
 const char *isoline_last_error(void);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -237,11 +230,7 @@ const char *isoline_last_error(void);
  */
 
 /** The level of detail of log messages. */
-enum isoline_log_level
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_log_level) {
     /** No messages. */
     ISOLINE_LOG_OFF = 0,
     /** Failures that no call returns, such as the place of an internal error (ISOLINE_PANIC). */
@@ -253,13 +242,6 @@ enum isoline_log_level
     /** The sizes and times of every call of an operation that succeeds. */
     ISOLINE_LOG_DEBUG = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_log_level isoline_log_level;
-#else
-typedef uint32_t isoline_log_level;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
@@ -268,10 +250,6 @@ typedef uint32_t isoline_log_level;
  * longjmp. It may call isoline_set_logger.
  */
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Sets the logger of the whole process.
@@ -288,10 +266,6 @@ isoline_status isoline_set_logger(isoline_log_fn function,
                                   void *user,
                                   uint32_t max);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -300,23 +274,12 @@ isoline_status isoline_set_logger(isoline_log_fn function,
  */
 
 /** The kind of a device. */
-enum isoline_device_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_device_kind) {
     /** All CPU cores. */
     ISOLINE_DEVICE_CPU = 0,
     /** One NVIDIA GPU through the CUDA driver. */
     ISOLINE_DEVICE_CUDA = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_device_kind isoline_device_kind;
-#else
-typedef uint32_t isoline_device_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The properties of a device. */
 typedef struct {
@@ -354,10 +317,6 @@ typedef struct {
     char reason[512];
 } isoline_device;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /**
  * Returns the number of entries that isoline_device_info describes: the CPU (entry 0), then each CUDA device. If
  * CUDA cannot be used at all (built without it, no driver, driver too old, no device), one entry with the id "cuda"
@@ -382,16 +341,8 @@ isoline_status isoline_device_init(isoline_device *device, size_t struct_size);
 isoline_status isoline_device_info(size_t index,
                                    isoline_device *out);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** A device and the resources that calls on it share: worker threads, kernels and pooled memory. Opaque. */
 typedef struct isoline_context isoline_context;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Creates a context on a device. Create one and use it for many calls: it keeps threads, kernels and memory between
@@ -461,20 +412,12 @@ isoline_status isoline_context_trim(isoline_context *context);
  */
 void isoline_context_free(isoline_context *context);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
  * @defgroup buffer Buffers
  * @{
  */
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Makes a buffer: host memory for images, from and to which a context's calls are fastest. On a CUDA device it is
@@ -514,10 +457,6 @@ isoline_status isoline_buffer_new(const isoline_context *context,
  */
 void isoline_buffer_free(void *buffer);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -546,10 +485,6 @@ typedef struct {
     void *user;
 } isoline_progress;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Fills `progress` with defaults (no callback); `struct_size` is sizeof *progress, see "Structs". */
 isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_size);
 
@@ -576,10 +511,6 @@ isoline_status isoline_progress_init(isoline_progress *progress, size_t struct_s
  *   ISOLINE_BUSY in a callback. May be called on any thread, for itself.
  */
 isoline_status isoline_set_cancel_flag(const int *flag);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
 
 /** The device, the amount of work and the times of a call. Written on success. */
 typedef struct {
@@ -642,20 +573,12 @@ typedef struct {
     uint64_t part_count;
 } isoline_report;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /**
  * Fills `report` with zeros (residual: NaN). Call this before passing the report to an operation. `struct_size` is
  * sizeof *report, see "Structs".
  */
 isoline_status isoline_report_init(isoline_report *report,
                                    size_t struct_size);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
 
 /** @} */
 
@@ -665,11 +588,7 @@ isoline_status isoline_report_init(isoline_report *report,
  */
 
 /** The type of one pixel. */
-enum isoline_type
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_type) {
     /** Unsigned 8 bits. */
     ISOLINE_U8 = 0,
     /** Unsigned 16 bits, native byte order. */
@@ -677,20 +596,9 @@ enum isoline_type
     /** IEEE 754 single precision, native byte order. */
     ISOLINE_F32 = 2,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_type isoline_type;
-#else
-typedef uint32_t isoline_type;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The memory that pixels are in. */
-enum isoline_memory
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_memory) {
     /**
      * Host memory. Page-locked memory (isoline_buffer_new, cudaHostAlloc, cudaHostRegister) is detected and copied
      * without a staging buffer.
@@ -721,32 +629,14 @@ enum isoline_memory
      */
     ISOLINE_SLICES = 2,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_memory isoline_memory;
-#else
-typedef uint32_t isoline_memory;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The side of the threshold that is the foreground. */
-enum isoline_foreground
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_foreground) {
     /** Pixels above the threshold: bright shapes on a dark background. */
     ISOLINE_FOREGROUND_ABOVE = 0,
     /** Pixels at or below the threshold: dark lines on a white background. */
     ISOLINE_FOREGROUND_BELOW = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_foreground isoline_foreground;
-#else
-typedef uint32_t isoline_foreground;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * Reads slice `slice` of an input, from 0, to `pixels`: width times height pixels of the image's type, packed, which it must
@@ -813,20 +703,12 @@ typedef struct {
     isoline_write_slice_fn write_slice;
 } isoline_image;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /**
  * Fills `image` with defaults: 8-bit, host memory, packed, depth 1, spacing 1; width, height and data must be set.
  * `struct_size` is sizeof *image, see "Structs".
  */
 isoline_status isoline_image_init(isoline_image *image,
                                   size_t struct_size);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
 
 /** A ball. The struct never changes. */
 typedef struct {
@@ -843,10 +725,6 @@ typedef struct {
     /** The last column, row and slice, each at least that of `min`. */
     double max[3];
 } isoline_box;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Sets the pixels of a mask that are inside one or more balls: those whose centre is at most the radius away from
@@ -912,10 +790,6 @@ isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
                                          uint64_t slice_count,
                                          uint8_t value);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -930,11 +804,7 @@ isoline_status isoline_mask_fill_polygon(const isoline_image *mask,
 #define ISOLINE_AUTOMATIC -1.7976931348623157e308
 
 /** The type of a parameter's values. */
-enum isoline_parameter_type
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_parameter_type) {
     /** A finite number. */
     ISOLINE_PARAMETER_FLOAT = 0,
     /** A whole number of at least 0. */
@@ -944,39 +814,17 @@ enum isoline_parameter_type
     /** The value of one of the parameter's choices. */
     ISOLINE_PARAMETER_CHOICE = 3,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_parameter_type isoline_parameter_type;
-#else
-typedef uint32_t isoline_parameter_type;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The level of a parameter: how often users change it. */
-enum isoline_parameter_level
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_parameter_level) {
     /** A parameter that most images need. */
     ISOLINE_PARAMETER_BASIC = 0,
     /** A parameter that seldom needs another value than the default. */
     ISOLINE_PARAMETER_ADVANCED = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_parameter_level isoline_parameter_level;
-#else
-typedef uint32_t isoline_parameter_level;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The C type of a parameter in a params struct. */
-enum isoline_storage
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_storage) {
     /** A uint32_t. */
     ISOLINE_STORAGE_U32 = 0,
     /** A uint64_t. */
@@ -984,13 +832,6 @@ enum isoline_storage
     /** A double. */
     ISOLINE_STORAGE_F64 = 2,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_storage isoline_storage;
-#else
-typedef uint32_t isoline_storage;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** An operation. Its strings are UTF-8, belong to the library and are valid as long as it is loaded. */
 typedef struct {
@@ -1065,10 +906,6 @@ typedef struct {
     const char *help;
 } isoline_choice;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Returns the number of operations. May be called on any thread. */
 size_t isoline_operation_count(void);
 
@@ -1134,10 +971,6 @@ isoline_status isoline_parameter_check(size_t operation,
                                        size_t parameter,
                                        double value);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -1146,30 +979,15 @@ isoline_status isoline_parameter_check(size_t operation,
  */
 
 /** The rule by which the computation of the edge strength ends. */
-enum isoline_edge_strength_mode
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_strength_mode) {
     /** A fixed number of iterations, each of them one explicit step of the equation. */
     ISOLINE_EDGE_STRENGTH_ITERATIONS = 0,
     /** The steady state that the iterations approach, computed by multigrid cycles to a tolerance. */
     ISOLINE_EDGE_STRENGTH_CONVERGED = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_strength_mode isoline_edge_strength_mode;
-#else
-typedef uint32_t isoline_edge_strength_mode;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The initial values of the pixels outside the shape. */
-enum isoline_edge_strength_start
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_strength_start) {
     /** The value 0. */
     ISOLINE_EDGE_STRENGTH_START_MASK = 0,
     /**
@@ -1178,23 +996,12 @@ enum isoline_edge_strength_start
      */
     ISOLINE_EDGE_STRENGTH_START_IMAGE = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_strength_start isoline_edge_strength_start;
-#else
-typedef uint32_t isoline_edge_strength_start;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * The implementation of the iterations; the converged mode has one only. All variants give the same pixels (scalar:
  * within 1e-6 up to 200 iterations) and differ in speed.
  */
-enum isoline_edge_strength_variant
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_strength_variant) {
     /** The fastest variant of the device. */
     ISOLINE_EDGE_STRENGTH_DEFAULT = 0,
     /** Several iterations for each time that the data are read from memory. CPU and CUDA. */
@@ -1206,13 +1013,6 @@ enum isoline_edge_strength_variant
     /** A plain loop on one thread, which is the reference. CPU only. */
     ISOLINE_EDGE_STRENGTH_SCALAR = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_strength_variant isoline_edge_strength_variant;
-#else
-typedef uint32_t isoline_edge_strength_variant;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The parameters of isoline_edge_strength. isoline_edge_strength_params_init fills them with the defaults. */
 typedef struct {
@@ -1287,10 +1087,6 @@ typedef struct {
     double axis_min_length;
 } isoline_edge_strength_params;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_edge_strength_params_init(isoline_edge_strength_params *params, size_t struct_size);
 
@@ -1328,10 +1124,6 @@ isoline_status isoline_edge_strength(isoline_context *context,
                                      const isoline_image *output,
                                      isoline_report *report);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -1340,40 +1132,18 @@ isoline_status isoline_edge_strength(isoline_context *context,
  */
 
 /** The properties of a segment, one per bit. Unknown bits are to be ignored. */
-enum isoline_segment_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_segment_flags) {
     /** The segment is closed: its last point is beside its first. */
     ISOLINE_SEGMENT_CLOSED = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_segment_flags isoline_segment_flags;
-#else
-typedef uint32_t isoline_segment_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The flags of an ellipse. */
-enum isoline_ellipse_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_ellipse_flags) {
     /** It is a circle: both semi-axes are its radius, and its angle is 0. */
     ISOLINE_ELLIPSE_CIRCLE = 1,
     /** It is brighter inside than outside. */
     ISOLINE_ELLIPSE_BRIGHT = 2,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_ellipse_flags isoline_ellipse_flags;
-#else
-typedef uint32_t isoline_ellipse_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** Circles and ellipses, created by isoline_edge_drawing_ellipses. The object never changes. Opaque. */
 typedef struct isoline_ellipses isoline_ellipses;
@@ -1487,10 +1257,6 @@ typedef struct {
     /** The slice, counted from 0. */
     uint32_t slice;
 } isoline_ellipse;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Returns the number of segments. Never fails. May be called on any thread.
@@ -1623,35 +1389,16 @@ isoline_status isoline_ellipses_all(const isoline_ellipses *ellipses,
  */
 void isoline_ellipses_free(isoline_ellipses *ellipses);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** The algorithm of edge drawing. */
-enum isoline_edge_drawing_profile
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_drawing_profile) {
     /** The parallel algorithm of Özsen, Topal and Akınlar, made independent of the order of the work. */
     ISOLINE_EDGE_DRAWING_PAPER = 0,
     /** The authors' later sequential algorithm: segments and edge map equal those of OpenCV's ximgproc.EdgeDrawing. */
     ISOLINE_EDGE_DRAWING_REFERENCE = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_drawing_profile isoline_edge_drawing_profile;
-#else
-typedef uint32_t isoline_edge_drawing_profile;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The gradient operator: the weights of the three neighbours of a pixel on either side. */
-enum isoline_gradient_operator
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_gradient_operator) {
     /** The weights 1 2 1: a vertical step of height h has, after smoothing, the gradient magnitude 2.6 h. */
     ISOLINE_GRADIENT_SOBEL = 0,
     /** The weights 1 1 1: 1.9 h. */
@@ -1659,20 +1406,9 @@ enum isoline_gradient_operator
     /** The weights 3 10 3: 10.4 h. */
     ISOLINE_GRADIENT_SCHARR = 2,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_gradient_operator isoline_gradient_operator;
-#else
-typedef uint32_t isoline_gradient_operator;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The test that segments must pass after they are drawn. */
-enum isoline_edge_drawing_validation
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_drawing_validation) {
     /** All segments are kept. */
     ISOLINE_EDGE_DRAWING_NO_VALIDATION = 0,
     /**
@@ -1682,51 +1418,22 @@ enum isoline_edge_drawing_validation
      */
     ISOLINE_EDGE_DRAWING_FALSE_ALARMS = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_drawing_validation isoline_edge_drawing_validation;
-#else
-typedef uint32_t isoline_edge_drawing_validation;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The implementation. All variants give the same edges and segments and differ in speed. */
-enum isoline_edge_drawing_variant
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_drawing_variant) {
     /** The fastest variant of the device. */
     ISOLINE_EDGE_DRAWING_DEFAULT = 0,
     /** Plain loops on one thread, which define the result. CPU and paper profile only. */
     ISOLINE_EDGE_DRAWING_SCALAR = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_drawing_variant isoline_edge_drawing_variant;
-#else
-typedef uint32_t isoline_edge_drawing_variant;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The shapes that isoline_edge_drawing_ellipses looks for. */
-enum isoline_edge_drawing_shapes
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_edge_drawing_shapes) {
     /** Circles and ellipses: a circle unless an ellipse is much nearer to the points. */
     ISOLINE_EDGE_DRAWING_CIRCLES_AND_ELLIPSES = 0,
     /** Circles alone. */
     ISOLINE_EDGE_DRAWING_CIRCLES = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_edge_drawing_shapes isoline_edge_drawing_shapes;
-#else
-typedef uint32_t isoline_edge_drawing_shapes;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * The parameters of isoline_edge_drawing. isoline_edge_drawing_params_init fills them with the defaults. The image
@@ -1846,10 +1553,6 @@ typedef struct {
      */
     uint32_t ellipse_validation;
 } isoline_edge_drawing_params;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_edge_drawing_params_init(isoline_edge_drawing_params *params, size_t struct_size);
@@ -2002,10 +1705,6 @@ isoline_status isoline_edge_drawing_ellipses(isoline_context *context,
                                              isoline_ellipses **ellipses,
                                              isoline_report *report);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -2014,11 +1713,7 @@ isoline_status isoline_edge_drawing_ellipses(isoline_context *context,
  */
 
 /** The side of the boundary on which distances are computed. */
-enum isoline_distance_region
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_distance_region) {
     /** Both sides: negative inside, positive outside. */
     ISOLINE_DISTANCE_SIGNED = 0,
     /** The outside only: positive there, 0 inside. */
@@ -2026,13 +1721,6 @@ enum isoline_distance_region
     /** The inside only: positive there (the distance map of many programs), 0 outside. */
     ISOLINE_DISTANCE_INSIDE = 2,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_distance_region isoline_distance_region;
-#else
-typedef uint32_t isoline_distance_region;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * The parameters of isoline_distance. isoline_distance_params_init fills them with the defaults. The size of a pixel
@@ -2053,10 +1741,6 @@ typedef struct {
      */
     double threshold;
 } isoline_distance_params;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_distance_params_init(isoline_distance_params *params, size_t struct_size);
@@ -2130,10 +1814,6 @@ isoline_status isoline_distance_pass(isoline_context *context,
                                      const isoline_image *output,
                                      isoline_report *report);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -2142,30 +1822,15 @@ isoline_status isoline_distance_pass(isoline_context *context,
  */
 
 /** The way of curves through a cell, four neighbouring pixels, whose two high pixels face each other across the centre. */
-enum isoline_isolines_connect
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_isolines_connect) {
     /** The low pixels belong together: each high one is cut off. */
     ISOLINE_ISOLINES_CONNECT_LOW = 0,
     /** The high pixels belong together: each low one is cut off. */
     ISOLINE_ISOLINES_CONNECT_HIGH = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_isolines_connect isoline_isolines_connect;
-#else
-typedef uint32_t isoline_isolines_connect;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The properties of a polyline, one per bit. Unknown bits are to be ignored. */
-enum isoline_polyline_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_polyline_flags) {
     /** The polyline is closed: its last point is joined to its first, which is listed once. */
     ISOLINE_POLYLINE_CLOSED = 1,
     /** An axis of an edge strength on which the gradient magnitude is smallest along level curves: an axis of symmetry. */
@@ -2177,13 +1842,6 @@ enum isoline_polyline_flags
     /** A critical point that is a saddle of an edge strength. The polyline has one point. */
     ISOLINE_POLYLINE_HYPERBOLIC = 16,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_polyline_flags isoline_polyline_flags;
-#else
-typedef uint32_t isoline_polyline_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** Polylines, created by isoline_isolines and isoline_edge_strength_axes. The object never changes. Opaque. */
 typedef struct isoline_polylines isoline_polylines;
@@ -2264,10 +1922,6 @@ typedef struct {
     const isoline_polyline_point *points;
 } isoline_polyline_arrays;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_isolines_params_init(isoline_isolines_params *params, size_t struct_size);
 
@@ -2332,20 +1986,12 @@ isoline_status isoline_polylines_all(const isoline_polylines *polylines,
  */
 void isoline_polylines_free(isoline_polylines *polylines);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
  * @defgroup axes Axes of an edge strength
  * @{
  */
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Finds the axes and the critical points of an edge strength v, which make up the skeleton of a shape (Tari, Shah and Pien
@@ -2383,10 +2029,6 @@ isoline_status isoline_edge_strength_axes(isoline_context *context,
                                           const isoline_progress *progress,
                                           isoline_polylines **polylines,
                                           isoline_report *report);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
 
 /** @} */
 
@@ -2472,10 +2114,6 @@ typedef struct {
     /** The Euler characteristic: vertices - edges + triangles. */
     int64_t euler;
 } isoline_surface_arrays;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_isosurface_params_init(isoline_isosurface_params *params, size_t struct_size);
@@ -2569,10 +2207,6 @@ isoline_status isoline_surface_all(const isoline_surface *surface,
  */
 void isoline_surface_free(isoline_surface *surface);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
 
 /**
@@ -2581,11 +2215,7 @@ void isoline_surface_free(isoline_surface *surface);
  */
 
 /** The implementation of the iterations. The variants differ in speed. */
-enum isoline_level_set_variant
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_level_set_variant) {
     /** The same as ISOLINE_LEVEL_SET_BAND. */
     ISOLINE_LEVEL_SET_DEFAULT = 0,
     /**
@@ -2602,20 +2232,9 @@ enum isoline_level_set_variant
      */
     ISOLINE_LEVEL_SET_SCALAR = 3,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_level_set_variant isoline_level_set_variant;
-#else
-typedef uint32_t isoline_level_set_variant;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The limits of the intensity range. */
-enum isoline_level_set_side
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_level_set_side) {
     /**
      * ISOLINE_LEVEL_SET_WITHIN if `epsilon` is given. If it is automatic: ISOLINE_LEVEL_SET_ABOVE if at least 90 % of the
      * start's surroundings are darker than the start, ISOLINE_LEVEL_SET_BELOW if as many are brighter, else
@@ -2634,23 +2253,12 @@ enum isoline_level_set_side
      */
     ISOLINE_LEVEL_SET_OUTSIDE = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_level_set_side isoline_level_set_side;
-#else
-typedef uint32_t isoline_level_set_side;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * The region term: the kind of distribution that the pixels have inside the front and outside, each side with its own
  * parameters. The front moves outwards where an intensity is likelier inside, and inwards elsewhere.
  */
-enum isoline_level_set_regions
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_level_set_regions) {
     /** None: the range of intensities is given, or measured once at the start. */
     ISOLINE_LEVEL_SET_NO_REGIONS = 0,
     /** Normal, with one variance: the limit is half way between both means (Chan and Vese 2001). */
@@ -2666,23 +2274,12 @@ enum isoline_level_set_regions
     /** Bernoulli: a pixel is above 0 or not. For binary images. */
     ISOLINE_LEVEL_SET_BERNOULLI = 6,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_level_set_regions isoline_level_set_regions;
-#else
-typedef uint32_t isoline_level_set_regions;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * The end of a level set. The report of a step or run has it, and so has the state. docs/level_set.md has the numbers
  * behind ISOLINE_LEVEL_SET_AT_LIMIT.
  */
-enum isoline_level_set_outcome
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_level_set_outcome) {
     /** The front may still move: the stopping criterion is not met. */
     ISOLINE_LEVEL_SET_MOVING = 0,
     /** The front is at rest, and the intensity range suits the intensities inside. */
@@ -2699,13 +2296,6 @@ enum isoline_level_set_outcome
     /** No voxel is inside, and no front is left. */
     ISOLINE_LEVEL_SET_LOST = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_level_set_outcome isoline_level_set_outcome;
-#else
-typedef uint32_t isoline_level_set_outcome;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** A level set that evolves on one image, created by isoline_level_set_new. Opaque. */
 typedef struct isoline_level_set isoline_level_set;
@@ -2839,10 +2429,6 @@ typedef struct {
     uint32_t reserved;
 } isoline_level_set_params;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_level_set_params_init(isoline_level_set_params *params, size_t struct_size);
 
@@ -2945,10 +2531,6 @@ isoline_status isoline_level_set_run(isoline_context *context,
                                      const isoline_image *mask,
                                      isoline_report *report);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** The progress of a level set, and its parameters with every automatic one computed. */
 typedef struct {
     /** The size of the struct, set by isoline_level_set_state_init. */
@@ -3017,10 +2599,6 @@ typedef struct {
     /** The root mean square of the change of φ over those voxels, in units of the smallest spacing. */
     double rms;
 } isoline_iteration_statistics;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /** Fills `state` with zeros; `struct_size` is sizeof *state, see "Structs". Call this before isoline_level_set_info. */
 isoline_status isoline_level_set_state_init(isoline_level_set_state *state,
@@ -3093,10 +2671,6 @@ isoline_status isoline_level_set_statistics(isoline_level_set *level_set,
                                             size_t count,
                                             isoline_iteration_statistics *out,
                                             size_t *written);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
 
 /** @} */
 
@@ -3216,10 +2790,6 @@ typedef struct {
     double background;
 } isoline_object;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_objects_params_init(isoline_objects_params *params, size_t struct_size);
 
@@ -3284,10 +2854,6 @@ isoline_status isoline_object_list_all(const isoline_object_list *objects,
  * @param objects may be NULL.
  */
 void isoline_object_list_free(isoline_object_list *objects);
-
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
 
 /** @} */
 
@@ -3356,10 +2922,6 @@ typedef struct {
     double y;
 } isoline_curve_point;
 
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
-
 /** Sets `polygons` to no polygons; `struct_size` is sizeof *polygons, see "Structs". */
 isoline_status isoline_polygons_init(isoline_polygons *polygons, size_t struct_size);
 
@@ -3389,16 +2951,8 @@ isoline_status isoline_polygons_smooth(const isoline_polygons *polygons,
                                        uint64_t *offsets,
                                        isoline_curve_point *points);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** The noise model: the distribution of the pixels of a region. */
-enum isoline_snake_noise
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_snake_noise) {
     /**
      * Gaussian: each region has its own mean and variance. For camera images in good light, and where the noise is
      * not known; regions may differ in texture alone.
@@ -3413,20 +2967,9 @@ enum isoline_snake_noise
     /** Bernoulli: pixels are above 0 or not, in binary images. */
     ISOLINE_SNAKE_NOISE_BERNOULLI = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_snake_noise isoline_snake_noise;
-#else
-typedef uint32_t isoline_snake_noise;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The order in which a snake moves its nodes to candidate positions. */
-enum isoline_snake_schedule
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_snake_schedule) {
     /**
      * All even nodes at the same time, then all odd ones (Algorithm 3 of Perrot et al. 2011). CPU and CUDA, with the
      * same bits.
@@ -3435,20 +2978,9 @@ enum isoline_snake_schedule
     /** One node after the other, each moved immediately (Algorithm 2 there). CPU only. */
     ISOLINE_SNAKE_SEQUENTIAL = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_snake_schedule isoline_snake_schedule;
-#else
-typedef uint32_t isoline_snake_schedule;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The background that a target is compared with. */
-enum isoline_snake_background
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_snake_background) {
     /** The whole image outside the target. For one target. */
     ISOLINE_SNAKE_BACKGROUND_IMAGE = 0,
     /**
@@ -3457,20 +2989,9 @@ enum isoline_snake_background
      */
     ISOLINE_SNAKE_BACKGROUND_WINDOW = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_snake_background isoline_snake_background;
-#else
-typedef uint32_t isoline_snake_background;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** The pixels that several targets may have. */
-enum isoline_snake_overlap
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_snake_overlap) {
     /** Targets are independent: each is searched as if it were alone, and several may have the same pixels. */
     ISOLINE_SNAKE_OVERLAP_ALLOWED = 0,
     /**
@@ -3481,13 +3002,6 @@ enum isoline_snake_overlap
      */
     ISOLINE_SNAKE_OVERLAP_EXCLUDED = 1,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_snake_overlap isoline_snake_overlap;
-#else
-typedef uint32_t isoline_snake_overlap;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** Targets that are searched for on one image, created by isoline_snake_new. Opaque. */
 typedef struct isoline_snake isoline_snake;
@@ -3563,10 +3077,6 @@ typedef struct {
      */
     double range_max;
 } isoline_snake_params;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /** Fills `params` with the defaults; `struct_size` is sizeof *params, see "Structs". */
 isoline_status isoline_snake_params_init(isoline_snake_params *params, size_t struct_size);
@@ -3692,16 +3202,8 @@ isoline_status isoline_snake_run(isoline_context *context,
                                  isoline_snake **out,
                                  isoline_report *report);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** The status of a target's search. */
-enum isoline_target_status
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_target_status) {
     /** The search has not ended. */
     ISOLINE_TARGET_RUNNING = 0,
     /**
@@ -3716,20 +3218,9 @@ enum isoline_target_status
     /** The limit isoline_snake_params.max_iterations was reached. */
     ISOLINE_TARGET_ITERATION_LIMIT = 4,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_target_status isoline_target_status;
-#else
-typedef uint32_t isoline_target_status;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /** Properties of a target: bits that are added together. */
-enum isoline_target_flags
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+ISOLINE_ENUM(isoline_target_flags) {
     /**
      * The polygon has a pixel in common with that of another target, or, with ISOLINE_SNAKE_OVERLAP_EXCLUDED, a node
      * lies at the border to the territory of another target: that target has limited it, or touches it.
@@ -3745,13 +3236,6 @@ enum isoline_target_flags
     /** All pixels of target and background are equal. No outline is better than another one: the polygon says nothing. */
     ISOLINE_TARGET_FLAT = 8,
 };
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum isoline_target_flags isoline_target_flags;
-#else
-typedef uint32_t isoline_target_flags;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
 
 /**
  * The statistics of one target. Grey values are in the image's own units; with ISOLINE_SNAKE_NOISE_BERNOULLI they are shares of
@@ -3804,10 +3288,6 @@ typedef struct {
     /** The standard deviation of the pixels inside the polygon. */
     double deviation;
 } isoline_region_sum;
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /**
  * Returns the current polygons, which are borrowed: one for each target, in the order of the initial ones, clockwise
@@ -3899,10 +3379,10 @@ isoline_status isoline_snake_draw_mask(isoline_snake *snake,
 isoline_status isoline_snake_draw_labels(isoline_snake *snake,
                                          const isoline_image *labels);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
 /** @} */
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* ISOLINE_H */

@@ -59,13 +59,15 @@ generate() {
             fi
             echo
             # One file at a time, because cbindgen writes all types before all functions. A comment of one line needs
-            # no more than one.
+            # no more than one, and an enum has the macro of the preamble.
             "$cbindgen" --quiet --config "$work/cbindgen.toml" "src/capi/$file.rs" |
-                sed -Ez 's,/\*\*\n +\* ([^\n]*)\n +\*/,/** \1 */,g'
+                sed -Ez 's,/\*\*\n +\* ([^\n]*)\n +\*/,/** \1 */,g
+                    s/\nenum (\w+)\n#if[^\n]*\n  : uint32_t\n#endif[^\n]*\n \{/\nISOLINE_ENUM(\1) {/g
+                    s/\n};\n#if[^\n]*\ntypedef enum[^\n]*\n#else\n[^\n]*\n#endif[^\n]*\n/\n};\n/g'
         done
         printf '\n/** @} */\n'
     done
-    printf '\n#endif /* ISOLINE_H */\n'
+    printf '\n#ifdef __cplusplus\n}\n#endif\n\n#endif /* ISOLINE_H */\n'
 }
 
 work=$(mktemp -d)

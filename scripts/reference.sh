@@ -15,5 +15,6 @@ reference() { # reference FOLDER TITLE SETTINGS...
         GENERATE_LATEX=NO HAVE_DOT=NO QUIET=YES PREDEFINED=__cplusplus WARN_AS_ERROR=FAIL_ON_WARNINGS "$@" | doxygen -
 }
 # The page of rules is part of the C reference; its headings are not those of the header's groups.
-reference c "Isoline, C API" "INPUT=include/isoline.h docs/c_rules.md" OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES
+reference c "Isoline, C API" "INPUT=include/isoline.h docs/c_rules.md" OPTIMIZE_OUTPUT_FOR_C=YES TYPEDEF_HIDES_STRUCT=YES \
+    MACRO_EXPANSION=YES EXPAND_ONLY_PREDEF=YES "PREDEFINED+=\"ISOLINE_ENUM(name)=enum name\""
 reference cpp "Isoline, C++ interface" INPUT=include/isoline.hpp

@@ -116,3 +116,23 @@
 #define ISOLINE_DEPRECATED(instead)
 #endif
 #endif
+
+/**
+ * Begins an enum of 32 bits, whose name is a type in C, too: with C23 and in C++ the enum itself, in older C uint32_t.
+ */
+#ifdef __cplusplus
+#define ISOLINE_ENUM(name) enum name : uint32_t
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 202311L
+#define ISOLINE_ENUM(name) \
+    enum name : uint32_t;  \
+    typedef enum name name; \
+    enum name : uint32_t
+#else
+#define ISOLINE_ENUM(name) \
+    typedef uint32_t name; \
+    enum name
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif

@@ -2,6 +2,9 @@
 # enumerator and of every macro but the version's, the type of every integer with a name, the size of every struct, offset
 # and size of every field, and every function's prototype.
 # Made from the header itself, so that nothing new can be forgotten.
+function integer_type(name) {
+    printf "    printf(\"%s size %%zu %%s\\n\", sizeof(%s), (%s)-1 > 0 ? \"unsigned\" : \"signed\");\n", name, name, name
+}
 BEGIN {
     print "#include \"isoline.h\"\n#include <stdalign.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {"
 }
@@ -10,17 +13,21 @@ in_comment { in_comment = !/\*\//; next }
 { sub(/\/\/.*/, "") }
 # The version is another one in every release.
 /^#define ISOLINE_[A-Z0-9_]+ [-(0-9]/ && !/^#define ISOLINE_VERSION/ { printf "    printf(\"%s %%.17g\\n\", (double)%s);\n", $2, $2 }
-/^enum [a-z_]+/ { enumeration = $2 }
+/^ISOLINE_ENUM\(isoline_/ {
+    enumeration = $1
+    gsub(/^ISOLINE_ENUM\(|\)$/, "", enumeration)
+}
 enumeration != "" && $1 ~ /^ISOLINE_[A-Z0-9_]+$/ && $2 == "=" {
     printf "    printf(\"%s %s %%ld\\n\", (long)%s);\n", enumeration, $1, $1
 }
-enumeration != "" && /^};/ { enumeration = "" }
-/^typedef (enum )?[a-z0-9_]+ isoline_[a-z_]+;/ {
+enumeration != "" && /^};/ {
+    integer_type(enumeration)
+    enumeration = ""
+}
+/^typedef [a-z0-9_]+ isoline_[a-z_]+;/ {
     name = $NF
     sub(/;/, "", name)
-    if (!(name in seen))
-        printf "    printf(\"%s size %%zu %%s\\n\", sizeof(%s), (%s)-1 > 0 ? \"unsigned\" : \"signed\");\n", name, name, name
-    seen[name] = 1
+    integer_type(name)
 }
 /^typedef struct \{/ { in_struct = 1; fields = 0; next }
 in_struct && /^}/ {
@@ -46,12 +53,8 @@ in_struct && /;/ {
     fields++
 }
 /^typedef .*\(\*isoline_/ { printf "    puts(\"%s\");\n", $0 }
-/^extern "C" \{/ { in_functions = 1; next }
-in_functions && /^#/ { next }
-# A program of an older header is not concerned.
-in_functions && /^ISOLINE_DEPRECATED\(/ { next }
-in_functions && /^}/ { in_functions = 0 }
-in_functions && NF > 0 {
+# A program of an older header is not concerned by 'ISOLINE_DEPRECATED'.
+prototype != "" || /^[a-z].*[ *]isoline_[a-z0-9_]+\(/ && !/^typedef/ {
     prototype = prototype (prototype == "" ? "" : " ") $0
     if (/;/) {
         gsub(/ +/, " ", prototype)

@@ -301,7 +301,7 @@ abi_is_the_baseline() { # abi_is_the_baseline LANGUAGE
 header_in_debug_information() { # writes a library of the header's functions, empty, and a variable of each enum
     abi_of c | {
         echo '#include "isoline.h"'
-        sed -nE 's/^enum (isoline_[a-z_]+).*/enum \1 number_of_\1;/p' "$root/include/isoline.h"
+        sed -nE 's/^ISOLINE_ENUM\((isoline_[a-z_]+)\).*/enum \1 number_of_\1;/p' "$root/include/isoline.h"
         sed -nE '/^typedef/d; s/^(void .*);$/\1 { }/p; t; s/^([a-z].*\));$/\1 { return 0; }/p'
     } | "$cc" -x c -std=c11 -w -g -shared -fPIC -I"$root/include" - -o "$out/header.so"
 }
