@@ -489,9 +489,10 @@ impl Context {
         )))
     }
 
-    /// Returns whether a call that failed on CUDA may run on the CPU instead: only under `auto`, when out of memory.
+    /// Returns whether a call that failed on CUDA may run on the CPU instead: only under `auto`, when out of memory or where
+    /// the kernels have no index for so large an image.
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
-        self.shared.automatic && error.kind() == ErrorKind::OutOfMemory
+        self.shared.automatic && matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::Unsupported)
     }
 
     /// Returns a context on the CPU or on the CUDA device of this context, chosen by name, for calls inside a call.

@@ -29,7 +29,7 @@ use std::time::Instant;
 const MODULE: &str = "isosurface";
 
 /// The largest side of a volume, whose coordinates have 32 bits.
-pub(super) const MOST_SIDE: usize = i32::MAX as usize;
+const MOST_SIDE: usize = i32::MAX as usize;
 
 /// The words, triangles or vertices of a launch: so few that two launches take less than 100 ms on a small card, even
 /// if all of the 32 voxels of each word have vertices.

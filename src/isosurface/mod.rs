@@ -279,7 +279,7 @@ fn of_image(
 ) -> Result<(Report, Surface)> {
     let needs = DeviceNeeds {
         device_bytes: cuda::min_device_bytes(plan, input),
-        cpu_only: input.shape().iter().any(|side| *side > cuda::MOST_SIDE),
+        cpu_only: false,
         host_memory: !matches!(input, Image::Device(_)),
     };
     let cpu_is_faster = context.cpu_is_faster(&needs, Some(workload(input.shape())), progress)?;

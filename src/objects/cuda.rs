@@ -23,7 +23,7 @@ use std::time::Instant;
 const MODULE: &str = "objects";
 
 /// The largest side of an image, whose coordinates have 32 bits.
-pub(super) const MOST_SIDE: usize = i32::MAX as usize;
+const MOST_SIDE: usize = i32::MAX as usize;
 
 /// The voxels of the iterations that are queued before a cancellation is looked for: some 40 ms of a small card by estimate, if all
 /// change.

@@ -380,7 +380,7 @@ fn evolve(
     let shape = plan.grid.shape;
     let needs = DeviceNeeds {
         device_bytes: cuda::device_bytes(shape, plan.objects),
-        cpu_only: shape.iter().any(|side| *side > cuda::MOST_SIDE),
+        cpu_only: false,
         host_memory: true,
     };
     context.run_on_device(

@@ -394,6 +394,37 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
     GOOD(isoline_set_logger(NULL, NULL, ISOLINE_LOG_OFF));
 }
 
+/* The grid of the fused kernel has at most 65535 blocks along y. By name the GPU says so; auto takes the CPU. */
+static void an_image_that_kernels_cannot_index_is_refused_or_left_to_the_cpu(const char *device) {
+    enum { HEIGHT = 7000000, INSIDE = HEIGHT / 2 };
+    (void)device;
+    if (!with_driver("whole")) {
+        return;
+    }
+    uint8_t *pixels = (uint8_t *)allocate(HEIGHT);
+    memset(pixels, 0, HEIGHT);
+    pixels[INSIDE] = 255;
+    float *strength = unwritten(HEIGHT);
+    isoline_image input = describe(ISOLINE_U8, 1, HEIGHT, 1, pixels);
+    isoline_image output = describe(ISOLINE_F32, 1, HEIGHT, 1, strength);
+    isoline_edge_strength_params params;
+    GOOD(isoline_edge_strength_params_init(&params, sizeof params));
+    params.variant = ISOLINE_EDGE_STRENGTH_FUSED;
+    params.iterations = 1;
+    isoline_report report;
+    GOOD(isoline_report_init(&report, sizeof report));
+    isoline_context *context = open_context("cuda:0");
+    REFUSED(isoline_edge_strength(context, &input, &params, NULL, &output, &report), ISOLINE_UNSUPPORTED, "too tall");
+    isoline_context_free(context);
+    context = open_context("auto");
+    GOOD(isoline_edge_strength(context, &input, &params, NULL, &output, &report));
+    CHECK_NUMBER(report.device_kind, ISOLINE_DEVICE_CPU);
+    CHECK(strength[INSIDE] > strength[0]);
+    isoline_context_free(context);
+    free(pixels);
+    free(strength);
+}
+
 /* A volume whose result goes to host memory is cut until a slice, or a plane along x and z, does not fit. The kernels of the fake
  * do nothing, so that only the copies are made, of which the instruments see the bounds. */
 static void a_distance_that_does_not_fit_is_cut(const char *device) {
@@ -649,6 +680,7 @@ int main(void) {
     RUN_ON(a_device_that_cannot_be_opened_says_why, "fake");
     RUN_ON(kernels_that_cannot_be_loaded_are_told, "fake");
     RUN_ON(a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu, "fake");
+    RUN_ON(an_image_that_kernels_cannot_index_is_refused_or_left_to_the_cpu, "fake");
     RUN_ON(a_distance_that_does_not_fit_is_cut, "fake");
     RUN_ON(a_buffer_is_page_locked_until_its_memory_is_released, "fake");
     RUN_ON(memory_that_cannot_be_page_locked_is_ordinary, "fake");
