@@ -231,11 +231,14 @@ impl Solver {
         let capacity = params.max_nodes as usize;
         let longest = targets.iter().map(|target| rows_of(&target.nodes)).max().unwrap_or(0);
         let compete = targets.iter().any(|target| target.territory.is_some());
-        let geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
+        let mut geometry = self.kernels.geometry(&self.cuda, count, longest, capacity)?;
         let workspace_bytes = geometry.workspace_bytes();
         let device_targets = memory.device(count * size_of::<DeviceTarget>())?;
         let nodes = memory.device(count * capacity * size_of::<Node>())?;
         let edges = memory.device(count * capacity * size_of::<DeviceSum>())?;
+        // Groups for which there is no memory leave their targets to the others.
+        let room = self.cuda.available()? as usize / workspace_bytes;
+        geometry.groups = geometry.groups.min(room).max(1);
         let workspace = memory.device(geometry.groups * workspace_bytes)?;
         let control = memory.device(launch::control_bytes(geometry.groups))?;
         // The rows of nodes are copied back whole, with the memory beyond a target's nodes.

@@ -85,6 +85,27 @@ fn cuda_and_cpu_give_the_same_polygons() {
 }
 
 #[test]
+fn a_search_keeps_to_the_memory_limit() {
+    let Some(cuda) = cuda() else { return };
+    let (image, starts) = cells(403, 331, 24, 3);
+    // Where many nodes are allowed, the workspaces of all thread blocks are larger than everything else.
+    let params = Params { max_nodes: 65536, max_iterations: 20, ..Params::default() };
+    let run = || snake::run(&cuda, image.view().into(), Some(&starts), &params, None);
+    let (wanted, _, free) = run().unwrap();
+    cuda.set_memory_limit(1);
+    let error = run().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+    let needed = error.message().split('(').nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let limit = needed.parse::<u64>().unwrap() + (1 << 20);
+    assert!(free.peak_device_bytes > limit, "{} of {limit}", free.peak_device_bytes);
+    cuda.set_memory_limit(limit);
+    let (found, _, limited) = run().unwrap();
+    cuda.set_memory_limit(0);
+    assert!(limited.peak_device_bytes <= limit, "{} of {limit}", limited.peak_device_bytes);
+    assert_eq!(found, wanted);
+}
+
+#[test]
 fn competing_targets_are_the_same_on_cuda() {
     let Some(cuda) = cuda() else { return };
     let (image, mut starts) = cells(403, 331, 24, 3);
