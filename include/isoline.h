@@ -81,7 +81,7 @@
  *   the driver's own compiler, which the first call of an operation runs on cards that are newer than this library.
  * - Devices. "auto" selects the CUDA device that works and has the most free memory (where there are several and the
  *   driver's library NVML does not tell, each is opened for a moment), else the CPU. A call runs on the CPU instead if its
- *   data do not fit into the free memory of that device. So does a call that is expected to finish there first, if the CPU
+ *   data do not fit into the free memory of that device, or have more pixels along an axis than its kernels can index. So does a call that is expected to finish there first, if the CPU
  *   gives the same bits: distance, isosurface, edge drawing, and up to 1024 iterations of the edge strength. For that the
  *   first call of each kind on a machine measures both devices, in less than a second, and keeps the times in the user's
  *   cache folder, as isoline/device-times.tsv, which may be deleted. The report, the device's `reason` and the log give
