@@ -280,11 +280,11 @@ impl Cuda {
         }
     }
 
-    /// Returns how many bytes can be allocated now: what those that are in use leave of the limit, or the budget.
+    /// Returns how many bytes can be allocated now: what the call has left of the limit, or the budget.
     pub(crate) fn available(&self) -> Result<u64> {
         match self.limit.load(Ordering::Relaxed) {
             0 => self.budget(),
-            limit => Ok(limit.saturating_sub(self.memory.used())),
+            limit => Ok(limit.saturating_sub(self.memory.used_by_call())),
         }
     }
 

@@ -430,7 +430,11 @@ impl Context {
     /// [`ErrorKind::Unsupported`] in the child of a fork; [`ErrorKind::OutOfMemory`] if there is no room for an error.
     pub(crate) fn lock(&self) -> Result<CallGuard<'_>> {
         crate::image::make_room_for_errors()?;
-        self.shared.lock.acquire("context")
+        let guard = self.shared.lock.acquire("context")?;
+        for cuda in self.parts().iter().filter_map(Self::cuda) {
+            cuda.memory().begin_call();
+        }
+        Ok(guard)
     }
 
     /// Returns whether this process made the context; false in the child of a fork.

@@ -72,6 +72,9 @@ fn the_first_iteration_near_the_front_has_the_bits_of_a_phi_in_rows() {
             assert_near_front(&phi_of(&sparse, DIM), &phi_of(&expected, DIM), width, "an iteration");
             assert_eq!(sparse.statistics(), expected.statistics());
             assert_eq!(mask_of(&sparse, DIM), mask_of(&expected, DIM));
+            // The limit is that of each call, beside what an earlier one keeps.
+            let second = start_on(limited).state();
+            assert_eq!((second.stored_tiles, second.tiles), (stored, tiles));
             // A written phi is read again.
             let phi = phi_of(&expected, DIM);
             sparse.write_phi(phi.view().into()).unwrap();

@@ -38,6 +38,8 @@ struct Pool {
     pooled: u64,
     /// The largest `used` since it was last reset.
     peak: u64,
+    /// `used` when the present call began: what solvers of earlier calls keep.
+    kept: u64,
 }
 
 /// Takes the smallest buffer that has `bytes` and is not much larger, and its size.
@@ -70,6 +72,17 @@ impl Memory {
     /// Returns the device bytes in use.
     pub(crate) fn used(&self) -> u64 {
         self.lock().used
+    }
+
+    /// Returns the device bytes that have come into use in the present call.
+    pub(crate) fn used_by_call(&self) -> u64 {
+        let pool = self.lock();
+        pool.used.saturating_sub(pool.kept)
+    }
+
+    pub(crate) fn begin_call(&self) {
+        let mut pool = self.lock();
+        pool.kept = pool.used;
     }
 
     /// Restarts the measurement of the peak.
