@@ -21,7 +21,6 @@ use ndarray::{Array3, ArrayView3, ArrayViewMut3, s};
 use rayon::prelude::*;
 use std::time::Instant;
 
-
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     EdgeStrength,

@@ -184,38 +184,37 @@ impl Solver {
         let (constants, inner) = (&self.plan.constants, self.plan.inner_deviation());
         let [width, height, depth] = self.plan.shape;
         let columns = collected((0..width).map(|x| layout.column(x)))?;
-        let slice = |z: usize| {
+        let row = |index: usize| {
             let mut fit = Fit::default();
             if ticker.is_cancelled() {
                 return fit;
             }
-            for y in 0..height {
-                // A neighbour beyond the border is inside as the voxel is.
-                let beside = [[y.saturating_sub(1), z], [(y + 1).min(height - 1), z]];
-                let above = [[y, z.saturating_sub(1)], [y, (z + 1).min(depth - 1)]];
-                let [own, rows @ ..] = [[y, z], beside[0], beside[1], above[0], above[1]].map(|row| layout.row(row));
-                let rows = if constants.volume { &rows[..] } else { &rows[..2] };
-                for x in 0..width {
-                    let at = own + columns[x];
-                    let is_middle = phi[at] < 0.0
-                        && phi[own + columns[x.saturating_sub(1)]] < 0.0
-                        && phi[own + columns[(x + 1).min(width - 1)]] < 0.0
-                        && rows.iter().all(|row| phi[row + columns[x]] < 0.0);
-                    if is_middle {
-                        let pixel = match pixels {
-                            Pixels::U8(pixels) => f32::from(pixels[at]),
-                            Pixels::U16(pixels) => f32::from(pixels[at]),
-                            Pixels::F32(pixels) => pixels[at],
-                        };
-                        fit.middle += 1;
-                        fit.at_limits += u64::from(outcome::is_at_limits(constants, inner, pixel));
-                    }
+            let [y, z] = [index % height, index / height];
+            // A neighbour beyond the border is inside as the voxel is.
+            let beside = [[y.saturating_sub(1), z], [(y + 1).min(height - 1), z]];
+            let above = [[y, z.saturating_sub(1)], [y, (z + 1).min(depth - 1)]];
+            let [own, rows @ ..] = [[y, z], beside[0], beside[1], above[0], above[1]].map(|row| layout.row(row));
+            let rows = if constants.volume { &rows[..] } else { &rows[..2] };
+            for x in 0..width {
+                let at = own + columns[x];
+                let is_middle = phi[at] < 0.0
+                    && phi[own + columns[x.saturating_sub(1)]] < 0.0
+                    && phi[own + columns[(x + 1).min(width - 1)]] < 0.0
+                    && rows.iter().all(|row| phi[row + columns[x]] < 0.0);
+                if is_middle {
+                    let pixel = match pixels {
+                        Pixels::U8(pixels) => f32::from(pixels[at]),
+                        Pixels::U16(pixels) => f32::from(pixels[at]),
+                        Pixels::F32(pixels) => pixels[at],
+                    };
+                    fit.middle += 1;
+                    fit.at_limits += u64::from(outcome::is_at_limits(constants, inner, pixel));
                 }
             }
             fit
         };
         let add = |a: Fit, b: Fit| Fit { middle: a.middle + b.middle, at_limits: a.at_limits + b.at_limits };
-        let fit = (0..depth).into_par_iter().map(slice).reduce(Fit::default, add);
+        let fit = (0..height * depth).into_par_iter().with_min_len(16).map(row).reduce(Fit::default, add);
         ticker.check()?;
         Ok(fit)
     }

@@ -378,11 +378,8 @@ fn evolve(
     progress: &mut Option<&mut Progress<'_>>,
 ) -> Result<(Moved, Report)> {
     let shape = plan.grid.shape;
-    let needs = DeviceNeeds {
-        device_bytes: cuda::device_bytes(shape, plan.objects),
-        cpu_only: false,
-        host_memory: true,
-    };
+    let needs =
+        DeviceNeeds { device_bytes: cuda::device_bytes(shape, plan.objects), cpu_only: false, host_memory: true };
     context.run_on_device(
         needs,
         false,

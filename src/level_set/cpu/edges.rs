@@ -67,9 +67,10 @@ impl Edges {
             }
             // From here on `other` holds gradients, then g.
             grid.fill(&mut other, |row, to| {
+                let own = &smooth[grid.index(row, 0, 0, 0)..];
                 for (x, to) in to.iter_mut().enumerate() {
                     let squares = (0..grid.axes()).map(|axis| grid.slope(&smooth, axis, row, x).powi(2));
-                    *to = squares.sum::<f64>().sqrt() as f32;
+                    *to = if own[x].is_finite() { squares.sum::<f64>().sqrt() as f32 } else { f32::NAN };
                 }
             })?;
             // A slice is an image of its own.
@@ -201,4 +202,27 @@ fn even_gradient(gradients: &[f32], ticker: &Ticker) -> Result<f64> {
         (false, true) => f64::from(largest) / 2.0,
         (false, false) => 1.0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level_set::intensities::Intensities;
+    use crate::level_set::{Params, Side, TargetRange};
+
+    #[test]
+    fn a_pixel_that_is_not_finite_stops_the_front_without_smoothing() {
+        let range = TargetRange { target: 1.0, epsilon: 1.0 };
+        let intensities = Intensities { range, side: Side::Within, balance: 1.0, extremes: [1.0, 1.0] };
+        let params = Params { range: Some(range), edge_weight: 1.0, edge_sigma: Some(0.0), ..Params::default() };
+        let plan = params.resolve([5, 5, 5], &intensities).unwrap();
+        let mut image = ndarray::Array3::<f32>::ones((5, 5, 5));
+        image[[2, 2, 2]] = f32::NAN;
+        let (context, layout) = (Context::new("cpu").unwrap(), Layout::plain(plan.shape));
+        let edges = plan.edges.unwrap();
+        let edges = Edges::new(&context, &plan, edges, &image.view().into(), &layout, &Ticker::new("")).unwrap();
+        // The voxels at x = 0, 1 and 2 of the row of that pixel.
+        let middle = (2 * 5 + 2) * 5;
+        assert_eq!([0, 1, 2].map(|x| edges.at_voxel(middle + x).stopping), [1.0, 0.0, 0.0]);
+    }
 }
