@@ -66,10 +66,10 @@ final class LevelSetDialog extends OperationDialog<LevelSetSettings> implements 
 
     @Override
     void built() {
-        rangeChoice = (Choice) component(LevelSetSettings.RANGE);
-        sideChoice = (Choice) component(LevelSetSettings.SIDE);
-        targetField = (TextField) component(LevelSetSettings.TARGET);
-        epsilonField = (TextField) component(LevelSetSettings.EPSILON);
+        rangeChoice = (Choice) fields.component(LevelSetSettings.RANGE);
+        sideChoice = (Choice) fields.component(LevelSetSettings.SIDE);
+        targetField = (TextField) fields.component(LevelSetSettings.TARGET);
+        epsilonField = (TextField) fields.component(LevelSetSettings.EPSILON);
         write(Setting.number(targetField.getText()), Setting.number(epsilonField.getText()));
         followRoiManager();
     }

@@ -42,7 +42,7 @@ final class ObjectsDialog extends OperationDialog<ObjectsSettings> {
     @Override
     String meaning() {
         String planes = settings.planes(image).describe();
-        String what = stack ? " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "." : "";
+        String what = fields.stack ? " Takes " + (planes.isEmpty() ? "the whole stack" : planes) + "." : "";
         return starts() + what + (settings.is(Settings.START, Settings.ROI) ? "" : " A selection is ignored.");
     }
 

@@ -12,22 +12,13 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.NativeLoader;
 import java.awt.AWTEvent;
 import java.awt.Button;
-import java.awt.Component;
-import java.awt.TextField;
-import java.awt.event.FocusAdapter;
-import java.awt.event.FocusEvent;
 import java.awt.event.WindowAdapter;
 import java.awt.event.WindowEvent;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
-import java.util.function.Consumer;
 
 /**
  * The common part of the operations' dialogs: a field for each parameter, the device, a preview, and a hint that states
@@ -36,51 +27,25 @@ import java.util.function.Consumer;
  * @param <S> the parameters of the dialog
  */
 abstract class OperationDialog<S extends Settings> implements DialogListener, LivePreview.Listener {
-    /** The entry of a list of open images where none fits. */
-    private static final String NO_IMAGE = "none";
-
     // These are the names of preferences.
     private static final String PREVIEW = ".preview";
     private static final String UNFOLDED = ".advanced_unfolded";
 
-    private static final int COLUMNS = 8;
-
-    /** The columns of the field for the name of a file. */
-    private static final int FILE_COLUMNS = 28;
-
-    private static final int MOST_DECIMALS = 9;
     private static final double SMALL = 0.01;
-    private static final double SMALL_DEFAULT = 1e-3;
 
     /** Holds images with an open dialog: two previews on one image would replace each other's overlay. */
     private static final Set<ImagePlus> ASKED = Collections.newSetFromMap(new IdentityHashMap<>());
 
     final ImagePlus image;
-    final boolean stack;
     final FieldDialog dialog;
-
-    /** Holds the number at the time the dialog was made, even if the image changes. */
-    private final int channels;
-
-    private final int frames;
+    final ParameterFields<S> fields;
     private final List<DeviceInfo> devices;
     private final String command;
     private final String method;
     private final String prefs;
 
-    /** Holds a reader for each field, in the order of the fields. */
-    private final List<Consumer<S>> readers = new ArrayList<>();
-
-    private final Map<Setting, FieldDialog.Field> fields = new LinkedHashMap<>();
-
-    /** Holds the component with the value of each parameter. */
-    private final Map<String, Component> components = new HashMap<>();
-
     /** Holds what is shown only with the advanced parameters. */
     private FieldDialog.Field versions;
-
-    /** Is null for a command without outputs. */
-    private FieldDialog.Field outputs;
 
     private boolean unfolded;
 
@@ -119,22 +84,20 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         prefs = "isoline." + first.operation.name();
         drawPreview = Prefs.get(prefs + PREVIEW, true);
         unfolded = Prefs.get(prefs + UNFOLDED, false);
-        stack = image.getStackSize() > 1;
-        channels = image.getNChannels();
-        frames = image.getNFrames();
         devices = DeviceInfo.list();
+        fields = new ParameterFields<>(dialog, image, devices);
         if (!DefaultDevice.choices(devices).contains(settings.device())) {
             // The preference is for a device that is not there today.
             settings.reset(Settings.DEVICE);
         }
         // An axis that the image does not have is off.
-        if (channels == 1) {
+        if (fields.channels == 1) {
             settings.reset(Settings.ALL_CHANNELS);
         }
-        if (frames == 1) {
+        if (fields.frames == 1) {
             settings.reset(Settings.ALL_FRAMES);
         }
-        if (!stack) {
+        if (!fields.stack) {
             settings.reset(Settings.STACK);
         }
     }
@@ -153,71 +116,20 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
      * parts in the order of the macro that repeats a run.
      */
     private void build() throws IsolineException {
-        List<Setting> offered = new ArrayList<>();
-        settings.keys().forEach(key -> offered.add(settings.setting(key)));
-        offered.removeIf(setting -> !isOffered(setting));
-        for (Setting setting : offered) {
-            if (!setting.advanced && !setting.output) {
-                addField(setting, FieldDialog.Place.ROW_OR_HALF);
-            }
-        }
-        if (!settings.outputs().isEmpty()) {
-            outputs = dialog.add(FieldDialog.Place.SECTION, "", () -> dialog.addMessage("Outputs:"));
-        }
-        for (Setting setting : offered) {
-            if (setting.output) {
-                addField(setting, FieldDialog.Place.HALF);
-            }
-        }
-        addCheckbox("Preview", drawPreview, on -> drawPreview = on);
-        addCheckbox("Advanced", unfolded, on -> unfolded = on);
-        for (Setting setting : offered) {
-            if (setting.advanced) {
-                addField(setting, FieldDialog.Place.HALF);
-            }
-        }
+        fields.add(
+                settings, setting -> !setting.advanced && !setting.output, FieldDialog.Place.ROW_OR_HALF, this::slider);
+        fields.addOutputs(settings, this::slider);
+        fields.addCheckbox("Preview", drawPreview, on -> drawPreview = on);
+        fields.addCheckbox("Advanced", unfolded, on -> unfolded = on);
+        fields.add(settings, setting -> setting.advanced, FieldDialog.Place.HALF, this::slider);
         String text = "Isoline " + NativeLoader.pluginVersion() + ", library " + NativeLoader.libraryVersion();
         versions = dialog.add(FieldDialog.Place.ROW, "", () -> dialog.addMessage(text + "; method: " + method));
-    }
-
-    /** Returns true for a parameter that this image has. */
-    private boolean isOffered(Setting setting) {
-        switch (setting.key) {
-            case Settings.LUMINANCE:
-                return Pixels.isRgb(image);
-            case Settings.ALL_CHANNELS:
-                return channels > 1;
-            case Settings.ALL_FRAMES:
-            case LevelSetSettings.FOLLOW:
-                return frames > 1;
-            case IsosurfaceSettings.VIEWER:
-                return Viewer3D.isInstalled();
-            case Settings.STACK:
-                return stack && setting.words.length > 1;
-            case LevelSetSettings.ROI_SLICES:
-                return stack;
-            case Settings.RANGE_MIN:
-            case Settings.RANGE_MAX:
-                return image.getBitDepth() == Float.SIZE;
-            default:
-                return !setting.macroOnly;
-        }
     }
 
     /** Shows the fields that apply now; returns true if these are others than before. */
     private boolean showFields() {
         boolean changed = dialog.show(versions, unfolded);
-        if (outputs != null) {
-            changed |= dialog.show(
-                    outputs, fields.keySet().stream().anyMatch(setting -> setting.output && setting.applies(settings)));
-        }
-        for (Map.Entry<Setting, FieldDialog.Field> field : fields.entrySet()) {
-            Setting setting = field.getKey();
-            boolean shown = setting.applies(settings) && (unfolded || !setting.advanced);
-            // A field that must be corrected is never hidden.
-            changed |= dialog.show(field.getValue(), shown || settings.problemOf(setting.key) != null);
-        }
-        return changed;
+        return fields.show(settings, unfolded) || changed;
     }
 
     abstract LivePreview<S> newPreview();
@@ -279,13 +191,13 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
     /** Returns true for a parameter that the user could choose; others keep the value that is remembered. */
     private boolean isChosen(Setting setting) {
         boolean left = unfitStack && setting.key.equals(Settings.STACK) && settings.is(setting.key, setting.words[0]);
-        return fields.containsKey(setting) && !left;
+        return fields.has(setting) && !left;
     }
 
     @Override
     public final boolean dialogItemChanged(GenericDialog source, AWTEvent event) {
         S asked = copy();
-        readers.forEach(reader -> reader.accept(asked));
+        fields.read(asked);
         changed(asked);
         settings = asked;
         boolean runnable = isRunnable();
@@ -330,23 +242,10 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
         hint(lines);
         if (unfolded) {
             lines.add(Host.wrap(automaticDevice()));
-        } else if (!folded().isEmpty()) {
-            lines.add(Host.wrap("Advanced: " + folded()));
+        } else if (!fields.folded(settings).isEmpty()) {
+            lines.add(Host.wrap("Advanced: " + fields.folded(settings)));
         }
         return String.join("\n", lines);
-    }
-
-    /** Returns the advanced parameters that are used, are not shown, and are not at their defaults; "" for none. */
-    private String folded() {
-        List<String> unusual = new ArrayList<>();
-        fields.keySet().forEach(setting -> {
-            Object value = settings.value(setting.key);
-            if (setting.advanced && setting.applies(settings) && !value.equals(setting.initial)) {
-                String text = value instanceof Double ? Setting.shortest((Double) value) : value.toString();
-                unusual.add(setting.label + " " + text);
-            }
-        });
-        return String.join(", ", unusual);
     }
 
     /** Refuses parameters with which the command could not run on the current image, beside invalid values. */
@@ -366,7 +265,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
             check();
             problem = null;
         } catch (BadInput e) {
-            problem = MessageLabels.in(e.getMessage(), settings, components.keySet());
+            problem = MessageLabels.in(e.getMessage(), settings, fields.keys());
         }
         return problem == null && refusal == null;
     }
@@ -407,7 +306,7 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     @Override
     public final void refused(String why) {
-        refusal = MessageLabels.in(why, settings, components.keySet());
+        refusal = MessageLabels.in(why, settings, fields.keys());
         previewStatus = "none";
         checkAgain();
     }
@@ -424,128 +323,6 @@ abstract class OperationDialog<S extends Settings> implements DialogListener, Li
 
     /** Is called when all fields exist. */
     void built() {}
-
-    /** Returns the component with the value of a parameter. */
-    final Component component(String key) {
-        return components.get(key);
-    }
-
-    private void addField(Setting setting, FieldDialog.Place place) throws BadInput {
-        double[] slider = slider(setting.key);
-        fields.put(
-                setting,
-                dialog.add(
-                        slider == null ? place : FieldDialog.Place.ROW,
-                        setting.unit,
-                        () -> readers.add(slider == null ? field(setting) : sliderField(setting, slider))));
-    }
-
-    /** Adds a field; the returned reader takes its value. */
-    private Consumer<S> field(Setting setting) {
-        String label = label(setting);
-        Object value = settings.value(setting.key);
-        switch (setting.type) {
-            case CHOICE:
-                return choice(setting, setting.words);
-            case IMAGE:
-                return images(setting);
-            case SWITCH:
-                int planes = setting.key.equals(Settings.ALL_CHANNELS)
-                        ? channels
-                        : setting.key.equals(Settings.ALL_FRAMES) ? frames : 0;
-                dialog.addCheckbox(planes == 0 ? label : label + " (" + planes + ")", (Boolean) value);
-                describe(setting, dialog.getCheckboxes());
-                return asked -> asked.set(setting.key, dialog.getNextBoolean());
-            case NUMBER:
-                dialog.addNumericField(label, (Double) value, decimals(setting, (Double) value), COLUMNS, "");
-                describe(setting, dialog.getNumericFields());
-                return asked -> asked.set(setting.key, dialog.getNextNumber());
-            default:
-                if (setting.key.equals(Settings.DEVICE)) {
-                    return choice(setting, DefaultDevice.choices(devices).toArray(new String[0]));
-                }
-                dialog.addStringField(label, (String) value, setting.isWritten() ? FILE_COLUMNS : COLUMNS);
-                describe(setting, dialog.getStringFields());
-                return asked -> asked.set(setting.key, dialog.getNextString());
-        }
-    }
-
-    private Consumer<S> choice(Setting setting, String... words) {
-        dialog.addChoice(label(setting), words, settings.text(setting.key));
-        describe(setting, dialog.getChoices());
-        return asked -> asked.set(setting.key, dialog.getNextChoice());
-    }
-
-    /** Adds a list of the open images that fit, the first of which is chosen. */
-    private Consumer<S> images(Setting setting) {
-        Map<String, String> entries = MaskChoice.entries(image, settings.workspace.images());
-        if (entries.isEmpty()) {
-            entries.put(NO_IMAGE, "");
-        }
-        String[] listed = entries.keySet().toArray(new String[0]);
-        settings.set(setting.key, entries.get(listed[0]));
-        dialog.addChoice(label(setting), listed, listed[0]);
-        describe(setting, dialog.getChoices());
-        return asked -> asked.set(setting.key, entries.get(dialog.getNextChoice()));
-    }
-
-    private Consumer<S> sliderField(Setting setting, double... slider) {
-        dialog.addSlider(label(setting), slider[0], slider[1], slider[2], slider[3]);
-        describe(setting, dialog.getNumericFields());
-        TextField field = (TextField) component(setting.key);
-        field.setColumns(COLUMNS);
-        return asked -> {
-            double read = dialog.getNextNumber();
-            // ImageJ returns its unrounded default as long as the field has the rounded text of that.
-            double shown = Setting.number(field.getText());
-            asked.set(setting.key, Double.isNaN(shown) ? read : shown);
-        };
-    }
-
-    /** Adds a checkbox that is not a parameter. */
-    private void addCheckbox(String label, boolean on, Consumer<Boolean> taker) {
-        dialog.add(FieldDialog.Place.HALF, "", () -> dialog.addCheckbox(label, on));
-        readers.add(asked -> taker.accept(dialog.getNextBoolean()));
-    }
-
-    /**
-     * Returns the number of decimals of the value, so that the field shows exactly the value used; -2, for scientific
-     * notation, where the default is small.
-     */
-    private static int decimals(Setting setting, double value) {
-        double usual = Math.abs((Double) setting.initial);
-        if (usual > 0 && usual < SMALL_DEFAULT) {
-            return -2;
-        }
-        int decimals = 0;
-        while (decimals < MOST_DECIMALS
-                && Double.parseDouble(String.format(Locale.ROOT, "%." + decimals + "f", value)) != value) {
-            decimals++;
-        }
-        return decimals;
-    }
-
-    /** Returns the label of a field, in which ImageJ shows underscores as spaces. */
-    private static String label(Setting setting) {
-        return setting.label.replace(' ', '_');
-    }
-
-    /** Names the last one of these fields, and shows its help in the status bar when it gets the focus. */
-    private void describe(Setting setting, List<?> added) {
-        Component field = (Component) added.get(added.size() - 1);
-        components.put(setting.key, field);
-        field.setName(setting.key);
-        field.getAccessibleContext().setAccessibleName(setting.label);
-        field.getAccessibleContext().setAccessibleDescription(setting.help);
-        field.addFocusListener(new FocusAdapter() {
-            @Override
-            public void focusGained(FocusEvent event) {
-                // The status bar has room for a sentence.
-                IJ.showStatus(setting.help.split("(?<=[.;:]) ")[0]);
-                dialog.reveal(field);
-            }
-        });
-    }
 
     /** Adds the hint and the help button at the end of the dialog. */
     private void addFooter() {
