@@ -5,10 +5,8 @@ import ij.ImageJ;
 import ij.ImagePlus;
 import ij.Prefs;
 import ij.WindowManager;
-import ij.gui.GUI;
 import ij.gui.MultiLineLabel;
 import ij.gui.Overlay;
-import ij.gui.ProgressBar;
 import ij.gui.Roi;
 import ij.plugin.frame.Recorder;
 import java.awt.Button;
@@ -24,7 +22,6 @@ import java.awt.TextField;
 import java.awt.Toolkit;
 import java.awt.Window;
 import java.awt.event.ActionEvent;
-import java.awt.event.ActionListener;
 import java.awt.event.ItemEvent;
 import java.awt.event.ItemListener;
 import java.awt.image.BufferedImage;
@@ -34,11 +31,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import javax.imageio.ImageIO;
-import javax.swing.JLabel;
 
 /**
- * Plays a user of a real ImageJ window: started by GuiTest on its own display, once per scene. Prints its observations
- * as lines "key: value", and saves screenshots in the given folder.
+ * Plays a user of a real ImageJ window: started by WindowTest on its own display, once per scene. Prints its
+ * observations as lines "key: value", and saves screenshots in the given folder.
  */
 class GuiDriver {
     private static final int PATIENCE_MS = 180_000;
@@ -80,27 +76,6 @@ class GuiDriver {
         // On a busy computer the image takes a while to open; a command before that finds none.
         await("the image", () -> makesCurrent(image));
         switch (args[0]) {
-            case "run":
-                run();
-                break;
-            case "cancel":
-                cancel();
-                break;
-            case "devices":
-                devices();
-                break;
-            case "edge drawing dialog":
-                dialogPicture(image, "Edge Drawing...", "edge-drawing-dialog");
-                break;
-            case "macro":
-                macro();
-                break;
-            case "event thread":
-                eventThread();
-                break;
-            case "help":
-                help();
-                break;
             case "menu":
                 MenuTest.Scenes.play();
                 break;
@@ -112,9 +87,6 @@ class GuiDriver {
                 break;
             case "stack":
                 HyperStackScenes.stack(image);
-                break;
-            case "error":
-                error();
                 break;
             default:
                 if (args[0].startsWith("first ")) {
@@ -171,56 +143,6 @@ class GuiDriver {
         return Character.toUpperCase(word.charAt(0)) + word.substring(1);
     }
 
-    /** Plays the dialog with an invalid value, then OK, the result and the recorded options. */
-    private static void run() throws Exception {
-        // A mouse that leaves an image clears the status line.
-        new Robot().mouseMove(0, 0);
-        Recorder recorder = new Recorder();
-        recorder.setLocation(20, 700);
-        IJ.doCommand("Edge Strength Function...");
-        Dialog dialog = dialog();
-        dialog.setLocation(40, 150);
-        type(dialog, "rho", "-5");
-        await("a complaint", () -> !button(dialog, "OK").isEnabled());
-        say("ok with rho -5", button(dialog, "OK").isEnabled());
-        picture("complaint");
-        type(dialog, "rho", "32");
-        type(dialog, "threshold", "110");
-        await("no complaint", () -> button(dialog, "OK").isEnabled());
-        picture("dialog");
-        press(button(dialog, "OK"));
-        awaitEnd("a result", () -> opened("ESF of") != null);
-        picture("result");
-        ImagePlus result = opened("ESF of");
-        say("title", result.getTitle());
-        say("unit", result.getCalibration().getUnit());
-        say("recorded", recorder.getText().trim().replace('\n', ' '));
-        await("the status", () -> !statusLine().startsWith("Isoline on "));
-        say("status at the end", statusLine());
-        say("bar at the end", barIsDrawn());
-    }
-
-    /** Plays Escape during a long run, while the event thread still responds. */
-    private static void cancel() throws Exception {
-        IJ.doCommand("Edge Strength Function...");
-        Dialog dialog = dialog();
-        choose(dialog, "iterations");
-        type(dialog, "iterations", "9000000");
-        press(button(dialog, "OK"));
-        ImagePlus input = WindowManager.getCurrentImage();
-        await("the run to begin", input::isLocked);
-        await("the bar", GuiDriver::barIsDrawn);
-        say("status during the run", statusLine());
-        say("bar during the run", barIsDrawn());
-        RunScenes.pressEscape(input, "running");
-        await("the bar to go", () -> !barIsDrawn());
-        picture("cancelled");
-        say("status after it", statusLine());
-        say("bar after it", barIsDrawn());
-        say("images", WindowManager.getImageCount());
-        say("current", title());
-    }
-
     /** Takes the picture of a dialog with its preview, as the manual shows it, and cancels. */
     static void dialogPicture(ImagePlus image, String command, String name) throws Exception {
         Dialog dialog = open(image, command);
@@ -229,107 +151,6 @@ class GuiDriver {
         say("elements of the picture", names(image).trim());
         press(button(dialog, "Cancel"));
         await("the end", () -> !dialog.isShowing() && image.getOverlay() == null);
-    }
-
-    private static void devices() throws Exception {
-        // The manual shows the dialog alone.
-        EventQueue.invokeAndWait(
-                () -> WindowManager.getCurrentImage().getWindow().setVisible(false));
-        Recorder recorder = new Recorder();
-        recorder.setLocation(20, 700);
-        IJ.doCommand("Devices...");
-        Dialog dialog = dialog();
-        dialog.setLocation(40, 150);
-        picture("devices");
-        say("dialog", dialog.getTitle());
-        choose(dialog, "cpu");
-        press(button(dialog, "OK"));
-        awaitEnd("the end", () -> !dialog.isShowing());
-        say("recorded", recorder.getText().trim());
-    }
-
-    /** Plays a macro in the window: a valid call, then an invalid one, which must end it without a dialog. */
-    private static void macro() throws Exception {
-        String returned = IJ.runMacro("run(\"Edge Strength Function...\", \"rho=16 threshold=110\");\n"
-                + "rename(\"first\");\n"
-                + "run(\"Edge Strength Function...\", \"rho=-1 threshold=110\");\n"
-                + "rename(\"went on\");");
-        picture("macro");
-        say("returned", returned);
-        say("current", title());
-        say("log", IJ.getLog().trim());
-        int dialogs = 0;
-        for (Window window : Window.getWindows()) {
-            if (window instanceof Dialog && window.isShowing()) {
-                dialogs++;
-            }
-        }
-        say("dialogs", dialogs);
-    }
-
-    /** Plays a call on the event thread, like that of a script's button: the windows must not freeze. */
-    private static void eventThread() throws Exception {
-        long began = System.nanoTime();
-        EventQueue.invokeAndWait(
-                () -> IJ.run("Edge Strength Function...", "mode=iterations iterations=5000 threshold=110 device=cpu"));
-        say("the call held the event thread for ms", (System.nanoTime() - began) / 1_000_000);
-        awaitEnd("a result", () -> opened("ESF of") != null);
-        say("info", opened("ESF of").getInfoProperty().replace('\n', ' '));
-    }
-
-    private static void help() throws Exception {
-        IJ.doCommand("Edge Strength Function...");
-        Dialog dialog = dialog();
-        GUI.centerOnImageJScreen(dialog);
-        Button button = button(dialog, "Help");
-        // Plays a window manager that opens the help behind the dialog: between ImageJ's listener, which opens it, and
-        // the plugin's.
-        ActionListener[] listeners = button.getActionListeners();
-        EventQueue.invokeAndWait(() -> {
-            for (int i = 1; i < listeners.length; i++) {
-                button.removeActionListener(listeners[i]);
-            }
-            button.addActionListener(opened -> dialog.toFront());
-            for (int i = 1; i < listeners.length; i++) {
-                button.addActionListener(listeners[i]);
-            }
-        });
-        IJ.wait(300);
-        BufferedImage alone = screen(dialog.getBounds());
-        press(button);
-        await("the help", () -> dialog() != dialog);
-        EventQueue.invokeAndWait(() -> {});
-        Dialog help = dialog();
-        say("help", help.getTitle());
-        picture("help");
-        Rectangle common = help.getBounds().intersection(dialog.getBounds());
-        BufferedImage before =
-                alone.getSubimage(common.x - dialog.getX(), common.y - dialog.getY(), common.width, common.height);
-        // All listeners of the button have run; a busy computer paints the windows later.
-        await("the help in front", () -> differs(before, screen(common)));
-        EventQueue.invokeAndWait(dialog::toFront);
-        await("the dialog in front", () -> !differs(before, screen(common)));
-        say("order", "help, then dialog");
-    }
-
-    /** Plays a broken installation: one message, and ImageJ keeps working. */
-    private static void error() throws Exception {
-        IJ.doCommand("Edge Strength Function...");
-        Dialog dialog = dialog();
-        IJ.wait(300);
-        picture("error");
-        say("dialog", dialog.getTitle());
-        press(button(dialog, "OK"));
-        IJ.wait(500);
-        int open = 0;
-        for (Window window : Window.getWindows()) {
-            if (window.isShowing() && window instanceof Dialog) {
-                open++;
-            }
-        }
-        say("dialogs left", open);
-        IJ.run("Invert");
-        say("current", title());
     }
 
     static Dialog dialog() throws Exception {
@@ -557,38 +378,8 @@ class GuiDriver {
         ImageIO.write(screen(all), "png", new File(pictures, name + ".png"));
     }
 
-    private static BufferedImage screen(Rectangle part) throws Exception {
+    static BufferedImage screen(Rectangle part) throws Exception {
         return new Robot().createScreenCapture(part);
-    }
-
-    /** Returns whether at least a tenth of the pixels differ. */
-    private static boolean differs(BufferedImage one, BufferedImage other) {
-        int different = 0;
-        for (int y = 0; y < one.getHeight(); y++) {
-            for (int x = 0; x < one.getWidth(); x++) {
-                different += one.getRGB(x, y) == other.getRGB(x, y) ? 0 : 1;
-            }
-        }
-        return different > one.getWidth() * one.getHeight() / 10;
-    }
-
-    /** Returns the text of ImageJ's status line. */
-    private static String statusLine() {
-        return all(IJ.getInstance(), JLabel.class).get(0).getText();
-    }
-
-    /** Returns whether the screen shows a progress bar in ImageJ's window: more than its background. */
-    private static boolean barIsDrawn() throws Exception {
-        ProgressBar bar = IJ.getInstance().getProgressBar();
-        BufferedImage shown = screen(new Rectangle(bar.getLocationOnScreen(), bar.getSize()));
-        for (int y = 0; y < shown.getHeight(); y++) {
-            for (int x = 0; x < shown.getWidth(); x++) {
-                if (shown.getRGB(x, y) != shown.getRGB(0, 0)) {
-                    return true;
-                }
-            }
-        }
-        return false;
     }
 
     /** Says the last line that the recorder has of a command. */

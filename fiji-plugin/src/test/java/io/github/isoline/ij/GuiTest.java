@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDirFactory;
 class GuiTest extends WindowTest {
     @Test
     void dialogComputesAndIsRecorded() throws Exception {
-        Map<String, String> seen = play("run");
+        Map<String, String> seen = play("gui run");
         assertEquals("false", seen.get("ok with rho -5"));
         assertEquals("ESF of cell.png", seen.get("title"));
         assertEquals("\u00b5m", seen.get("unit"));
@@ -53,7 +53,7 @@ class GuiTest extends WindowTest {
 
     @Test
     void escapeCancelsWhileTheWindowsAnswer() throws Exception {
-        Map<String, String> seen = play("cancel");
+        Map<String, String> seen = play("gui cancel");
         assertAnswered(seen);
         assertEquals("1", seen.get("images"));
         assertEquals("cell.png", seen.get("current"));
@@ -66,7 +66,7 @@ class GuiTest extends WindowTest {
 
     @Test
     void devicesDialogIsRecorded(@TempDir(factory = UserHome.class) Path user) throws Exception {
-        Map<String, String> seen = play("devices", "-Duser.home=" + user);
+        Map<String, String> seen = play("gui devices", "-Duser.home=" + user);
         assertEquals("Isoline Devices", seen.get("dialog"));
         assertEquals(MacroTest.CHOICE_OF_CPU, seen.get("recorded"));
     }
@@ -81,12 +81,12 @@ class GuiTest extends WindowTest {
 
     @Test
     void dialogOfThePictureShowsItsPreviewAlone() throws Exception {
-        assertEquals("Isoline preview", play("edge drawing dialog").get("elements of the picture"));
+        assertEquals("Isoline preview", play("gui edge drawing dialog").get("elements of the picture"));
     }
 
     @Test
     void macroInTheWindowEndsWithALineInTheLogAndNoDialog() throws Exception {
-        Map<String, String> seen = play("macro");
+        Map<String, String> seen = play("gui macro");
         assertEquals("[aborted]", seen.get("returned"));
         assertEquals("first", seen.get("current"));
         assertEquals("0", seen.get("dialogs"));
@@ -97,7 +97,7 @@ class GuiTest extends WindowTest {
 
     @Test
     void callOnTheEventThreadDoesNotFreezeTheWindows() throws Exception {
-        Map<String, String> seen = play("event thread");
+        Map<String, String> seen = play("gui event thread");
         long held = Long.parseLong(seen.get("the call held the event thread for ms"));
         assertTrue(held < 2000, held + " ms");
         assertTrue(seen.get("info").contains("iterations=5000"), seen.get("info"));
@@ -105,14 +105,14 @@ class GuiTest extends WindowTest {
 
     @Test
     void helpIsInThePlugin() throws Exception {
-        Map<String, String> seen = play("help");
+        Map<String, String> seen = play("gui help");
         assertEquals("Edge Strength Function Help", seen.get("help"));
         assertEquals("help, then dialog", seen.get("order"));
     }
 
     @Test
     void missingLibraryIsOneDialogAndImageJGoesOn() throws Exception {
-        Map<String, String> seen = play("error", "-Disoline.library.path=" + home.resolve("gone"));
+        Map<String, String> seen = play("gui error", "-Disoline.library.path=" + home.resolve("gone"));
         assertEquals("Isoline", seen.get("dialog"));
         assertEquals("0", seen.get("dialogs left"));
         assertEquals("cell.png", seen.get("current"));
