@@ -29,7 +29,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         size = new VoxelSize(image, isVolume());
         inside = byChannel(channel -> settings.insideTest(image, settings.needsValues() ? twoValues(channel) : null));
         params = settings.toParams();
@@ -64,7 +64,7 @@ final class DistanceJob extends StackJob<DistanceSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) {
+    ImagePlus end() {
         ImagePlus made = ResultImage.inColours(
                 planes,
                 result,

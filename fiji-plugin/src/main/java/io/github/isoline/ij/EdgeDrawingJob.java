@@ -45,13 +45,13 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         params = byChannel(channel -> {
             Params of = settings.toParams(image);
             if (needsRange(image, settings)) {
                 automaticRange(channel).setIn(of);
             }
-            setThreshold(of, channel);
+            setThreshold(of, channel, progress);
             return of;
         });
         if (settings.is(EdgeDrawingSettings.EDGE_MAP)) {
@@ -66,14 +66,14 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     }
 
     /** Sets the threshold where it is automatic: the library measures it in some of the planes. */
-    static void setThreshold(Params params, HyperStackSelection planes) throws IsolineException {
+    static void setThreshold(Params params, HyperStackSelection planes, Progress progress) throws IsolineException {
         if (!params.isAutomatic(EdgeDrawingSettings.GRADIENT_THRESHOLD)) {
             return;
         }
         ImagePlus image = planes.image;
         int[] indices = planes.indices();
         int depth = Math.min(MOST_MEASURED, indices.length);
-        double threshold = Contexts.use("cpu", context -> {
+        double threshold = Turn.use("cpu", progress, context -> {
             try (PixelBuffer pixels = Pixels.buffer(context, Pixels.type(image), image, depth)) {
                 for (int slot = 0; slot < depth; slot++) {
                     pixels.write(slot, Pixels.of(image, indices[slot * indices.length / depth]));
@@ -107,7 +107,7 @@ final class EdgeDrawingJob extends FoundJob<EdgeDrawingSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) throws IsolineException {
+    ImagePlus end() throws IsolineException {
         takeRois();
         if (!settings.is(EdgeDrawingSettings.EDGE_MAP)) {
             return null;

@@ -50,7 +50,7 @@ final class EdgeDrawingPreview extends LivePreview<EdgeDrawingSettings> {
         if (needed.length > 0) {
             range.range().setIn(params);
         }
-        EdgeDrawingJob.setThreshold(params, channel);
+        EdgeDrawingJob.setThreshold(params, channel, valid);
         double threshold = ShownValues.of(image).difference(params.get(EdgeDrawingSettings.GRADIENT_THRESHOLD));
         EventQueue.invokeLater(() -> listener.threshold(threshold));
         if (!draw) {

@@ -46,7 +46,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         shape = new ArrayList<>();
         params = byChannel(channel -> {
             TwoValues values = settings.needsValues() ? twoValues(channel) : null;
@@ -154,7 +154,7 @@ final class EdgeStrengthJob extends FoundJob<EdgeStrengthSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) throws IsolineException {
+    ImagePlus end() throws IsolineException {
         if (found != null) {
             takeRois();
         }

@@ -28,7 +28,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         levels = settings.levels(image);
         params = byChannel(channel -> {
             Params of = settings.toParams();
@@ -55,7 +55,7 @@ final class IsolinesJob extends FoundJob<IsolinesSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) throws IsolineException {
+    ImagePlus end() throws IsolineException {
         takeRois();
         return null;
     }

@@ -23,7 +23,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         size = new VoxelSize(image, true);
         params = settings.toParams(image, IsosurfaceSettings.LEVEL);
     }
@@ -56,7 +56,7 @@ final class IsosurfaceJob extends StackJob<IsosurfaceSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) {
+    ImagePlus end() {
         return null;
     }
 

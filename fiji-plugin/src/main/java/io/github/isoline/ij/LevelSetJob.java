@@ -1,6 +1,5 @@
 package io.github.isoline.ij;
 
-import ij.IJ;
 import ij.ImagePlus;
 import ij.gui.Roi;
 import ij.measure.ResultsTable;
@@ -82,8 +81,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
-        ranges = byChannel(channel -> LevelSetRange.find(channel, settings, start, IJ::escapePressed));
+    void begin(Progress progress) throws IsolineException {
+        ranges = byChannel(channel -> LevelSetRange.find(channel, settings, start, progress));
         if (ranges.contains(null)) {
             throw IsolineException.cancelled();
         }
@@ -392,7 +391,7 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) throws IsolineException {
+    ImagePlus end() throws IsolineException {
         addOutlines();
         String regions = settings.hasRegions()
                 ? "\nIsoline regions: " + settings.text(LevelSetSettings.REGIONS) + ", at the start"
@@ -451,8 +450,8 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     }
 
     @Override
-    String escapeHint() {
-        return "stop and keep the result";
+    boolean keepsStopped() {
+        return true;
     }
 
     @Override

@@ -36,8 +36,7 @@ final class LevelSetPreview extends LivePreview<LevelSetSettings> {
                 throw e;
             }
         }
-        LevelSetRange range =
-                LevelSetRange.find(planes.inChannel(image.getCurrentSlice()), settings, start, this::isOutdated);
+        LevelSetRange range = LevelSetRange.find(planes.inChannel(image.getCurrentSlice()), settings, start, valid);
         if (range == null) {
             return null;
         }

@@ -6,9 +6,9 @@ import io.github.isoline.IsolineException;
 import io.github.isoline.LevelSet;
 import io.github.isoline.Params;
 import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 
 /** The intensity range of the object, T ± ε with its limits, as raw pixel values. */
@@ -72,12 +72,12 @@ final class LevelSetRange {
      * @throws BadInput if there is nothing to measure it in
      */
     static LevelSetRange find(
-            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
+            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, Progress progress)
             throws IsolineException {
         ImagePlus image = planes.image;
         if (settings.hasRegions()) {
             // It is the range at the start, which changes as the front moves.
-            return measured(planes, settings, start, stop);
+            return measured(planes, settings, start, progress);
         }
         if (settings.is(LevelSetSettings.RANGE, LevelSetSettings.VALUES)) {
             return new LevelSetRange(
@@ -97,7 +97,7 @@ final class LevelSetRange {
                     settings.number(LevelSetSettings.DEVIATIONS) * sample.deviation(),
                     settings.text(LevelSetSettings.SIDE));
         }
-        return measured(planes, settings, start, stop);
+        return measured(planes, settings, start, progress);
     }
 
     /**
@@ -105,13 +105,13 @@ final class LevelSetRange {
      * it.
      */
     private static LevelSetRange measured(
-            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, BooleanSupplier stop)
+            HyperStackSelection planes, LevelSetSettings settings, StartSurface start, Progress progress)
             throws IsolineException {
         ImagePlus image = planes.image;
         byte[] region = new byte[image.getWidth() * image.getHeight()];
         List<Integer> begun = new ArrayList<>();
         for (int index : planes.indices()) {
-            if (stop.getAsBoolean()) {
+            if (progress != null && !progress.step(0, "looking at the start")) {
                 return null;
             }
             byte[] plane = start.plane(index, region);
@@ -124,7 +124,7 @@ final class LevelSetRange {
         }
         int[] part = settings.isVolume() ? volume(planes, begun) : some(begun);
         VoxelSize voxel = new VoxelSize(image, settings.isVolume());
-        return Contexts.use("cpu", context -> {
+        return Turn.use("cpu", progress, context -> {
             try (PixelBuffer input = Pixels.buffer(context, Pixels.type(image), image, part.length);
                     PixelBuffer mask = Pixels.buffer(context, PixelBuffer.Type.U8, image, part.length)) {
                 for (int slot = 0; slot < part.length; slot++) {

@@ -63,6 +63,10 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private static final long STEP_NANOS = 300_000_000;
 
     final ImagePlus image;
+
+    /** Ends what is computed when a newer request has come. */
+    final Progress valid = (fraction, stage) -> !isOutdated();
+
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
 
@@ -75,9 +79,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     /** The number of updates of the image, guarded by {@link #known}: what was computed before the last is not kept. */
     private int changes;
 
-    // Only the event thread uses these fields: the slice that was shown when the image was updated last, and the number
-    // of
-    // slices; and when the user last scrolled.
+    // Only the event thread uses these fields: the slice that was shown when the image was updated last, and the
+    // number of slices; and when the user last scrolled.
     private List<Integer> seen;
     private long scrolled = System.nanoTime() - STEP_NANOS;
 
@@ -116,7 +119,7 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     /** Computes on a device until a newer request comes. */
     final <T> T run(String device, Run<T> computation) throws IsolineException {
-        return Contexts.use(device, context -> computation.on(context, (fraction, stage) -> !isOutdated()));
+        return Turn.use(device, valid, context -> computation.on(context, valid));
     }
 
     /**

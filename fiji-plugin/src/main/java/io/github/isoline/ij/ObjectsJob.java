@@ -40,7 +40,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         size = new VoxelSize(image, isVolume());
         params = settings.toParams(image, Settings.THRESHOLD);
         start = ObjectsStart.of(planes, settings);
@@ -140,7 +140,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     void take(PixelBuffer output, int slot, int place) {}
 
     @Override
-    ImagePlus end(Progress progress) throws BadInput {
+    ImagePlus end() throws BadInput {
         if (report() == null && !start.isOfImage()) {
             throw new BadInput("There is nothing to start from: " + start.missing());
         }

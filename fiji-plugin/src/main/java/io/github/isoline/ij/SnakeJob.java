@@ -108,7 +108,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    void begin() throws IsolineException {
+    void begin(Progress progress) throws IsolineException {
         params = settings.toParams();
         int most = 0;
         for (int index : planes.indices()) {
@@ -413,7 +413,7 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    ImagePlus end(Progress progress) {
+    ImagePlus end() {
         sort();
         if (labels == null) {
             return null;
@@ -423,8 +423,8 @@ final class SnakeJob extends StackJob<SnakeSettings> {
     }
 
     @Override
-    String escapeHint() {
-        return "stop and keep the result";
+    boolean keepsStopped() {
+        return true;
     }
 
     @Override

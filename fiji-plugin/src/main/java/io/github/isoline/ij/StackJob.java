@@ -64,7 +64,7 @@ abstract class StackJob<S extends Settings> {
     }
 
     /** Refuses pixels that cannot be processed, and allocates the result, before the work. */
-    abstract void begin() throws IsolineException;
+    abstract void begin(Progress progress) throws IsolineException;
 
     /** Returns true if the z slices of a channel and frame are one volume, false for independent slices. */
     final boolean isVolume() {
@@ -137,7 +137,7 @@ abstract class StackJob<S extends Settings> {
     void release() {}
 
     /** Returns the new image, or null if none is made. */
-    abstract ImagePlus end(Progress progress) throws IsolineException;
+    abstract ImagePlus end() throws IsolineException;
 
     /**
      * Writes the files among the outputs, before all others, since Escape cancels that and then leaves no output. A
@@ -269,9 +269,9 @@ abstract class StackJob<S extends Settings> {
         return every > 0 && image.getWindow() != null && settings.workspace.isWatched();
     }
 
-    /** Returns a few words for the status line that say what the Escape key does. */
-    String escapeHint() {
-        return "cancel";
+    /** Returns true if the state that Escape leaves is a result. */
+    boolean keepsStopped() {
+        return false;
     }
 
     /** Returns a sentence for the log about each doubt of the image, and each deviation from the request. */
@@ -300,7 +300,7 @@ abstract class StackJob<S extends Settings> {
         }
         try {
             IJ.resetEscape();
-            return run(new StatusBar(context().device(), escapeHint()));
+            return run(new StatusBar(context().device(), keepsStopped() ? "stop and keep the result" : "cancel"));
         } finally {
             image.unlock();
         }
@@ -333,7 +333,7 @@ abstract class StackJob<S extends Settings> {
             if (settings.has(Settings.ROI_MANAGER) && settings.wants(Settings.ROI_MANAGER)) {
                 settings.workspace.findRoiReceiver();
             }
-            begin();
+            begin(progress);
             Contexts.use(settings.device(), context -> {
                 compute(context, progress);
                 return null;
@@ -345,7 +345,7 @@ abstract class StackJob<S extends Settings> {
             // Escape has had its effect and must not cancel the next command.
             IJ.resetEscape();
         }
-        return end(progress);
+        return end();
     }
 
     private void compute(Context context, Progress progress) throws IsolineException {
@@ -380,7 +380,7 @@ abstract class StackJob<S extends Settings> {
                             : null;
                 }
                 Progress share = Progress.part(progress, (double) done / all, (double) (done + part.length) / all);
-                Report report = call(context, input, output, part, share);
+                Report report = callInTurn(context, input, output, part, share);
                 if (report != null) {
                     lastReport = report;
                     seconds += report.seconds();
@@ -400,6 +400,21 @@ abstract class StackJob<S extends Settings> {
                 }
             }
             inputs.forEach(PixelBuffer::close);
+        }
+    }
+
+    /** Makes a call when other commands have made theirs; Escape ends the wait. */
+    private Report callInTurn(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress)
+            throws IsolineException {
+        // A run that was stopped computes nothing more.
+        try (Turn turn = stopped ? null : Turn.take(context, progress)) {
+            if (turn == null && !stopped) {
+                if (!keepsStopped() || lastReport == null) {
+                    throw IsolineException.cancelled();
+                }
+                stopped = true;
+            }
+            return call(context, input, output, part, progress);
         }
     }
 
