@@ -78,8 +78,8 @@ final class EdgeStrengthSettings extends Settings {
     @Override
     void check(ImagePlus image) throws BadInput {
         super.check(image);
-        if (isVolume()) {
-            new VoxelSize(image, true);
+        if (isVolume() || finds()) {
+            new VoxelSize(image, isVolume());
         }
     }
 

@@ -36,6 +36,12 @@ final class IsolinesSettings extends Settings {
         declareOthers(RANGE_MIN, RANGE_MAX);
     }
 
+    @Override
+    void check(ImagePlus image) throws BadInput {
+        super.check(image);
+        new VoxelSize(image, false);
+    }
+
     /** Returns the levels in the raw values of an image; none if they are equally spaced. */
     double[] levels(ImagePlus image) {
         return Arrays.stream(levels()).map(ShownValues.of(image)::stored).toArray();

@@ -55,6 +55,20 @@ class IsolinesTest extends HeadlessTest {
         return new ImagePlus("shapes", pixels);
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "Isolines...|level_count=3 overlay",
+                "Edge Strength Function...|mode=iterations iterations=5 threshold=50 find=axes overlay"
+            })
+    void pixelsWithoutASizeAreRefusedWithWhatToDo(String scene) {
+        ImagePlus image = shapes();
+        image.getCalibration().pixelWidth = 0;
+        String[] parts = scene.split("\\|");
+        Outcome outcome = macro(image, String.format("run(\"%s\", \"%s\");", parts[0], parts[1]));
+        assertTrue(outcome.log.contains("Set pixel width and height in Image > Properties"), outcome.log);
+    }
+
     @Test
     void levelsOfSignedImagesAreTheValuesThatImageJShows() {
         ImagePlus image = new ImagePlus("signed", shapes().getProcessor().convertToShort(false));
