@@ -148,6 +148,8 @@ abstract class StackJob<S extends Settings> {
             writeFiles();
         } catch (BadInput e) {
             unwritten = e;
+        } catch (OutOfMemoryError e) {
+            unwritten = new BadInput("No file was written. %s", Host.reason(e));
         }
     }
 

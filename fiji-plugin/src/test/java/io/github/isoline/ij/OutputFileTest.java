@@ -11,8 +11,13 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import ij.ImagePlus;
 import ij.VirtualStack;
 import ij.WindowManager;
+import ij.gui.Roi;
 import ij.measure.ResultsTable;
 import ij.process.ImageProcessor;
+import io.github.isoline.Context;
+import io.github.isoline.PixelBuffer;
+import io.github.isoline.Progress;
+import io.github.isoline.Report;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -140,5 +145,35 @@ class OutputFileTest extends HeadlessTest {
         assertEquals(1, outcome.status, outcome.text());
         assertTrue(outcome.errors.contains("roi_file cannot be written: this Java has file names in"), outcome.text());
         assertTrue(outcome.errors.contains("LC_ALL=C.UTF-8"), outcome.text());
+    }
+
+    @Test
+    void lackOfMemoryForAFileLeavesTheOtherOutputs() throws Exception {
+        IsolinesSettings settings = Settings.fromMacro(new IsolinesSettings(), "overlay");
+        StackJob<IsolinesSettings> job = new StackJob<IsolinesSettings>(open("coins.png"), settings) {
+            @Override
+            void begin(Progress progress) {}
+
+            @Override
+            Report call(Context context, PixelBuffer input, PixelBuffer output, int[] part, Progress progress) {
+                return null;
+            }
+
+            @Override
+            ImagePlus end() {
+                return null;
+            }
+
+            @Override
+            void writeFiles() {
+                throw new OutOfMemoryError("Java heap space");
+            }
+        };
+        job.rois.add(new Roi(1, 2, 3, 4));
+        job.saveFiles();
+        job.deliver();
+        assertEquals(1, job.image.getOverlay().size());
+        BadInput e = assertThrows(BadInput.class, job::checkFiles);
+        assertTrue(e.getMessage().startsWith("No file was written. Not enough memory in Java"), e.getMessage());
     }
 }
