@@ -269,15 +269,14 @@ final class LevelSetJob extends StackJob<LevelSetSettings> {
     private void addObjects(Report report, PixelBuffer mask, int[] part, String... ends) throws BadInput {
         int slices = isVolume() ? part.length : 1;
         for (int first = 0; first < part.length; first += slices) {
-            byte[][] masks = new byte[slices][];
             String end = ends[first / slices];
             int[] indices = Arrays.copyOfRange(part, first, first + slices);
             IntensitySample outside = new IntensitySample();
             for (int i = 0; i < slices; i++) {
-                masks[i] = (byte[]) mask.plane(first + i);
-                outside.add(IntensitySample.of(pixels(indices[i]), masks[i], false));
+                mask.read(first + i, objects.masks[i]);
+                outside.add(IntensitySample.of(pixels(indices[i]), objects.masks[i], false));
             }
-            for (Consumer<ResultsTable> row : objects.add(masks, indices)) {
+            for (Consumer<ResultsTable> row : objects.add(indices)) {
                 rows.add(table -> {
                     row.accept(table);
                     addRun(table, outside, report, end);

@@ -18,33 +18,41 @@ final class LevelSetObjects {
     /** Holds the labels of each plane: short[], or float[] from the plane on where these are too few. */
     private final Object[] labels;
 
+    /** Holds the mask of each slice of a volume, or of one slice, of which the objects are added next; 0 outside. */
+    final byte[][] masks;
+
+    /** Holds the numbers of the objects in these slices. */
+    private final int[][] numbered;
+
     private int count;
 
-    /** Allocates the label image: running out of memory is better found before the work. */
+    /** Allocates all that is as large as the image: running out of memory is better found before the work. */
     LevelSetObjects(HyperStackSelection planes, VoxelSize voxel, LevelSetSettings settings) throws IsolineException {
         this.planes = planes;
         measured = new MeasuredObjects(planes, voxel, settings);
         int pixels = planes.image.getWidth() * planes.image.getHeight();
         labels = Parallel.fill(new Object[planes.size()], () -> new short[pixels]);
+        int slices = settings.isVolume() ? planes.slices() : 1;
+        masks = Parallel.fill(new byte[slices][], () -> new byte[pixels]);
+        numbered = Parallel.fill(new int[slices][], () -> new int[pixels]);
     }
 
     /**
-     * Adds the objects of a volume, or of a slice.
+     * Adds the objects of the {@link #masks} of a volume, or of a slice.
      *
-     * @param masks of its slices; 0 outside
      * @param indices the stack index of each slice
      * @return what adds the row of each object to a table
      */
-    List<Consumer<ResultsTable>> add(byte[][] masks, int... indices) throws BadInput {
-        MaskObjects objects = new MaskObjects(masks, planes.image.getWidth());
+    List<Consumer<ResultsTable>> add(int... indices) throws BadInput {
+        MaskObjects objects = new MaskObjects(numbered, planes.image.getWidth(), (z, i) -> masks[z][i] == 0 ? 0 : 1);
         int[] numbers = new int[objects.count + 1];
         for (int i = 1; i < numbers.length; i++) {
             numbers[i] = count + i;
         }
-        List<Consumer<ResultsTable>> rows = measured.add(objects.labels, numbers, indices);
+        List<Consumer<ResultsTable>> rows = measured.add(slot -> numbered[slot], numbers, indices);
         count += objects.count;
         for (int slot = 0; slot < indices.length; slot++) {
-            int[] slice = objects.labels[slot];
+            int[] slice = numbered[slot];
             int place = planes.place(indices[slot]);
             labels[place] = SnakeLabels.withRoom(labels[place], count);
             for (int i = 0; i < slice.length; i++) {

@@ -24,25 +24,25 @@ final class MaskObjects {
      * @param slices of one volume, or a single one; 0 outside
      */
     MaskObjects(byte[][] slices, int width) {
-        this(slices.length, slices[0].length, width, (z, i) -> slices[z][i] == 0 ? 0 : 1);
+        this(new int[slices.length][slices[0].length], width, (z, i) -> slices[z][i] == 0 ? 0 : 1);
     }
 
     /**
      * Numbers the objects in that order.
      *
-     * @param depth the number of slices
-     * @param pixels the number of pixels of a slice
+     * @param labels receives the numbers
      * @param values the value of a pixel by its slice and its place there; 0 outside
      */
-    MaskObjects(int depth, int pixels, int width, IntBinaryOperator values) {
-        labels = new int[depth][pixels];
+    MaskObjects(int[][] labels, int width, IntBinaryOperator values) {
+        this.labels = labels;
         // Each provisional number points to a smaller one of the same object, or to itself.
         int[] parents = new int[64];
         int used = 0;
-        for (int z = 0; z < depth; z++) {
-            for (int i = 0; i < pixels; i++) {
+        for (int z = 0; z < labels.length; z++) {
+            for (int i = 0; i < labels[z].length; i++) {
                 int value = values.applyAsInt(z, i);
                 if (value == 0) {
+                    labels[z][i] = 0;
                     continue;
                 }
                 int[] before = {

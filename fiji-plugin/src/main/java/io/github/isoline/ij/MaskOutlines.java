@@ -50,7 +50,7 @@ final class MaskOutlines {
 
     /** Returns all parts of values other than 0, in the order of their first pixels, row by row. */
     static List<Part> of(int[] values, int width) {
-        MaskObjects objects = new MaskObjects(1, values.length, width, (z, pixel) -> values[pixel]);
+        MaskObjects objects = new MaskObjects(new int[1][values.length], width, (z, pixel) -> values[pixel]);
         MaskOutlines outlines = new MaskOutlines(objects.labels[0], width);
         int[] pixels = new int[objects.count + 1];
         int[] firsts = new int[objects.count + 1];

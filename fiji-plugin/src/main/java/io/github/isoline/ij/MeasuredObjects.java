@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 
 /**
  * Measures the numbered objects of slices or volumes: makes an outline on each slice and a row of the table for each.
@@ -44,12 +45,13 @@ final class MeasuredObjects {
     /**
      * Adds the objects of a volume, or of a slice.
      *
-     * @param objects for each slice the place in the numbers that a pixel belongs to; 0 outside
+     * @param objects returns for each slice the place in the numbers that a pixel belongs to, 0 outside; is called once
+     *     for each, in their order, and must keep the slice before
      * @param numbers those of the objects, from place 1 on
      * @param indices the stack index of each slice
      * @return what adds the row of each object to a table
      */
-    List<Consumer<ResultsTable>> add(int[][] objects, int[] numbers, int... indices) throws BadInput {
+    List<Consumer<ResultsTable>> add(IntFunction<int[]> objects, int[] numbers, int... indices) throws BadInput {
         int count = numbers.length - 1;
         RegionStatistics[] statistics = new RegionStatistics[count + 1];
         for (int i = 0; i < statistics.length; i++) {
@@ -57,9 +59,11 @@ final class MeasuredObjects {
         }
         long[][] crossings = front.nothing(count);
         Map<Integer, Roi> outlines = new TreeMap<>();
+        int[] before = null;
         for (int slot = 0; slot < indices.length; slot++) {
-            int[] here = objects[slot];
-            front.count(slot == 0 ? null : objects[slot - 1], here, crossings);
+            int[] here = objects.apply(slot);
+            front.count(before, here, crossings);
+            before = here;
             Object pixels = Pixels.of(image, indices[slot]);
             for (int i = 0; i < here.length; i++) {
                 if (here[i] != 0) {

@@ -27,6 +27,9 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
     /** Holds the labels of each plane. */
     private Object[] labels;
 
+    /** Holds the objects of two slices that follow each other, by their places in the list; null without measures. */
+    private int[][] numbered;
+
     private final NoiseSign noise = new NoiseSign();
     private int count;
     private int largest;
@@ -47,6 +50,7 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         labels = Parallel.fill(new Object[planes.size()], () -> SnakeLabels.empty(outputType(), planePixels()));
         boolean needed = settings.is(Settings.RESULTS_TABLE) || settings.wantsRois();
         measured = needed ? new MeasuredObjects(planes, size, settings) : null;
+        numbered = needed ? new int[2][planePixels()] : null;
     }
 
     @Override
@@ -113,12 +117,15 @@ final class ObjectsJob extends StackJob<ObjectsSettings> {
         for (int place = 1; place < numbers.length; place++) {
             places[numbers[place]] = place;
         }
-        int[][] objects = new int[part.length][planePixels()];
-        Parallel.each(part.length, slot -> {
-            Object here = labels[planes.place(part[slot])];
-            Arrays.setAll(objects[slot], i -> places[(int) IntensitySample.value(here, i)]);
-        });
-        List<Consumer<ResultsTable>> measures = measured.add(objects, numbers, part);
+        List<Consumer<ResultsTable>> measures = measured.add(
+                slot -> {
+                    Object here = labels[planes.place(part[slot])];
+                    int[] objects = numbered[slot % numbered.length];
+                    Arrays.setAll(objects, i -> places[(int) IntensitySample.value(here, i)]);
+                    return objects;
+                },
+                numbers,
+                part);
         ShownValues shown = ShownValues.of(image);
         for (int object = 0; object < found.count(); object++) {
             Consumer<ResultsTable> measure = measures.get(object);

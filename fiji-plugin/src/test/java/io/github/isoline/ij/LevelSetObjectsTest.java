@@ -94,17 +94,17 @@ class LevelSetObjectsTest extends HeadlessTest {
         LevelSetSettings settings = new LevelSetSettings();
         settings.set(Settings.ALL_FRAMES, true).set(Settings.STACK, "volume");
         LevelSetObjects objects = new LevelSetObjects(settings.planes(image), new VoxelSize(image, true), settings);
-        byte[] few = new byte[side * side];
-        few[3] = 1;
-        byte[] many = new byte[side * side];
+        byte[] many = objects.masks[0];
+        many[4] = 1;
+        objects.add(1);
         for (int i = 0; i < many.length; i++) {
             many[i] = (byte) ((i + i / side) % 2);
         }
-        objects.add(new byte[][] {few}, 1);
-        assertEquals(1 + many.length / 2, objects.add(new byte[][] {many}, 2).size() + 1);
+        assertEquals(1 + many.length / 2, objects.add(2).size() + 1);
         ImagePlus labels = objects.labelImage();
         assertEquals(32, labels.getBitDepth());
-        assertEquals(1, labels.getStack().getProcessor(1).getf(3));
+        assertEquals(1, labels.getStack().getProcessor(1).getf(4));
+        assertEquals(0, labels.getStack().getProcessor(2).getf(4));
         assertEquals(2, labels.getStack().getProcessor(2).getf(1));
         assertEquals(1 + many.length / 2, labels.getStack().getProcessor(2).getStats().max);
     }
