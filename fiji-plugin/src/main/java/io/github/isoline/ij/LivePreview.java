@@ -65,7 +65,10 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     final ImagePlus image;
 
     /** Ends what is computed when a newer request has come. */
-    final Progress valid = (fraction, stage) -> !isOutdated();
+    final Progress valid = (fraction, stage) -> {
+        tellOfWait(stage);
+        return !isOutdated();
+    };
 
     private final Listener listener;
     private final Thread worker = new Thread(this::work, "Isoline preview");
@@ -84,7 +87,10 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
     private List<Integer> seen;
     private long scrolled = System.nanoTime() - STEP_NANOS;
 
-    // Only the worker uses these fields: memory by what it is for, and the size and type that it fits.
+    // Only the worker uses these fields: the request that is computed, and whether its wait was told of; memory by what
+    // it is for, and the size and type that it fits.
+    private PreviewRequest<S> current;
+    private boolean told;
     private final Map<String, PixelBuffer> buffers = new HashMap<>();
     private List<Integer> format;
 
@@ -302,6 +308,14 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
         return next;
     }
 
+    /** Reports once that a request waits for a command, which may take long. */
+    private void tellOfWait(String stage) {
+        if (!told && stage.equals(Turn.WAITING)) {
+            told = true;
+            publish(current, () -> listener.status(stage + "..."));
+        }
+    }
+
     /** Reports the result of a request, unless there is a newer one by then. */
     private void publish(PreviewRequest<S> done, Runnable words) {
         EventQueue.invokeLater(() -> {
@@ -338,6 +352,8 @@ abstract class LivePreview<S> implements ImageListener, RoiListener {
 
     private void answer(PreviewRequest<S> next) {
         String status;
+        current = next;
+        told = false;
         List<Integer> now = Arrays.asList(image.getWidth(), image.getHeight(), image.getType());
         if (!now.equals(format)) {
             freeBuffers();

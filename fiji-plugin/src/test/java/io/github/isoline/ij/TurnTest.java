@@ -8,11 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import ij.ImagePlus;
 import io.github.isoline.IsolineException;
-import io.github.isoline.Progress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -94,15 +95,48 @@ class TurnTest extends HeadlessTest {
         other.end();
     }
 
+    /** Takes what a preview says. */
+    private static final class Said implements LivePreview.Listener {
+        final BlockingQueue<String> said = new LinkedBlockingQueue<>();
+
+        @Override
+        public void status(String text) {
+            said.add(text);
+        }
+
+        @Override
+        public void refused(String why) {
+            said.add("refused: " + why);
+        }
+
+        @Override
+        public void imageClosed() {}
+
+        String next() throws InterruptedException {
+            return said.poll(30, TimeUnit.SECONDS);
+        }
+    }
+
     @Test
-    void previewThatWaitsEndsForANewerRequest() throws Exception {
+    void previewThatWaitsSaysSoAndEndsForANewerRequest() throws Exception {
         Other other = new Other();
         assertTrue(Other.await(other.computes));
-        Progress outdated = (fraction, stage) -> false;
-        IsolineException e = assertThrows(
-                IsolineException.class, () -> Turn.use("cpu", outdated, context -> "computed in its turn"));
-        assertTrue(e.isCancelled(), e.getMessage());
+        Said listener = new Said();
+        LivePreview<String> preview = new LivePreview<String>(open("horse.png"), listener) {
+            @Override
+            String compute(String settings, boolean draw) throws IsolineException {
+                return settings.isEmpty() ? "no need to wait" : run("cpu", (context, progress) -> settings);
+            }
+        };
+        preview.request("old", true);
+        assertEquals(Turn.WAITING + "...", listener.next());
+        preview.request("", true);
+        assertEquals("no need to wait", listener.next());
+        preview.request("new", true);
+        assertEquals(Turn.WAITING + "...", listener.next());
         other.end();
+        assertEquals("new", listener.next());
+        preview.close();
     }
 
     @Test
