@@ -4,13 +4,23 @@ import ij.IJ;
 import io.github.isoline.DeviceInfo;
 import io.github.isoline.Progress;
 
-/** The progress in ImageJ's window; Escape ends the run. */
+/**
+ * The progress in ImageJ's window; Escape ends the run. Of two commands, one of which waits for the other, the one that
+ * computes has the bar, the line and the Escape key.
+ */
 final class StatusBar implements Progress {
     /** The smallest time between two updates: more frequent ones could not be seen. */
     private static final long REPAINT_NANOS = 40_000_000;
 
     /** The largest value shown: ImageJ takes 1 as the end and hides the bar. */
     private static final double ALMOST_DONE = 0.999;
+
+    /** The time after which a command that has not reported its progress is taken for one that has ended. */
+    private static final long RECENT_NANOS = 1_000_000_000;
+
+    // These are the times at which any command last computed, and last waited.
+    private static volatile long computed = System.nanoTime() - RECENT_NANOS;
+    private static volatile long waited = System.nanoTime() - RECENT_NANOS;
 
     private final DeviceInfo device;
     private final String escape;
@@ -25,10 +35,23 @@ final class StatusBar implements Progress {
     @Override
     public boolean step(double fraction, String stage) {
         long now = System.nanoTime();
+        boolean waits = stage.equals(Turn.WAITING);
+        if (!waits) {
+            computed = now;
+        } else {
+            waited = now;
+            if (now - computed < RECENT_NANOS) {
+                return true;
+            }
+        }
         if (now - last >= REPAINT_NANOS) {
             last = now;
-            IJ.showProgress(Math.min(fraction, ALMOST_DONE));
-            IJ.showStatus("Isoline on " + device.id() + ": " + stage + " (Esc: " + escape + ")");
+            String other = "";
+            if (!waits) {
+                IJ.showProgress(Math.min(fraction, ALMOST_DONE));
+                other = now - waited < RECENT_NANOS ? ", another command waits" : "";
+            }
+            IJ.showStatus("Isoline on " + device.id() + ": " + stage + other + " (Esc: " + escape + ")");
         }
         return !IJ.escapePressed();
     }

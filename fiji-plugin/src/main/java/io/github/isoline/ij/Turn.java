@@ -15,7 +15,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class Turn implements AutoCloseable {
     /** The stage of a run that waits. */
-    static final String WAITING = "waiting for another command";
+    static final String WAITING = "waiting for another command or a preview";
 
     private static final long GLANCE_MILLIS = 50;
 

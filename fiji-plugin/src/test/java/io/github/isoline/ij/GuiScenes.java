@@ -67,6 +67,41 @@ final class GuiScenes extends GuiDriver.Scenes {
         say("current", title());
     }
 
+    /** Plays a command that waits for another one, which Escape ends. */
+    void waiting(ImagePlus image) throws Exception {
+        new Robot().mouseMove(0, 0);
+        ImagePlus copy = image.duplicate();
+        copy.show();
+        Thread first = run(image, "iterations=9000000");
+        await("the first run", () -> statusLine().startsWith("Isoline on "));
+        say("first", statusLine());
+        Thread second = run(copy, "iterations=5");
+        await("the second run", () -> statusLine().contains("waits"));
+        say("both", statusLine());
+        say("second waits", copy.isLocked());
+        RunScenes.pressEscape(image, "waiting");
+        first.join();
+        second.join();
+        say("locked", copy.isLocked());
+    }
+
+    /** Starts a command on an image in a thread of its own. */
+    private static Thread run(ImagePlus image, String options) {
+        Thread thread = new Thread(
+                () -> {
+                    WindowManager.setTempCurrentImage(image);
+                    try {
+                        IJ.run("Edge Strength Function...", "mode=iterations threshold=110 device=cpu " + options);
+                    } catch (RuntimeException e) {
+                        // ImageJ ends the thread of a macro whose command was cancelled.
+                        say("ended", e.getMessage());
+                    }
+                },
+                "Run$_" + options);
+        thread.start();
+        return thread;
+    }
+
     void devices(ImagePlus image) throws Exception {
         // The manual shows the dialog alone.
         EventQueue.invokeAndWait(() -> image.getWindow().setVisible(false));

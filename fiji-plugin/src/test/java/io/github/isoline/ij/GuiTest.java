@@ -1,6 +1,7 @@
 package io.github.isoline.ij;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -62,6 +63,18 @@ class GuiTest extends WindowTest {
         assertEquals("true", seen.get("bar during the run"));
         assertEquals("Edge Strength Function (cell.png): cancelled", seen.get("status after it"));
         assertEquals("false", seen.get("bar after it"));
+    }
+
+    @Test
+    void commandThatWaitsIsToldOfByTheOther() throws Exception {
+        Map<String, String> seen = play("gui waiting");
+        assertFalse(seen.get("first").contains("waits"), seen.get("first"));
+        assertTrue(
+                seen.get("both").matches("Isoline on cpu: .+, another command waits \\(Esc: cancel\\)"),
+                seen.get("both"));
+        assertEquals("true", seen.get("second waits"));
+        assertEquals("false", seen.get("locked"));
+        assertAnswered(seen);
     }
 
     @Test

@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import ij.IJ;
 import ij.ImagePlus;
+import io.github.isoline.DeviceInfo;
 import io.github.isoline.IsolineException;
+import java.awt.event.KeyEvent;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
@@ -165,5 +168,21 @@ class TurnTest extends HeadlessTest {
         assertEquals(job.image.getStackSize(), made.getStackSize());
         String warning = job.warnings().toString();
         assertTrue(warning.contains("slices that the run did not reach"), warning);
+    }
+
+    @Test
+    void escapeIsForTheCommandThatComputes() throws Exception {
+        DeviceInfo cpu = DeviceInfo.list().get(0);
+        StatusBar computing = new StatusBar(cpu, "cancel");
+        StatusBar waiting = new StatusBar(cpu, "cancel");
+        IJ.setKeyDown(KeyEvent.VK_ESCAPE);
+        assertFalse(computing.step(0.5, "smoothing"));
+        assertTrue(waiting.step(0, Turn.WAITING));
+        // A preview has no status bar: after a while without another command the key is that of the one that waits.
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (waiting.step(0, Turn.WAITING)) {
+            assertTrue(System.nanoTime() < end, "the wait cannot be ended");
+            Thread.sleep(20);
+        }
     }
 }
