@@ -398,6 +398,7 @@ static void a_volume_that_does_not_fit_is_refused_or_left_to_the_cpu(const char 
 static void an_image_that_kernels_cannot_index_is_refused_or_left_to_the_cpu(const char *device) {
     enum { HEIGHT = 7000000, INSIDE = HEIGHT / 2 };
     (void)device;
+    setenv("FAKE_WORKS", "1", 1);
     if (!with_driver("whole")) {
         return;
     }
@@ -658,6 +659,48 @@ static void slow_calls_of_the_driver_can_be_cancelled(const char *device) {
     CHECK_NUMBER(*fake.locked, 0);
 }
 
+#ifndef _WIN32
+static void *open_and_close(void *unused) {
+    isoline_context_free(open_context("auto"));
+    return unused;
+}
+
+/* The child does not have the thread that was loading the driver, and does not wait for it. */
+static void the_child_of_a_fork_does_not_wait_for_the_driver(const char *device) {
+    (void)device;
+    const struct timespec tenth = {0, 100000000};
+    if (strcmp(instrument(), "valgrind") == 0) {
+        skip("valgrind takes for lost what the threads own that a child does not have");
+        return;
+    }
+    setenv("FAKE_LATE", "1000", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    pthread_t other;
+    fflush(stdout);
+    CHECK(pthread_create(&other, NULL, open_and_close, NULL) == 0);
+    nanosleep(&tenth, NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        isoline_context *context = open_context("auto");
+        isoline_device entry = told(1);
+        CHECK_HAS(entry.reason, "fork");
+        CHECK_NUMBER(isoline_device_count(), 2);
+        GOOD(isoline_context_device(context, &entry));
+        CHECK_TEXT(entry.id, "cpu");
+        isoline_context_free(context);
+        REFUSED(isoline_context_new("cuda", &context), ISOLINE_DEVICE_UNAVAILABLE, "fork");
+        fflush(stdout);
+        _exit(checks_failed > 0);
+    }
+    int state = -1;
+    CHECK(child > 0 && waitpid(child, &state, 0) == child && state == 0);
+    pthread_join(other, NULL);
+}
+#endif
+
 int main(void) {
     if (is_built_without_cuda()) {
         return summary();
@@ -687,5 +730,8 @@ int main(void) {
     RUN_ON(more_than_half_of_the_free_memory_is_not_page_locked, "fake");
     RUN_ON(memory_that_cannot_be_unlocked_is_not_freed, "fake");
     RUN_ON(slow_calls_of_the_driver_can_be_cancelled, "fake");
+#ifndef _WIN32
+    RUN_ON(the_child_of_a_fork_does_not_wait_for_the_driver, "fake");
+#endif
     return summary();
 }

@@ -30,7 +30,11 @@ const FUNCTIONS: &str = "\
 /// The id of the entry that stands for CUDA where there is no device.
 const NO_DEVICE_ID: &str = "cuda";
 
-/// The process that has loaded the driver; 0 is none. The child of a fork cannot use it.
+/// The process that has begun to load the driver; 0 is none. The child of a fork cannot use it, and does not have the thread
+/// that may be loading it.
+static BEGUN_IN: AtomicU32 = AtomicU32::new(0);
+
+/// The process that has loaded the driver; 0 is none.
 static LOADED_IN: AtomicU32 = AtomicU32::new(0);
 
 /// Returns whether this process has loaded the driver.
@@ -47,11 +51,19 @@ pub(super) fn is_loaded() -> bool {
 pub(super) fn start() -> Result<u32> {
     static LIBRARY: OnceLock<Result<()>> = OnceLock::new();
     static COUNT: OnceLock<u32> = OnceLock::new();
+    let me = std::process::id();
+    let begun = BEGUN_IN.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed);
+    if begun.is_err_and(|process| process != me) {
+        return Err(match LIBRARY.get() {
+            Some(Err(reason)) => reason.clone(),
+            _ => unavailable("this process is a fork of one that has used CUDA, which works in that one only"),
+        });
+    }
     if let Some(count) = COUNT.get() {
         return Ok(*count);
     }
     LIBRARY.get_or_init(find_library).clone()?;
-    LOADED_IN.store(std::process::id(), Ordering::Relaxed);
+    LOADED_IN.store(me, Ordering::Relaxed);
     CallersContext::keep();
     count_devices().map(|count| *COUNT.get_or_init(|| count))
 }

@@ -14,6 +14,7 @@
  * FAKE_BROKEN   a device that cannot be opened (none)
  * FAKE_LOCK     what page-locking returns (default 0)                 FAKE_UNLOCK  what unlocking returns (0)
  * FAKE_SLOW     milliseconds that opening and page-locking take (0)
+ * FAKE_LATE     milliseconds that telling the version takes (0)
  *
  * With -DLACKING it has nothing but its version; with -DcuSomething=other it lacks cuSomething.
  */
@@ -63,7 +64,13 @@ static int number(const char *variable, int otherwise) {
     return text == NULL ? otherwise : atoi(text);
 }
 
+static void wait_for(int milliseconds) {
+    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    nanosleep(&time, NULL);
+}
+
 int cuDriverGetVersion(int *version) {
+    wait_for(number("FAKE_LATE", 0));
     *version = number("FAKE_VERSION", 13000);
     return 0;
 }
@@ -100,10 +107,8 @@ static int fault(const char *function) {
     } while (0)
 
 static void take_time(void) {
-    const int milliseconds = number("FAKE_SLOW", 0);
-    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
     __atomic_add_fetch(&fake_slow, 1, __ATOMIC_SEQ_CST);
-    nanosleep(&time, NULL);
+    wait_for(number("FAKE_SLOW", 0));
 }
 
 static void hold(int more) {
