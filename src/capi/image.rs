@@ -2,6 +2,7 @@
 
 use super::sized::{self, sized_struct};
 use super::{check, guard, isoline_status, null};
+use crate::device::cuda::keep_current;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use crate::slice_io::{Input, Output, Sink, Source};
@@ -396,7 +397,7 @@ impl Checked {
         let read = read.ok_or_else(|| null(&format!("{}->read_slice", self.name)))?;
         let source = Source::new(self.pixel_type, self.shape, move |slice, pixels| {
             // SAFETY: the caller's function, on the caller's thread, with its own `user`, and memory for a slice.
-            unsafe { answer(read(user, slice as u64, pixels.as_mut_ptr().cast())) }
+            unsafe { answer(keep_current(|| read(user, slice as u64, pixels.as_mut_ptr().cast()))) }
         });
         Ok(source.into())
     }
@@ -414,7 +415,7 @@ impl Checked {
         let write = write.ok_or_else(|| null(&format!("{}->write_slice", self.name)))?;
         let sink = Sink::new(wanted, self.shape, move |slice, pixels| {
             // SAFETY: the caller's function, on the caller's thread, with its own `user`, and the pixels of a slice.
-            unsafe { answer(write(user, slice as u64, pixels.as_ptr().cast())) }
+            unsafe { answer(keep_current(|| write(user, slice as u64, pixels.as_ptr().cast()))) }
         });
         Ok(sink.into())
     }

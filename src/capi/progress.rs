@@ -2,6 +2,7 @@
 
 use super::check;
 use super::sized::{self, sized_struct};
+use crate::device::cuda::keep_current;
 use crate::error::{Error, ErrorKind, Result};
 use crate::progress::{CancelFlag, Progress};
 use std::ffi::{CString, c_char, c_void};
@@ -97,10 +98,13 @@ pub(super) unsafe fn callback(progress: *const isoline_progress) -> Result<Optio
     let progress = unsafe { sized::read(progress, "progress") }?;
     check::reserved(progress.reserved, "progress")?;
     let Some(callback) = progress.callback else { return Ok(None) };
+    let mut most = 0.0f64;
     Ok(Some(Box::new(move |fraction: f64, stage: &str| {
         let stage = CString::new(stage).unwrap_or_default();
+        // A call that moves from a GPU to the CPU begins again.
+        most = most.max(fraction);
         // SAFETY: the caller's function, on the caller's thread, with its own `user`.
-        let answer = unsafe { callback(progress.user, fraction, stage.as_ptr()) };
+        let answer = keep_current(|| unsafe { callback(progress.user, most, stage.as_ptr()) });
         if answer == 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })))
 }

@@ -24,7 +24,7 @@ mod range;
 mod transfer;
 mod upload;
 
-pub(crate) use callers_context::CallersContext;
+pub(crate) use callers_context::{CallersContext, keep_current};
 pub(crate) use host::HostMemory;
 pub(crate) use launch::{Kernel, MAX_GRID_YZ, check_sides, geometry};
 pub(crate) use memory::{Buffer, Memory, Pinned, Side, is_pinned};

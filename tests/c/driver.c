@@ -119,6 +119,51 @@ static void a_call_leaves_the_current_context_as_it_was(const char *device) {
     CHECK(current_context() == &places[0]);
 }
 
+typedef struct {
+    void *seen, *other;
+    int calls, changed;
+} switching;
+
+static int make_another_context_current(void *user, double fraction, const char *stage) {
+    (void)fraction;
+    (void)stage;
+    switching *const me = (switching *)user;
+    me->changed += me->calls > 0 && current_context() != me->seen;
+    me->seen = current_context();
+    me->calls++;
+    CHECK_NUMBER(fake.set_current(me->other), 0);
+    return 0;
+}
+
+/* As a callback does that computes with another library. */
+static void a_callback_may_make_another_context_current(const char *device) {
+    enum { SIDE = 64, SLICES = 40 };
+    (void)device;
+    setenv("FAKE_WORKS", "1", 1);
+    if (!with_driver("whole")) {
+        return;
+    }
+    isoline_context *context = open_context("cuda:0");
+    uint8_t *pixels = drawing(SIDE, SIDE, SLICES, 5);
+    float *strength = unwritten(SIDE * SIDE * SLICES);
+    isoline_image input = describe(ISOLINE_U8, SIDE, SIDE, SLICES, pixels);
+    isoline_image output = describe(ISOLINE_F32, SIDE, SIDE, SLICES, strength);
+    int place;
+    switching me = {NULL, &place, 0, 0};
+    isoline_progress progress;
+    GOOD(isoline_progress_init(&progress, sizeof progress));
+    progress.callback = make_another_context_current;
+    progress.user = &me;
+    isoline_edge_strength_params params = for_drawing(3);
+    /* Calls the callback at the beginning and at the end at least. */
+    GOOD(isoline_edge_strength(context, &input, &params, &progress, &output, NULL));
+    CHECK(me.calls > 1 && me.changed == 0 && me.seen != &place);
+    CHECK(current_context() != &place);
+    isoline_context_free(context);
+    free(strength);
+    free(pixels);
+}
+
 static void a_list_opens_each_of_its_devices_once(const char *device) {
     (void)device;
     if (!with_driver("whole")) {
@@ -709,6 +754,7 @@ int main(void) {
     RUN_ON(an_entry_opens_its_device_only_and_closes_it, "fake");
     RUN_ON(a_context_opens_its_device_once, "fake");
     RUN_ON(a_call_leaves_the_current_context_as_it_was, "fake");
+    RUN_ON(a_callback_may_make_another_context_current, "fake");
     RUN_ON(a_list_opens_each_of_its_devices_once, "fake");
     RUN_ON(a_list_needs_each_of_its_devices_and_all_takes_those_that_work, "fake");
     RUN_ON(a_divided_call_returns_the_error_of_a_device, "fake");

@@ -32,12 +32,28 @@ impl CallersContext {
 
 impl Drop for CallersContext {
     fn drop(&mut self) {
-        let Some(callers) = CALLERS.replace(self.outer) else { return };
-        if current() != callers {
-            // SAFETY: the caller's context was current when the call began, and lives as long as its owner lets it: the driver
-            // refuses one that has been destroyed since. NULL is none.
-            let _ = unsafe { result::ctx::set_current(callers) };
+        if let Some(callers) = CALLERS.replace(self.outer) {
+            restore(callers);
         }
+    }
+}
+
+/// Runs a callback of the program, which may make another context current on this thread, such as that of another library.
+pub(crate) fn keep_current<T>(callback: impl FnOnce() -> T) -> T {
+    let before = find::is_loaded().then(current);
+    let result = callback();
+    if let Some(before) = before {
+        restore(before);
+    }
+    result
+}
+
+/// Makes a context current again.
+fn restore(before: sys::CUcontext) {
+    if current() != before {
+        // SAFETY: the context was current on this thread, and lives as long as its owner lets it: the driver refuses one that
+        // has been destroyed since. NULL is none.
+        let _ = unsafe { result::ctx::set_current(before) };
     }
 }
 

@@ -84,7 +84,7 @@ enum {
     MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
 };
 static int places_of_contexts[8], place_of_an_object;
-static void *current_context;
+static _Thread_local void *current_context;
 
 /* Counts a call, and returns what it has to fail with, or 0. */
 static int fault(const char *function) {
