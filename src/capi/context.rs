@@ -31,8 +31,7 @@ pub(super) unsafe fn context<'a>(context: *const isoline_context) -> Result<&'a 
 ///   in host memory are cut into slabs along z, one for each device, with the results of one, in a number of iterations of
 ///   edge strength and in level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE). All else runs on the first one of the
 ///   list: other volumes and level sets, single slices, and images in CUDA memory, which must be that device's. A call that
-///   fails on one device ends on the others, too, if it has a progress callback or its thread a cancel flag; otherwise they
-///   finish their slices first.
+///   fails on one device ends on the others, too.
 /// @param out receives the context; free it with isoline_context_free. Not written on failure.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
 ///   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
@@ -83,7 +82,8 @@ pub unsafe extern "C" fn isoline_context_device(
 ///   call starts. The distance, the edge strength and the isosurface of a volume that need more are computed in
 ///   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
 ///   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
-///   back to the CPU. The limit has no effect on a CPU context.
+///   back to the CPU. A buffer of the device counts as a multiple of 64 KiB, so that a limit of a few MiB may be
+///   exceeded by that. The limit has no effect on a CPU context.
 /// @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn isoline_context_set_memory_limit(context: *mut isoline_context, bytes: u64) -> isoline_status {

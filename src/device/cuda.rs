@@ -270,6 +270,7 @@ impl Cuda {
 
     pub(super) fn set_memory_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
+        self.memory.set_limited(bytes > 0);
     }
 
     /// Returns how many bytes a call may take now: the limit, or 90 % of the memory that is free or pooled.
@@ -339,7 +340,8 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A failed stream has no work left, and is not used again.
+        // A failed stream has no work left, and is not used again. An error of something freed before is not the stream's.
+        let _ = self.stream.context().check_err();
         if self.stream.synchronize().is_ok()
             && let Some(unused) = &self.unused
         {

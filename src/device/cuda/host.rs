@@ -7,6 +7,7 @@
 //! [`HostMemory`] owns the memory that the driver has locked, and frees it only after the driver has unlocked it.
 #![allow(unsafe_code)]
 
+use super::memory::bind_to_free;
 use super::{Cuda, failed};
 use crate::device::buffer_pool::Bytes;
 use crate::error::Result;
@@ -106,7 +107,7 @@ impl Drop for HostMemory {
         let Some(context) = self.locked_by.take() else { return };
         let memory = self.as_mut_slice();
         let address = memory.as_mut_ptr().cast::<c_void>();
-        let unlocked = context.bind_to_thread().and_then(|()| {
+        let unlocked = bind_to_free(&context).and_then(|()| {
             // SAFETY: the context is current; the memory was locked by `page_lock` and is unlocked once.
             unsafe { sys::cuMemHostUnregister(address) }.result()
         });

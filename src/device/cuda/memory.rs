@@ -9,8 +9,8 @@ use super::{Cuda, DeviceRows, Stream, Transfer, failed};
 use crate::error::{Error, ErrorKind, Result, human_bytes};
 use crate::image::{DevicePixels, Image, ImageMut, PixelType};
 use crate::progress::Ticker;
-use cudarc::driver::CudaContext;
 use cudarc::driver::sys::{self, CUdeviceptr, CUmemorytype};
+use cudarc::driver::{CudaContext, DriverError};
 use ndarray::ArrayViewMut3;
 use rayon::ThreadPool;
 use std::collections::BTreeMap;
@@ -22,8 +22,11 @@ use std::sync::{Arc, Mutex};
 /// Sizes are rounded up to a multiple of this, so that similar calls reuse each other's buffers.
 const GRANULE: usize = 1 << 16;
 
-/// A pooled buffer is reused for a request of at least half its size.
+/// A pooled buffer is reused for a request of at least half its size, where the memory of a call is not limited.
 const MAX_WASTE: usize = 2;
+
+/// The most bytes by which the buffers of a slot of the pipeline exceed what was asked for.
+pub(super) const SLOT_ROUNDING: u64 = 8 * GRANULE as u64;
 
 /// The addresses of buffers that are not in use, by size.
 type Unused<A> = BTreeMap<usize, Vec<A>>;
@@ -40,12 +43,21 @@ struct Pool {
     peak: u64,
     /// `used` when the present call began: what solvers of earlier calls keep.
     kept: u64,
+    /// Set if the memory of a call is limited.
+    is_limited: bool,
 }
 
-/// Takes the smallest buffer that has `bytes` and is not much larger, and its size.
-fn take<A>(unused: &mut Unused<A>, bytes: usize) -> Option<(usize, A)> {
-    let mut fitting = unused.range_mut(bytes..=bytes.saturating_mul(MAX_WASTE));
+/// Takes the smallest buffer that has `bytes` and at most `waste` times as many, and its size.
+fn take<A>(unused: &mut Unused<A>, bytes: usize, waste: usize) -> Option<(usize, A)> {
+    let mut fitting = unused.range_mut(bytes..=bytes.saturating_mul(waste));
     fitting.find_map(|(size, list)| list.pop().map(|address| (*size, address)))
+}
+
+/// Makes a context current, to free something in it. The next call after the failure of a destructor returns its error, which
+/// must not keep the memory.
+pub(super) fn bind_to_free(context: &CudaContext) -> Result<(), DriverError> {
+    let _ = context.check_err();
+    context.bind_to_thread()
 }
 
 /// The memory of one context.
@@ -85,6 +97,10 @@ impl Memory {
         pool.kept = pool.used;
     }
 
+    pub(super) fn set_limited(&self, is_limited: bool) {
+        self.lock().is_limited = is_limited;
+    }
+
     /// Restarts the measurement of the peak.
     pub(crate) fn reset_peak(&self) {
         let mut pool = self.lock();
@@ -99,7 +115,7 @@ impl Memory {
     /// Frees the buffers that are not in use.
     pub(crate) fn trim(&self) {
         let mut pool = self.lock();
-        if self.context.bind_to_thread().is_err() {
+        if bind_to_free(&self.context).is_err() {
             return;
         }
         for address in std::mem::take(&mut pool.device).into_values().flatten() {
@@ -119,7 +135,8 @@ impl Memory {
         let buffer = |address, bytes| Buffer { address, bytes, memory: self.clone() };
         {
             let mut pool = self.lock();
-            if let Some((size, address)) = take(&mut pool.device, rounded) {
+            let waste = if pool.is_limited { 1 } else { MAX_WASTE };
+            if let Some((size, address)) = take(&mut pool.device, rounded, waste) {
                 pool.pooled -= size as u64;
                 pool.used += size as u64;
                 pool.peak = pool.peak.max(pool.used);
@@ -149,7 +166,7 @@ impl Memory {
     /// run.
     pub(crate) fn pinned(self: &Arc<Self>, bytes: usize) -> Result<Pinned> {
         let rounded = bytes.max(1).next_multiple_of(GRANULE);
-        let pooled = take(&mut self.lock().pinned, rounded);
+        let pooled = take(&mut self.lock().pinned, rounded, MAX_WASTE);
         let memory = match pooled {
             Some((_, memory)) => memory,
             None => PageLocked::new(&self.context, rounded)?,
@@ -240,7 +257,7 @@ impl PageLocked {
 
 impl Drop for PageLocked {
     fn drop(&mut self) {
-        if self.context.bind_to_thread().is_ok() {
+        if bind_to_free(&self.context).is_ok() {
             // SAFETY: from cuMemHostAlloc and freed once. Owners have waited for the copies that touch it.
             let _ = unsafe { cudarc::driver::result::free_host(self.address.cast()) };
         }

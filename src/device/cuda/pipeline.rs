@@ -2,6 +2,7 @@
 //! downloads the result before. A slot owns a stream and the buffers of one slice in flight. Results for ordinary host memory
 //! have a thread of their own, if there are several batches of them.
 
+use super::memory::SLOT_ROUNDING;
 use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_is_direct};
 use crate::device::{Context, Slices, cpu};
 use crate::error::{Error, Result};
@@ -484,6 +485,6 @@ impl Cuda {
 
     /// Returns the number of slots of `slot_bytes` each that fit the memory budget: at most `most`, at least one.
     pub(crate) fn slots_that_fit(&self, slot_bytes: u64, most: usize) -> Result<usize> {
-        Ok(usize::try_from(self.budget()? / slot_bytes.max(1)).unwrap_or(usize::MAX).clamp(1, most))
+        Ok(usize::try_from(self.budget()? / (slot_bytes + SLOT_ROUNDING)).unwrap_or(usize::MAX).clamp(1, most))
     }
 }
