@@ -69,8 +69,8 @@
  *   such a re-entrant call returns ISOLINE_BUSY. isoline_context_device, isoline_context_set_memory_limit,
  *   isoline_context_trim and isoline_buffer_new are allowed. They may use other contexts and solvers, and wait for the calls of other
  *   threads on them. Where threads would wait for each other, each inside a callback, the call that would close the circle
- *   returns ISOLINE_BUSY instead. The logger may be called on any thread that is inside a call, and on one of the library
- *   that ends what a cancelled call has begun.
+ *   returns ISOLINE_BUSY instead. A callback may make another CUDA context current. The logger may be called on any thread that
+ *   is inside a call, and on threads of the library.
  * - Cancel. Every call that may take longer than 100 ms can be cancelled: by the result of its progress callback, if it has
  *   one, and by the cancel flag of the thread that made it (isoline_set_cancel_flag). It then returns ISOLINE_CANCELLED,
  *   within 100 ms of work; rows or columns of more than a million pixels may take longer. While a call waits for those of
@@ -245,9 +245,9 @@ ISOLINE_ENUM(isoline_log_level) {
 
 /**
  * Receives a log message: UTF-8 text without a line end, valid only during the call. The function may be called on
- * any thread that is inside a call of this library, on one of the library that ends what a cancelled call has begun, and
- * on several at the same time. It must not throw or call
- * longjmp. It may call isoline_set_logger.
+ * any thread that is inside a call of this library, on threads of the library, for which such a call waits or which end what
+ * a cancelled call has begun, and on several at the same time. So it must not wait for the thread that made a call. It must
+ * not throw or call longjmp. Of this library it may call isoline_set_logger only.
  */
 typedef void (*isoline_log_fn)(void *user, uint32_t level, const char *message);
 
@@ -356,8 +356,7 @@ typedef struct isoline_context isoline_context;
  *   in host memory are cut into slabs along z, one for each device, with the results of one, in a number of iterations of
  *   edge strength and in level sets without a narrow band (ISOLINE_LEVEL_SET_DENSE). All else runs on the first one of the
  *   list: other volumes and level sets, single slices, and images in CUDA memory, which must be that device's. A call that
- *   fails on one device ends on the others, too, if it has a progress callback or its thread a cancel flag; otherwise they
- *   finish their slices first.
+ *   fails on one device ends on the others, too.
  * @param out receives the context; free it with isoline_context_free. Not written on failure.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER; ISOLINE_INVALID_ARGUMENT for any other text, and for
  *   a list that has a number twice; ISOLINE_DEVICE_UNAVAILABLE with the reason (no driver, driver too old, no such device,
@@ -388,7 +387,8 @@ isoline_status isoline_context_device(const isoline_context *context,
  *   call starts. The distance, the edge strength and the isosurface of a volume that need more are computed in
  *   parts, with the same bits; of the narrow band of a level set φ is stored near the front only, see
  *   isoline_level_set_new. Any other call that needs more fails with ISOLINE_OUT_OF_MEMORY or, with "auto", falls
- *   back to the CPU. The limit has no effect on a CPU context.
+ *   back to the CPU. A buffer of the device counts as a multiple of 64 KiB, so that a limit of a few MiB may be
+ *   exceeded by that. The limit has no effect on a CPU context.
  * @return ISOLINE_OK or an error: ISOLINE_NULL_POINTER. May be called on any thread.
  */
 isoline_status isoline_context_set_memory_limit(isoline_context *context,
@@ -448,7 +448,9 @@ isoline_status isoline_buffer_new(const isoline_context *context,
  * isoline_context_trim when no buffer has been needed for a while, such as 30 s. After the end of the context the memory
  * is released at once.
  *
- * An address that is not that of a buffer, or of one that was freed before, is ignored, and a warning is logged. So is, in
+ * An address that is not that of a buffer is ignored, and a warning is logged. That of a buffer which was freed before is no
+ * buffer's only until isoline_buffer_new gives it again: freeing it twice may free what another part of the program uses, as
+ * with free(). Ignored is also, in
  * the child of a fork, the address of a buffer of the parent: it is released when the child ends. Until then the child may
  * use its memory, which is a copy of the parent's, with undefined contents if the buffer is page-locked. May be called on
  * any thread.

@@ -59,7 +59,9 @@ pub unsafe extern "C" fn isoline_buffer_new(
 /// isoline_context_trim when no buffer has been needed for a while, such as 30 s. After the end of the context the memory
 /// is released at once.
 ///
-/// An address that is not that of a buffer, or of one that was freed before, is ignored, and a warning is logged. So is, in
+/// An address that is not that of a buffer is ignored, and a warning is logged. That of a buffer which was freed before is no
+/// buffer's only until isoline_buffer_new gives it again: freeing it twice may free what another part of the program uses, as
+/// with free(). Ignored is also, in
 /// the child of a fork, the address of a buffer of the parent: it is released when the child ends. Until then the child may
 /// use its memory, which is a copy of the parent's, with undefined contents if the buffer is page-locked. May be called on
 /// any thread.

@@ -336,7 +336,7 @@ impl Context {
         let batches = Batches { context: self, shape, slices, halo, input, kept: None, end: 0, outputs };
         let flag = CancelFlag::of_this_thread();
         let ticker = Ticker::new(stage);
-        ticker.expect(shape[2] as u64 * UNITS);
+        ticker.expect((shape[2] as u64).saturating_mul(UNITS));
         // Each has room for all batches, so that sending never waits.
         let (give, given) = mpsc::sync_channel::<Batch<'_, '_, N>>(IN_FLIGHT);
         let (done, finished) = mpsc::sync_channel(IN_FLIGHT);
@@ -345,7 +345,7 @@ impl Context {
             CancelFlag::use_here(flag);
             for mut batch in given {
                 let slices = batch.slices.len();
-                let mut count = ticker.counting(slices as u64 * UNITS);
+                let mut count = ticker.counting((slices as u64).saturating_mul(UNITS));
                 let input = batch.input.image(batch.read);
                 let own = Own { at: batch.own.clone(), first: batch.slices.start };
                 let outputs = batch.outputs.each_mut().map(|output| output.as_mut().map(|held| held.image_mut(slices)));
