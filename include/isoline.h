@@ -615,19 +615,22 @@ ISOLINE_ENUM(isoline_memory) {
      * None: callbacks read the slices of an input, and write those of an output, which therefore need not fit into memory.
      * For calls that work slice by slice, and say so: the edge strength (in the converged mode with 2 dimensions) and axes,
      * edge drawing, its maps, its threshold, and lines, circles and ellipses along its segments, isolines, isosurfaces, the
-     * distance with 2 dimensions, and region snakes in one call (isoline_snake_run) with their labels and masks. The other images of such a call may be in host
-     * memory, or slices too; in CUDA memory only the input of region snakes may be. The results have the same bits as those
-     * from memory.
+     * distance with 2 dimensions, and region snakes in one call (isoline_snake_run) with their labels and masks. The other
+     * images of such a call may be in host memory, or slices too; in CUDA memory only the input of region snakes may be. The
+     * results have the same bits as those from memory.
      *
-     * The call reads a batch of slices, and writes the one before, while the device computes another. At most two batches are
-     * in memory, each of 64 MiB of input and output, or of 1 slice for each device if that is more; of 4 slices for each CUDA
-     * device where they have up to 1 GiB. A batch of a volume of edge strength has 2n slices for each device after n
-     * iterations, and is read with n slices more on either side; beside the two batches there are 2n slices that both
-     * need, and the CPU computes in two fields of float32 of all slices of a batch. One of an isosurface has 2 slices more on
-     * either side. Searches along segments and of region snakes have 1 slice in memory.
      * Slices are read in ascending order, each once, of region snakes only those that have polygons: a callback must go by the
-     * number that it gets. Where a parameter is automatic and depends on the whole stack one pass over all slices comes
-     * before, and for an automatic gradient threshold up to 16 slices are read.
+     * number that it gets. Where a parameter is automatic and depends on the whole stack, one pass over all slices comes
+     * before; for an automatic gradient threshold up to 16 slices are read.
+     *
+     * The call reads a batch of slices, and writes the one before, while the device computes another: at most two batches are
+     * in memory. A batch has 64 MiB of input and output, and
+     * - at least 1 slice for each device; on CUDA 4, if these have at most 1 GiB;
+     * - for n iterations of edge strength of a volume at least 2n slices for each device, and n more of the input on either
+     *   side. 2n slices that both batches need are kept beside them, and the CPU computes in two float32 for each voxel;
+     * - for an isosurface 2 more slices of the input on either side.
+     *
+     * Searches along segments and region snakes have 1 slice in memory.
      */
     ISOLINE_SLICES = 2,
 };
