@@ -12,7 +12,7 @@ use super::paper::{self, CodedGradient};
 use super::prepare::Plan;
 use super::reference::{self, Word};
 use super::scalar::{self, Grid};
-use super::segments::{self, Part};
+use super::segments::{Point, extract};
 use super::{Params, Profile, Segments, Variant};
 use crate::device::{Context, slices_side_by_side};
 use crate::error::{Error, Result};
@@ -90,11 +90,10 @@ struct Scratch<'a, G> {
 }
 
 /// The result of one slice, beside the edge map in its workspace.
-#[derive(Default)]
 struct SliceResult {
     map: Option<EdgeMap>,
-    parts: Vec<Part>,
-    segments: Segments,
+    /// The parts of the segments, in their order.
+    segments: Vec<Segments>,
 }
 
 impl Call<'_> {
@@ -120,8 +119,7 @@ impl Call<'_> {
             Profile::Paper => 1,
             Profile::Reference => 2,
         };
-        let mut parts = Vec::new();
-        let mut segments = Segments::default();
+        let mut segments = Vec::new();
         for first in (0..depth).step_by(batch_size) {
             let batch = &mut scratch[..batch_size.min(depth - first)];
             ticker.section(first / batch_size, depth.div_ceil(batch_size));
@@ -137,13 +135,8 @@ impl Call<'_> {
             // 3. Collect the segments.
             let mut maps = reserved(drawn.len())?;
             for drawn in drawn {
-                extend(&mut parts, drawn.parts)?;
-                segments.append(drawn.segments)?;
+                extend(&mut segments, drawn.segments)?;
                 maps.push(drawn.map);
-            }
-            if first + maps.len() == depth && self.want_segments && self.plan.profile == Profile::Paper {
-                let parts = std::mem::take(&mut parts);
-                segments = run_with_progress(pool, progress, &ticker, || segments::join(parts, &ticker))?;
             }
             // 4. Write the edge maps.
             if let Some(ImageMut::U8(edges)) = edges {
@@ -159,7 +152,8 @@ impl Call<'_> {
                 })?;
             }
         }
-        let segments = self.want_segments.then_some(segments);
+        let join = || run_with_progress(pool, progress, &ticker, || Segments::joined(segments, &ticker));
+        let segments = self.want_segments.then(join).transpose()?;
         Ok((Report::on_cpu(self.context, started, depth), segments))
     }
 
@@ -175,32 +169,33 @@ impl Call<'_> {
         match (plan.profile, plan.variant) {
             (Profile::Paper, Variant::Scalar) => {
                 let drawing = scalar::draw(&working_image(source, ticker)?, plan, ticker, |_| ())?;
-                let mut part = Part::new(number);
+                let mut segments = Segments::default();
                 if self.want_segments {
                     for chain in scalar::chains(&scalar::thinned(&drawing.edges, ticker)?, ticker)? {
                         if chain.points.len() >= plan.min_length {
-                            part.push(&chain.points, chain.closed, drawing.mean_gradient(&chain.points, plan.unit))?;
+                            let mean = drawing.mean_gradient(&chain.points, plan.unit);
+                            segments.push(chain.points.into_iter(), chain.closed, number, mean)?;
                         }
                     }
                 }
                 let map = EdgeMap::from_fn(drawing.edges.width, drawing.edges.height, |x, y| drawing.edges.at(x, y))?;
-                Ok(SliceResult { map: Some(map), parts: vec![part], ..SliceResult::default() })
+                Ok(SliceResult { map: Some(map), segments: vec![segments] })
             }
             (Profile::Paper, Variant::Default) => {
                 let map = paper::draw(source, plan, &mut scratch.paper, ticker)?;
-                let mut parts = Vec::new();
+                let mut segments = Vec::new();
                 if self.want_segments {
                     let gradients = paper::gradients(source, plan, &map, ticker)?;
                     let ranks = Ranks::new(&map)?;
-                    let at = |p: segments::Point| gradients[ranks.at(map.bit_index(p.x as usize, p.y as usize))].into();
-                    parts = segments::extract(&map, number, plan.min_length, plan.unit, &at, ticker)?;
+                    let at = |p: Point| gradients[ranks.at(map.bit_index(p.x as usize, p.y as usize))].into();
+                    segments = extract(&map, number, plan.min_length, plan.unit, &at, ticker)?;
                 }
-                Ok(SliceResult { map: Some(map), parts, ..SliceResult::default() })
+                Ok(SliceResult { map: Some(map), segments })
             }
             (Profile::Reference, _) => {
                 let mut segments = Segments::default();
                 reference::draw(source, plan, number, &mut scratch.reference, ticker, &mut segments)?;
-                Ok(SliceResult { segments, ..SliceResult::default() })
+                Ok(SliceResult { map: None, segments: vec![segments] })
             }
         }
     }

@@ -5,11 +5,12 @@ mod extract;
 mod planes;
 mod thin;
 
-pub(super) use extract::{Part, extract, join};
+pub(super) use extract::extract;
 
 use crate::device::kernels::edge_drawing::SEGMENT_CLOSED;
 use crate::error::Result;
 use crate::image::reserve;
+use crate::progress::Ticker;
 
 /// A pixel of a slice: column and row.
 #[repr(C)]
@@ -32,7 +33,7 @@ pub struct Point {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segments {
     pub(crate) points: Vec<Point>,
-    /// The index of each segment's first point, and the number of all points; empty when nothing was ever computed.
+    /// The index of each segment's first point, and the number of all points; empty without segments.
     pub(crate) offsets: Vec<u64>,
     pub(crate) flags: Vec<u32>,
     pub(crate) slices: Vec<u32>,
@@ -71,14 +72,16 @@ impl Segments {
         mean_gradient: f32,
     ) -> Result<()> {
         reserve(&mut self.points, points.len())?;
-        reserve(&mut self.offsets, 2)?;
-        reserve(&mut self.flags, 1)?;
-        reserve(&mut self.slices, 1)?;
-        reserve(&mut self.mean_gradients, 1)?;
+        self.points.extend(points);
+        self.close(closed, slice, mean_gradient)
+    }
+
+    /// Makes a segment of the points after the last one.
+    fn close(&mut self, closed: bool, slice: u32, mean_gradient: f32) -> Result<()> {
+        self.reserve(0, 1)?;
         if self.offsets.is_empty() {
             self.offsets.push(0);
         }
-        self.points.extend(points);
         self.offsets.push(self.points.len() as u64);
         self.flags.push(if closed { Self::CLOSED } else { 0 });
         self.slices.push(slice);
@@ -86,24 +89,48 @@ impl Segments {
         Ok(())
     }
 
-    /// Appends the segments of later slices.
+    /// Makes room for so many more points and segments.
+    fn reserve(&mut self, points: usize, segments: usize) -> Result<()> {
+        let first = usize::from(self.offsets.is_empty());
+        reserve(&mut self.points, points)?;
+        reserve(&mut self.offsets, segments + first)?;
+        reserve(&mut self.flags, segments)?;
+        reserve(&mut self.slices, segments)?;
+        reserve(&mut self.mean_gradients, segments)
+    }
+
+    /// Appends the segments of later slices or rows.
     pub(super) fn append(&mut self, mut later: Self) -> Result<()> {
+        if later.is_empty() {
+            return Ok(());
+        }
         if self.is_empty() {
             *self = later;
             return Ok(());
         }
         let base = self.points.len() as u64;
-        reserve(&mut self.points, later.points.len())?;
-        reserve(&mut self.offsets, later.len())?;
-        reserve(&mut self.flags, later.len())?;
-        reserve(&mut self.slices, later.len())?;
-        reserve(&mut self.mean_gradients, later.len())?;
+        self.reserve(later.points.len(), later.len())?;
         self.offsets.extend(later.offsets.iter().skip(1).map(|offset| base + offset));
         self.points.append(&mut later.points);
         self.flags.append(&mut later.flags);
         self.slices.append(&mut later.slices);
         self.mean_gradients.append(&mut later.mean_gradients);
         Ok(())
+    }
+
+    /// Joins parts in their order. There is room for all from the first on, so that nothing moves twice.
+    pub(super) fn joined(parts: Vec<Self>, ticker: &Ticker) -> Result<Self> {
+        let mut points: usize = parts.iter().map(|part| part.points.len()).sum();
+        let mut segments: usize = parts.iter().map(Self::len).sum();
+        let mut all = Self::default();
+        for part in parts.into_iter().filter(|part| !part.is_empty()) {
+            ticker.check()?;
+            points -= part.points.len();
+            segments -= part.len();
+            all.append(part)?;
+            all.reserve(points, segments)?;
+        }
+        Ok(all)
     }
 
     /// Returns the number of segments.

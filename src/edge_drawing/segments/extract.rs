@@ -73,7 +73,7 @@ pub(in super::super) fn extract(
     unit: f64,
     gradient: &(impl Fn(Point) -> u32 + Sync),
     ticker: &Ticker,
-) -> Result<Vec<Part>> {
+) -> Result<Vec<Segments>> {
     let arch = Arch::new();
     let map = &thin(map, ticker)?;
     let rows = map.height().div_ceil(BANDS_PER_THREAD * rayon::current_num_threads()).clamp(MIN_ROWS, MAX_ROWS);
@@ -81,48 +81,12 @@ pub(in super::super) fn extract(
         let rows = start..map.height().min(start + rows);
         arch.dispatch(Extract { map, rows, slice, min_length, unit, gradient, ticker })
     });
-    let found: Vec<Result<Part>> = par_collected(found)?;
+    let found: Vec<Result<Segments>> = par_collected(found)?;
     let mut parts = reserved(found.len())?;
     for part in found {
         parts.push(part?);
     }
     Ok(parts)
-}
-
-/// Consecutive segments of one slice.
-#[derive(Debug, Default)]
-pub(in super::super) struct Part {
-    slice: u32,
-    points: Vec<Point>,
-    /// The end of each segment's points.
-    ends: Vec<usize>,
-    flags: Vec<u32>,
-    mean_gradients: Vec<f32>,
-}
-
-impl Part {
-    /// Returns a part without segments.
-    pub(in super::super) fn new(slice: u32) -> Self {
-        Self { slice, ..Self::default() }
-    }
-
-    /// Appends one segment.
-    pub(in super::super) fn push(&mut self, points: &[Point], closed: bool, mean_gradient: f32) -> Result<()> {
-        reserve(&mut self.points, points.len())?;
-        self.points.extend_from_slice(points);
-        self.close(closed, mean_gradient)
-    }
-
-    /// Makes a segment of the points after the last one.
-    fn close(&mut self, closed: bool, mean_gradient: f32) -> Result<()> {
-        reserve(&mut self.ends, 1)?;
-        reserve(&mut self.flags, 1)?;
-        reserve(&mut self.mean_gradients, 1)?;
-        self.ends.push(self.points.len());
-        self.flags.push(if closed { Segments::CLOSED } else { 0 });
-        self.mean_gradients.push(mean_gradient);
-        Ok(())
-    }
 }
 
 /// The number of points of a chain between two polls for cancellation.
@@ -140,12 +104,12 @@ struct Extract<'a, G> {
 }
 
 impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
-    type Output = Result<Part>;
+    type Output = Result<Segments>;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Result<Part> {
+    fn with_simd<S: Simd>(self, _: S) -> Result<Segments> {
         let mut band = Band::new(self.map, self.rows.clone(), self.min_length, self.ticker)?;
-        let mut part = Part::new(self.slice);
+        let mut part = Segments::default();
         let stride = self.map.stride();
         for y in self.rows.clone() {
             self.ticker.check()?;
@@ -166,7 +130,7 @@ impl<G: Fn(Point) -> u32 + Sync> WithSimd for Extract<'_, G> {
 impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
     /// Extracts all segments that begin at (x, y).
     #[inline(always)]
-    fn begin_at(&self, band: &mut Band<'_>, part: &mut Part, x: usize, y: usize) -> Result<()> {
+    fn begin_at(&self, band: &mut Band<'_>, part: &mut Segments, x: usize, y: usize) -> Result<()> {
         let start = Cursor { index: self.map.bit_index(x, y), point: Point { x: x as u32, y: y as u32 } };
         let links = band.links(start.index);
         let Some(rank) = band.candidates.rank(start.index) else { return Ok(()) };
@@ -212,7 +176,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
 
     /// Makes the points after `from` a segment, if they are enough.
     #[inline(always)]
-    fn finish(&self, part: &mut Part, from: usize, closed: bool) -> Result<()> {
+    fn finish(&self, part: &mut Segments, from: usize, closed: bool) -> Result<()> {
         let points = &part.points[from..];
         if points.len() < self.min_length {
             part.points.truncate(from);
@@ -221,7 +185,7 @@ impl<G: Fn(Point) -> u32 + Sync> Extract<'_, G> {
         // The sum of whole numbers is exact, in any order.
         let sum: u64 = points.iter().map(|point| u64::from((self.gradient)(*point))).sum();
         let mean = sum as f64 / points.len() as f64 * self.unit;
-        part.close(closed, finite_f32(mean))
+        part.close(closed, self.slice, finite_f32(mean))
     }
 }
 
@@ -337,38 +301,6 @@ impl<'a> Band<'a> {
                 ends[side] = (at, (links & !(1 << (7 - link))).trailing_zeros() as usize);
             }
         }
-    }
-}
-
-/// Joins parts, in their order, into segments.
-pub(in super::super) fn join(parts: Vec<Part>, ticker: &Ticker) -> Result<Segments> {
-    let count: usize = parts.iter().map(|part| part.ends.len()).sum();
-    let point_count: usize = parts.iter().map(|part| part.points.len()).sum();
-    let mut all = Segments::default();
-    reserve(&mut all.offsets, count + 1)?;
-    reserve(&mut all.slices, count)?;
-    all.offsets.push(0);
-    for part in parts {
-        ticker.check()?;
-        let base = all.points.len();
-        all.offsets.extend(part.ends.iter().map(|end| (base + end) as u64));
-        all.slices.extend(part.ends.iter().map(|_| part.slice));
-        append(&mut all.points, part.points, point_count)?;
-        append(&mut all.flags, part.flags, count)?;
-        append(&mut all.mean_gradients, part.mean_gradients, count)?;
-    }
-    Ok(all)
-}
-
-/// Appends `part` to a list that will have `total` items; the first part becomes the list.
-fn append<T: Copy>(list: &mut Vec<T>, part: Vec<T>, total: usize) -> Result<()> {
-    if list.is_empty() {
-        *list = part;
-        let more = total - list.len();
-        reserve(list, more)
-    } else {
-        list.extend_from_slice(&part);
-        Ok(())
     }
 }
 

@@ -36,7 +36,7 @@ fn fast(grid: &Grid<bool>, min_length: usize, threads: usize) -> Segments {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {
         let gradient = |p: Point| p.x + 3 * p.y;
-        join(extract(&map, 0, min_length, 0.5, &gradient, &ticker()).unwrap(), &ticker()).unwrap()
+        Segments::joined(extract(&map, 0, min_length, 0.5, &gradient, &ticker()).unwrap(), &ticker()).unwrap()
     })
 }
 
