@@ -6,7 +6,6 @@ use crate::progress::Ticker;
 use ndarray::{Array3, ArrayView1, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis};
 use rayon::prelude::*;
 use std::marker::PhantomData;
-use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -264,11 +263,14 @@ pub(crate) const MOST_ANISOTROPY: f64 = 1e9;
 /// Refuses spacings along x, y and z with which squares of lengths, in units of the smallest one, or lengths themselves might
 /// not be finite floats, whatever the image's size, and those of which one is more than `most_anisotropy` times another.
 pub(crate) fn check_spacing(spacings: &[f64], most_anisotropy: f64) -> Result<()> {
-    const RANGE: RangeInclusive<f64> = 1e-15..=1e15;
+    check_spacing_within([1e-15, 1e15], spacings, most_anisotropy)
+}
+
+/// Refuses spacings along x, y and z out of a range, and those of which one is more than `most_anisotropy` times another.
+pub(crate) fn check_spacing_within([least, most]: [f64; 2], spacings: &[f64], most_anisotropy: f64) -> Result<()> {
     for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(spacings) {
         let name = format!("spacing along {axis}");
-        if !RANGE.contains(&finite(&name, spacing)?) {
-            let [least, most] = [RANGE.start(), RANGE.end()];
+        if !(least..=most).contains(&finite(&name, spacing)?) {
             return Err(Error::argument(format!(
                 "{name} must be greater than 0, from {least:e} to {most:e}, but it is {spacing}; give it in another unit"
             )));

@@ -5,8 +5,8 @@ use super::parameters::{self, LARGEST_PIXEL};
 use super::types::Constants;
 use super::{Params, Side, TargetRange, Variant};
 use crate::device::kernels::level_set::{RSQRT_SCALE, StoppingCriterion, TILE, TILE_SLICE};
-use crate::error::{Error, Result, finite};
-use crate::image::{Dimensions, smallest_and_largest};
+use crate::error::{Error, Result};
+use crate::image::{Dimensions, check_spacing_within, smallest_and_largest};
 
 /// The sides of a tile of a volume along x, y, z.
 pub(super) const VOLUME_TILE: [usize; 3] = [TILE; 3];
@@ -81,21 +81,8 @@ impl Params {
     /// Checks the parameters as far as this is possible without the pixels.
     pub(super) fn check(&self) -> Result<()> {
         let used = self.used_spacing();
-        for (axis, &spacing) in ["x", "y", "z"].into_iter().zip(used) {
-            let name = format!("spacing along {axis}");
-            let spacing = finite(&name, spacing)?;
-            if !(1e-9..=1e9).contains(&spacing) {
-                return Err(Error::argument(format!(
-                    "{name} must be from 1e-9 to 1e9, but it is {spacing}; choose another unit of length"
-                )));
-            }
-        }
-        let [low, high] = smallest_and_largest(used);
-        if high / low > 1000.0 {
-            return Err(Error::argument(format!(
-                "the largest spacing must be at most 1000 times the smallest, but they are {high} and {low}"
-            )));
-        }
+        check_spacing_within([1e-9, 1e9], used, 1000.0)?;
+        let [low, _] = smallest_and_largest(used);
         if let Some(regions) = self.regions
             && (self.range.is_some() || self.side.is_some() || self.time_step.is_some())
         {
