@@ -28,7 +28,7 @@ use ndarray::{ArrayView3, ArrayViewMut3};
 use plain::Plain;
 use pulp::Arch;
 use rayon::prelude::*;
-use task::{Buffers, Task, TileStatistics, Work};
+use task::{Buffers, Task, Work};
 pub(super) use tiles::Layout;
 
 /// The pixels of the image in their own type, in the order of φ.
@@ -462,14 +462,9 @@ impl Tiled {
             self.listed = true;
         }
         let active_tiles = self.list.len() as u64;
-        let total = self.pass(constants, PassKind::Iterate(edges), ticker)?;
+        let counts = self.pass(constants, PassKind::Iterate(edges), inside, ticker)?;
         self.active_tiles = active_tiles;
-        Ok(Counts {
-            inside: inside + total.entered - total.left,
-            changed: total.entered + total.left,
-            near: total.near,
-            squares: total.squares,
-        })
+        Ok(counts)
     }
 
     /// Computes one step of a reinitialisation, of the tiles that the band affects when it begins.
@@ -478,15 +473,15 @@ impl Tiled {
             self.activate_band(constants);
             self.list_tiles(false);
         }
-        self.pass(constants, PassKind::Reinitialise(first), ticker)?;
+        self.pass(constants, PassKind::Reinitialise(first), 0, ticker)?;
         if last {
             self.activate_band(constants);
         }
         Ok(())
     }
 
-    /// Computes a pass over the list.
-    fn pass(&mut self, constants: &Constants, kind: PassKind<'_>, ticker: &Ticker) -> Result<PassStatistics> {
+    /// Computes a pass over the list, before which `inside` voxels are inside. A reinitialisation counts nothing.
+    fn pass(&mut self, constants: &Constants, kind: PassKind<'_>, inside: u64, ticker: &Ticker) -> Result<Counts> {
         let Self { layout, phi, next, pixels, list, written, buffers, .. } = self;
         let (layout, pixels) = (&*layout, &*pixels);
         let (arch, tile_voxels) = (Arch::new(), layout.tile_voxels());
@@ -546,11 +541,15 @@ impl Tiled {
             written.clone_from(&touched);
             return Err(cancelled);
         }
-        let mut total = PassStatistics::default();
+        let mut counts = Counts { inside, ..Counts::default() };
         for (index, tile) in touched.iter().zip(&statistics) {
             let Some(tile) = tile else { continue };
             let index = *index as usize;
-            total.add(tile);
+            let [entered, left, near] = [tile.entered, tile.left, tile.near].map(u64::from);
+            counts.inside = counts.inside + entered - left;
+            counts.changed += entered + left;
+            counts.near += near;
+            counts.squares += tile.squares;
             self.in_band[index] = tile.in_band;
             if matches!(kind, PassKind::Iterate(_)) {
                 self.listed &= self.affected[index] == tile.affected;
@@ -559,7 +558,7 @@ impl Tiled {
         }
         std::mem::swap(&mut self.phi, &mut self.next);
         self.written.clone_from(&self.list);
-        Ok(total)
+        Ok(counts)
     }
 }
 
@@ -570,22 +569,4 @@ enum PassKind<'a> {
     Iterate(Option<&'a Edges>),
     /// A step of a reinitialisation; true for the first.
     Reinitialise(bool),
-}
-
-/// The sums of the statistics of the tiles of a pass.
-#[derive(Debug, Default)]
-struct PassStatistics {
-    entered: u64,
-    left: u64,
-    near: u64,
-    squares: u64,
-}
-
-impl PassStatistics {
-    fn add(&mut self, tile: &TileStatistics) {
-        self.entered += u64::from(tile.entered);
-        self.left += u64::from(tile.left);
-        self.near += u64::from(tile.near);
-        self.squares += tile.squares;
-    }
 }
