@@ -5,7 +5,7 @@ use rayon::ThreadPool;
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -277,6 +277,18 @@ impl Ticker {
             }
         }
         self.check()
+    }
+
+    /// Returns what another thread sends; reports progress until then.
+    pub(crate) fn receive<T>(&self, from: &Receiver<T>, progress: &mut Option<&mut Progress<'_>>) -> Result<T> {
+        loop {
+            match from.recv_timeout(POLL_INTERVAL) {
+                Ok(received) => return Ok(received),
+                Err(RecvTimeoutError::Timeout) => self.report(progress)?,
+                // The other thread ends first only by a panic, which is raised when it is joined.
+                Err(RecvTimeoutError::Disconnected) => return Err(Error::cancelled()),
+            }
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Context, DeviceKind, DevicePixel, HostBuffer, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut, PixelType, push};
 use crate::pixel_range::{EMPTY, Measure, Range as PixelRange};
-use crate::progress::{self, CancelFlag, POLL_INTERVAL, Progress, Ticker};
+use crate::progress::{self, CancelFlag, Progress, Ticker};
 use crate::report::Parts;
 #[cfg(doc)]
 use crate::slice_io::check_streamed;
@@ -15,7 +15,7 @@ use crate::slice_io::{Input, Output, Sink, Source};
 use ndarray::{ArrayView3, ArrayViewMut3};
 use std::array;
 use std::ops::Range;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 
 /// The beginning of the name of the thread that computes.
 const THREAD_NAME: &str = "isoline-batches-";
@@ -276,13 +276,7 @@ impl<'i, 'o, const N: usize> Batches<'_, 'i, 'o, N> {
                 // The other thread ends first only by a panic, which is raised when it is joined.
                 give.send(batch).map_err(|_| Error::cancelled())?;
             } else if in_flight > 0 {
-                let (batch, result) = loop {
-                    match finished.recv_timeout(POLL_INTERVAL) {
-                        Ok(done) => break done,
-                        Err(RecvTimeoutError::Timeout) => ticker.report(progress)?,
-                        Err(RecvTimeoutError::Disconnected) => return Err(Error::cancelled()),
-                    }
-                };
+                let (batch, result) = ticker.receive(&finished, progress)?;
                 push(&mut results, (batch.slices.start, result?))?;
                 self.write(&batch, ticker, progress)?;
                 in_flight -= 1;

@@ -40,8 +40,19 @@ impl<B: Bytes> Kept<B> {
         self.list.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Takes the smallest that has `bytes` and is not much larger.
-    pub(super) fn take(&self, bytes: usize) -> Option<B> {
+    /// Returns the smallest that has `bytes` and is not much larger, or else a new one of `make`.
+    pub(super) fn take_or(&self, bytes: usize, make: impl Fn() -> Result<B>) -> Result<B> {
+        if let Some(kept) = self.take(bytes) {
+            return Ok(kept);
+        }
+        make().or_else(|error| {
+            // Those that are kept may take the memory that this one needs.
+            self.clear();
+            make().map_err(|_| error)
+        })
+    }
+
+    fn take(&self, bytes: usize) -> Option<B> {
         let mut list = self.lock();
         let fits = |kept: &B| kept.bytes() >= bytes && kept.bytes() / WASTE <= bytes;
         let best = (0..list.len()).filter(|i| fits(&list[*i])).min_by_key(|i| list[*i].bytes())?;
@@ -89,14 +100,7 @@ impl BufferPool {
     /// # Errors
     /// [`ErrorKind::OutOfMemory`](crate::ErrorKind::OutOfMemory).
     pub(crate) fn acquire(&self, len: usize) -> Result<PooledBuffer<'_>> {
-        let values = match self.0.take(len.saturating_mul(size_of::<f32>())) {
-            Some(values) => values,
-            None => zeroed(len).or_else(|error| {
-                // The buffers that are kept may take the memory that this request needs.
-                self.0.clear();
-                zeroed(len).map_err(|_| error)
-            })?,
-        };
+        let values = self.0.take_or(len.saturating_mul(size_of::<f32>()), || zeroed(len))?;
         Ok(PooledBuffer { values, pool: self })
     }
 

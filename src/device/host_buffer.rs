@@ -22,16 +22,7 @@ impl Default for FreedBuffers {
 impl FreedBuffers {
     /// Returns a freed buffer that has `bytes` and is not much larger, or else a new one.
     pub(super) fn take(&self, bytes: usize) -> crate::Result<HostMemory> {
-        self.0.take(HostMemory::rounded(bytes)).map_or_else(
-            || {
-                HostMemory::new(bytes).or_else(|error| {
-                    // Those that are kept may take the memory that this one needs.
-                    self.0.clear();
-                    HostMemory::new(bytes).map_err(|_| error)
-                })
-            },
-            Ok,
-        )
+        self.0.take_or(HostMemory::rounded(bytes), || HostMemory::new(bytes))
     }
 
     /// Returns `memory` as a buffer of `bytes`, which comes back when dropped.

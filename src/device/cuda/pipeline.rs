@@ -7,12 +7,12 @@ use super::{Cuda, DeviceRows, DeviceSlices, Event, Side, Stream, Upload, output_
 use crate::device::{Context, Slices, cpu};
 use crate::error::{Error, Result};
 use crate::image::{Image, ImageMut};
-use crate::progress::{self, POLL_INTERVAL, Progress, Ticker, may_cancel};
+use crate::progress::{self, Progress, Ticker, may_cancel};
 use crate::report::Report;
 use rayon::ThreadPool;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// The beginning of the name of the thread that downloads.
@@ -232,7 +232,8 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
                 while waiting > 0 || !next.is_empty() {
                     // 1. Wait until a batch is downloaded, if no slots are free or no slices are left.
                     let Some(mut batch) = free.pop().filter(|_| !next.is_empty()) else {
-                        let (slices, batch, time): (_, Vec<_>, Result<Duration>) = self.next_finished(&finished)?;
+                        let (slices, batch, time): (_, Vec<_>, Result<Duration>) =
+                            ticker.receive(&finished, self.progress)?;
                         self.report.seconds_download += time?.as_secs_f64();
                         self.add_computed(batch.iter().map(|slot| &**slot), operation, &slices)?;
                         waiting -= 1;
@@ -268,18 +269,6 @@ impl<'a, 'p, 'q> Pipeline<'a, 'p, 'q> {
             drop(give);
             result
         })
-    }
-
-    /// Returns the next batch that the other thread has downloaded; reports progress until then.
-    fn next_finished<T>(&mut self, finished: &Receiver<T>) -> Result<T> {
-        loop {
-            match finished.recv_timeout(POLL_INTERVAL) {
-                Ok(batch) => return Ok(batch),
-                Err(RecvTimeoutError::Timeout) => self.ticker.report(self.progress)?,
-                // The other thread ends first only by a panic, which is raised when it is joined.
-                Err(RecvTimeoutError::Disconnected) => return Err(Error::cancelled()),
-            }
-        }
     }
 
     /// Runs a copy. While one that takes long runs, this thread reports progress.
