@@ -50,13 +50,6 @@ static void end(job *work) {
     isoline_context_free(work->context);
 }
 
-static isoline_polyline_arrays arrays_of(const isoline_polylines *polylines) {
-    isoline_polyline_arrays arrays;
-    GOOD(isoline_polyline_arrays_init(&arrays, sizeof arrays));
-    GOOD(isoline_polylines_all(polylines, &arrays));
-    return arrays;
-}
-
 static void a_rectangle_has_a_centre_and_axes(const char *device) {
     job work = new_job(device);
     work.strength.spacing[0] = work.strength.spacing[1] = 0.5;
@@ -65,7 +58,7 @@ static void a_rectangle_has_a_centre_and_axes(const char *device) {
     CHECK(work.report.seconds_total > 0);
     /* Polylines do not need their context. */
     end(&work);
-    const isoline_polyline_arrays all = arrays_of(work.made);
+    const isoline_polyline_arrays all = polylines_of(work.made);
     CHECK(all.count > 5);
     uint64_t end_of_points = 0, from_corners = 0;
     for (uint64_t i = 0; i < all.count; i++) {
@@ -98,33 +91,26 @@ static void a_rectangle_has_a_centre_and_axes(const char *device) {
 static void parameters_choose_axes(const char *device) {
     job work = new_job(device);
     GOOD(run(&work));
-    const uint64_t count = arrays_of(work.made).count;
+    const uint64_t count = polylines_of(work.made).count;
     isoline_polylines_free(work.made);
     work.params.axis_min_length = 12;
     GOOD(run(&work));
-    CHECK(arrays_of(work.made).count < count);
+    CHECK(polylines_of(work.made).count < count);
     isoline_polylines_free(work.made);
     /* Nothing is above the least strength. */
     work.params.axis_min_strength = 0.999;
     GOOD(run(&work));
-    const isoline_polyline_arrays none = arrays_of(work.made);
+    const isoline_polyline_arrays none = polylines_of(work.made);
     CHECK(none.count == 0 && none.point_count == 0 && none.polylines == NULL && none.points == NULL);
     isoline_polylines_free(work.made);
     GOOD(isoline_edge_strength_axes(work.context, &work.strength, NULL, NULL, &work.made, NULL));
-    CHECK_NUMBER(arrays_of(work.made).count, count);
+    CHECK_NUMBER(polylines_of(work.made).count, count);
     isoline_polylines_free(work.made);
     end(&work);
 }
 
 /* `change` makes the call fail with `status` and a message that has `word`; nothing is written. */
-#define SPOILT(change, status, word)                                                                                   \
-    do {                                                                                                               \
-        job work = good_job;                                                                                           \
-        change;                                                                                                        \
-        job before = work;                                                                                             \
-        check_status(run(&work), (status), (word), __FILE__, __LINE__, #change);                                       \
-        CHECK(memcmp(&before, &work, sizeof before) == 0);                                                             \
-    } while (0)
+#define SPOILT(change, status, word) SPOILT_JOB(change, status, word, 1)
 
 static void what_does_not_fit_is_refused_by_name(const char *device) {
     job good_job = new_job(device);

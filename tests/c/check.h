@@ -105,6 +105,16 @@ static inline int check_status(isoline_status got, isoline_status wanted, const 
 #define GOOD(call) check_status((call), ISOLINE_OK, NULL, __FILE__, __LINE__, #call)
 /* The call fails with `status`, and the message names `word`. */
 #define REFUSED(call, status, word) check_status((call), (status), (word), __FILE__, __LINE__, #call)
+/* `change` of a `job`, a copy of `good_job`, makes its `run` fail with `status` and a message that has `word`. The job stays as
+   it is, and `unwritten` holds. */
+#define SPOILT_JOB(change, status, word, unwritten)                                                                    \
+    do {                                                                                                               \
+        job work = good_job;                                                                                           \
+        change;                                                                                                        \
+        job before = work;                                                                                             \
+        check_status(run(&work), (status), (word), __FILE__, __LINE__, #change);                                       \
+        CHECK((unwritten) && memcmp(&before, &work, sizeof before) == 0);                                              \
+    } while (0)
 
 static inline void skip(const char *reason) {
     printf("       skipped: %s\n", reason);

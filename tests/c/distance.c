@@ -117,14 +117,7 @@ static void end(job *work) {
 }
 
 /* `change` makes the call fail with `status` and a message that has `word`; nothing is written. */
-#define SPOILT(change, status, word)                                                                                   \
-    do {                                                                                                               \
-        job work = good_job;                                                                                           \
-        change;                                                                                                        \
-        job before = work;                                                                                             \
-        check_status(run(&work), (status), (word), __FILE__, __LINE__, #change);                                       \
-        CHECK(is_unwritten(work.distances, COUNT) && memcmp(&before, &work, sizeof before) == 0);                      \
-    } while (0)
+#define SPOILT(change, status, word) SPOILT_JOB(change, status, word, is_unwritten(work.distances, COUNT))
 
 static void null_is_refused_only_where_it_must_not_be(const char *device) {
     job w = new_job(device);

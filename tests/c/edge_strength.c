@@ -942,14 +942,6 @@ static void an_image_larger_than_memory_is_refused(const char *device) {
     isoline_context_free(context);
 }
 
-static int warned;
-
-static void note_warning(void *user, uint32_t level, const char *message) {
-    (void)user;
-    (void)message;
-    warned += level == ISOLINE_LOG_WARN;
-}
-
 static void a_memory_limit_refuses_or_moves_the_job(const char *device) {
     enum { SIDE = 1024 };
     uint8_t *pixels = drawing(SIDE, SIDE, 1, 3);

@@ -96,6 +96,22 @@ static inline isoline_context *open_context(const char *device) {
     return context;
 }
 
+static inline isoline_polyline_arrays polylines_of(const isoline_polylines *polylines) {
+    isoline_polyline_arrays arrays;
+    GOOD(isoline_polyline_arrays_init(&arrays, sizeof arrays));
+    GOOD(isoline_polylines_all(polylines, &arrays));
+    return arrays;
+}
+
+/* The number of warnings that a logger has had. */
+static int warned;
+
+static inline void note_warning(void *user, uint32_t level, const char *message) {
+    (void)user;
+    (void)message;
+    warned += level == ISOLINE_LOG_WARN;
+}
+
 static inline double largest_difference(const float *a, const float *b, size_t count) {
     double largest = 0;
     for (size_t i = 0; i < count; i++) {

@@ -51,13 +51,6 @@ static void end(job *work) {
     isoline_context_free(work->context);
 }
 
-static isoline_polyline_arrays arrays_of(const isoline_polylines *polylines) {
-    isoline_polyline_arrays arrays;
-    GOOD(isoline_polyline_arrays_init(&arrays, sizeof arrays));
-    GOOD(isoline_polylines_all(polylines, &arrays));
-    return arrays;
-}
-
 static void a_ring_and_a_bar_have_their_curves(const char *device) {
     job work = new_job(device);
     work.input.spacing[0] = 0.5, work.input.spacing[1] = 2;
@@ -66,7 +59,7 @@ static void a_ring_and_a_bar_have_their_curves(const char *device) {
     CHECK(work.report.seconds_total > 0 && work.report.iterations == 0);
     /* Polylines do not need their context. */
     end(&work);
-    const isoline_polyline_arrays all = arrays_of(work.made);
+    const isoline_polyline_arrays all = polylines_of(work.made);
     CHECK_NUMBER(all.count, 3 * 2 * DEPTH);
     uint64_t first = 0;
     for (uint64_t i = 0; i < all.count; i++) {
@@ -97,13 +90,13 @@ static void a_ring_and_a_bar_have_their_curves(const char *device) {
 static void levels_are_spaced_unless_given(const char *device) {
     job work = new_job(device);
     GOOD(isoline_isolines(work.context, &work.input, NULL, 0, NULL, NULL, &work.made, NULL));
-    CHECK_NUMBER(arrays_of(work.made).polylines[0].level, 100);
+    CHECK_NUMBER(polylines_of(work.made).polylines[0].level, 100);
     isoline_polylines_free(work.made);
     work.params.level_count = 4;
     work.params.range_min = 10, work.params.range_max = 60;
     work.level_count = 0;
     GOOD(run(&work));
-    const isoline_polyline_arrays all = arrays_of(work.made);
+    const isoline_polyline_arrays all = polylines_of(work.made);
     CHECK_NUMBER(all.count, 3 * 4 * DEPTH);
     for (uint64_t i = 0; i < all.count; i++) {
         CHECK_NUMBER(all.polylines[i].level, 20 + 10.0 * (double)(i / 3 % 4));
@@ -111,21 +104,14 @@ static void levels_are_spaced_unless_given(const char *device) {
     isoline_polylines_free(work.made);
     memset(work.pixels, 9, COUNT);
     GOOD(run(&work));
-    const isoline_polyline_arrays none = arrays_of(work.made);
+    const isoline_polyline_arrays none = polylines_of(work.made);
     CHECK(none.count == 0 && none.point_count == 0 && none.polylines == NULL && none.points == NULL);
     isoline_polylines_free(work.made);
     end(&work);
 }
 
 /* `change` makes the call fail with `status` and a message that has `word`; nothing is written. */
-#define SPOILT(change, status, word)                                                                                   \
-    do {                                                                                                               \
-        job work = good_job;                                                                                           \
-        change;                                                                                                        \
-        job before = work;                                                                                             \
-        check_status(run(&work), (status), (word), __FILE__, __LINE__, #change);                                       \
-        CHECK(memcmp(&before, &work, sizeof before) == 0);                                                             \
-    } while (0)
+#define SPOILT(change, status, word) SPOILT_JOB(change, status, word, 1)
 
 static void what_does_not_fit_is_refused_by_name(const char *device) {
     job good_job = new_job(device);

@@ -608,14 +608,6 @@ static void want_of_memory_on_the_way_is_a_status(const char *device) {
     end_surface_job(&small);
 }
 
-static int warned;
-
-static void note_warning(void *user, uint32_t level, const char *message) {
-    (void)user;
-    (void)message;
-    warned += level == ISOLINE_LOG_WARN;
-}
-
 static void a_memory_limit_refuses_or_moves_the_job(const char *device) {
     surface_job named = new_surface_job(device), any = new_surface_job("auto");
     isoline_level_set *made = untouched();

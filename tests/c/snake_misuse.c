@@ -808,14 +808,6 @@ static void want_of_memory_for_targets_is_a_status(const char *device) {
     end_snake_job(&work);
 }
 
-static int warned;
-
-static void note_warning(void *user, uint32_t level, const char *message) {
-    (void)user;
-    (void)message;
-    warned += level == ISOLINE_LOG_WARN;
-}
-
 static void a_memory_limit_refuses_or_moves_the_job(const char *device) {
     snake_job named = new_snake_job(device), any = new_snake_job("auto");
     isoline_snake *made = untouched();
