@@ -19,19 +19,16 @@ processors.
 
 Pictures: tests/data (its README.md has their licences).
 """
-import argparse
-import ctypes
 import math
 import sys
-import time
 
 import cv2
 import numpy
 
 import oracles
+from lines_oracle import DRAWING, detected, from_command_line, print_times
 
 PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "nuclei", "page", "pattern")
-DRAWING = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
 SIZE = 256
 OF_EACH = 20
 # Ratios of the axes and hidden shares, which is how far the edge reaches in: 0.5 is half of the shape.
@@ -42,17 +39,7 @@ COINS = 24
 
 
 def with_opencv(picture):
-    params = cv2.ximgproc.EdgeDrawing.Params()
-    params.EdgeDetectionOperator = cv2.ximgproc.EdgeDrawing_SOBEL
-    params.GradientThresholdValue, params.AnchorThresholdValue, params.ScanInterval = DRAWING["gradient_threshold"], 0, 1
-    params.MinPathLength, params.Sigma = 10, 1.0
-    detector = cv2.ximgproc.createEdgeDrawing()
-    detector.setParams(params)
-    detector.detectEdges(picture.copy())
-    started = time.perf_counter()
-    found = detector.detectEllipses()
-    seconds = time.perf_counter() - started
-    found = numpy.empty((0, 6)) if found is None else numpy.asarray(found, float).reshape(-1, 6)
+    found, seconds = detected(picture, "Ellipses", 6)
     # The third number is the radius of a circle; the next three are an ellipse's semi-axes and its angle in degrees.
     rows = [(x, y, r, r, 0) if r > 0 else (x, y, max(a, b), min(a, b), math.radians(turn + 90 * (a < b)))
             for x, y, r, a, b, turn in found]
@@ -121,27 +108,8 @@ def found(these, others):
     return sum(any(near(one, other) for other in others) for one in these)
 
 
-def ellipses_seconds(context, picture):
-    """The time of a call for ellipses alone."""
-    handle = ctypes.c_void_p()
-    context.caller("edge_drawing", picture, None, ctypes.byref(handle), **DRAWING)()
-    call = context.along_caller("ellipses", picture)
-    started = time.perf_counter()
-    call(handle)
-    seconds = time.perf_counter() - started
-    context.library.free("segments")(handle)
-    return seconds
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("library")
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--time", action="store_true")
-    arguments = parser.parse_args()
-    library = oracles.Library(arguments.library)
-    context, cpu = library.context(arguments.device), library.context("cpu")
-    cv2.setNumThreads(1)
+    context, cpu, timed = from_command_line(__doc__)
     coins = None
     for name in PICTURES:
         picture = oracles.photograph(name)
@@ -150,10 +118,8 @@ def main():
         print(f"{name}: of OpenCV's {counts[0]} {counts[1]} are found, of our {counts[2]} {counts[3]}")
         if name == "coins":
             coins = counts
-        if arguments.time:
-            ms = [1000 * min(of() for _ in range(20))
-                  for of in (lambda p=picture: ellipses_seconds(cpu, p), lambda p=picture: with_opencv(p)[1])]
-            print(f"  {ms[0]:.2f} ms, OpenCV {ms[1]:.2f} ms")
+        if timed:
+            print_times(cpu, picture, "ellipses", with_opencv)
     if min(coins[1], coins[3]) < COINS or max(coins) > COINS + 1:
         sys.exit(f"ellipses: the {COINS} coins are not found as OpenCV finds them: {coins}")
     total, here, there = scenes(context)

@@ -23,28 +23,35 @@ import numpy
 import oracles
 
 PICTURES = ("camera", "cell", "coins", "horse", "microaneurysms", "page", "pattern")
+DRAWING = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
 MIN_LENGTH = 12
 # The smallest shares of lines that are found, of OpenCV's in ours and of ours in OpenCV's, over all pictures.
 LEAST_FOUND = (0.97, 0.9)
 
 
-def with_opencv(picture):
+def detected(picture, kind, numbers, **more):
+    """OpenCV's shapes of a kind along the segments of a picture, as rows of so many numbers, and the time for them alone."""
     params = cv2.ximgproc.EdgeDrawing.Params()
     params.EdgeDetectionOperator = cv2.ximgproc.EdgeDrawing_SOBEL
-    params.GradientThresholdValue, params.AnchorThresholdValue, params.ScanInterval = 36, 0, 1
-    params.MinPathLength, params.Sigma, params.MinLineLength, params.NFAValidation = 10, 1.0, MIN_LENGTH, False
+    params.GradientThresholdValue, params.AnchorThresholdValue, params.ScanInterval = DRAWING["gradient_threshold"], 0, 1
+    params.MinPathLength, params.Sigma = 10, 1.0
+    for name, value in more.items():
+        setattr(params, name, value)
     detector = cv2.ximgproc.createEdgeDrawing()
     detector.setParams(params)
     detector.detectEdges(picture.copy())
     started = time.perf_counter()
-    lines = detector.detectLines()
+    found = getattr(detector, f"detect{kind}")()
     seconds = time.perf_counter() - started
-    return (numpy.empty((0, 4)) if lines is None else numpy.asarray(lines, float).reshape(-1, 4)), seconds
+    return (numpy.empty((0, numbers)) if found is None else numpy.asarray(found, float).reshape(-1, numbers)), seconds
+
+
+def with_opencv(picture):
+    return detected(picture, "Lines", 4, MinLineLength=MIN_LENGTH, NFAValidation=False)
 
 
 def with_isoline(context, picture):
-    lines, _ = context.edge_drawing_lines(picture, profile="reference", gradient_operator="sobel", gradient_threshold=36,
-                                          line_min_length=MIN_LENGTH, line_validation=False)
+    lines, _ = context.edge_drawing_lines(picture, line_min_length=MIN_LENGTH, line_validation=False, **DRAWING)
     return numpy.stack([lines[name] for name in ("x0", "y0", "x1", "y1")], axis=-1)
 
 
@@ -67,28 +74,36 @@ def found(lines, others):
     return result
 
 
-def lines_seconds(context, picture):
-    """The time of a call for lines alone."""
-    handle = ctypes.c_void_p()
-    drawing = dict(profile="reference", gradient_operator="sobel", gradient_threshold=36)
-    context.caller("edge_drawing", picture, None, ctypes.byref(handle), **drawing)()
-    call = context.along_caller("lines", picture, line_min_length=MIN_LENGTH, line_validation=False)
-    started = time.perf_counter()
-    call(handle)
-    seconds = time.perf_counter() - started
-    context.library.free("segments")(handle)
-    return seconds
+def print_times(cpu, picture, kind, opencv, **params):
+    """Prints the times of calls for shapes of a kind along segments alone, here and by `opencv`."""
+    def seconds():
+        handle = ctypes.c_void_p()
+        cpu.caller("edge_drawing", picture, None, ctypes.byref(handle), **DRAWING)()
+        call = cpu.along_caller(kind, picture, **params)
+        started = time.perf_counter()
+        call(handle)
+        seconds = time.perf_counter() - started
+        cpu.library.free("segments")(handle)
+        return seconds
+
+    ms = [1000 * min(of() for _ in range(20)) for of in (seconds, lambda: opencv(picture)[1])]
+    print(f"  {ms[0]:.2f} ms, OpenCV {ms[1]:.2f} ms")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def from_command_line(description):
+    """Returns the context that the command line asks for, that of the CPU, and whether to print times."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("library")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--time", action="store_true")
     arguments = parser.parse_args()
     library = oracles.Library(arguments.library)
-    context, cpu = library.context(arguments.device), library.context("cpu")
     cv2.setNumThreads(1)
+    return library.context(arguments.device), library.context("cpu"), arguments.time
+
+
+def main():
+    context, cpu, timed = from_command_line(__doc__)
     totals = numpy.zeros(4, int)
     for name in PICTURES:
         picture = oracles.photograph(name)
@@ -96,10 +111,8 @@ def main():
         counts = numpy.array([len(theirs), found(theirs, ours).sum(), len(ours), found(ours, theirs).sum()])
         totals += counts
         print(f"{name}: of OpenCV's {counts[0]} lines {counts[1]} are found, of our {counts[2]} lines {counts[3]}")
-        if arguments.time:
-            ms = [1000 * min(of() for _ in range(20))
-                  for of in (lambda p=picture: lines_seconds(cpu, p), lambda p=picture: with_opencv(p)[1])]
-            print(f"  {ms[0]:.2f} ms, OpenCV {ms[1]:.2f} ms")
+        if timed:
+            print_times(cpu, picture, "lines", with_opencv, line_min_length=MIN_LENGTH, line_validation=False)
     shares = totals[1] / max(totals[0], 1), totals[3] / max(totals[2], 1)
     if any(share < least for share, least in zip(shares, LEAST_FOUND, strict=True)):
         sys.exit(f"lines: fewer are found than the shares {LEAST_FOUND}")
